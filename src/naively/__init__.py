@@ -1,0 +1,31 @@
+"""The k features that matter, out of millions, with a proof of how good they are."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+__version__ = "0.1.0"
+
+# Public names and where they live. Estimators import scikit-learn (seconds); counting and merging
+# statistics must not, so each name is imported at its first use (PEP 562).
+_HOMES = {
+    "Certificate": "naively.selection.certificate",
+    "ClassCounts": "naively.statistics.counts",
+    "SparseBernoulliNB": "naively.estimators.naive_bayes",
+    "SparseMultinomialNB": "naively.estimators.naive_bayes",
+    "SparsityPath": "naively.selection.path",
+    "sparsity_path": "naively.estimators.path",
+}
+
+__all__ = ["__version__", *_HOMES]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'naively' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

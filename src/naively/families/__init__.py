@@ -1,0 +1,1 @@
+"""Models: one file each, a record of functions of its statistics."""

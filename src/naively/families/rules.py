@@ -1,0 +1,49 @@
+"""Decision rules on the selected features.
+
+A rule scores each class up to a term common to all classes of a row; the largest score wins, and
+the softmax of the scores is the class posterior. Rules see the selected columns only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+from naively._types import FloatArray
+
+
+class Rule(Protocol):
+    """Scores classes from the selected columns of a matrix."""
+
+    def scores(self, X: Any) -> FloatArray:
+        """Score of each class: (n, C) from X (n, k), dense or CSR, up to a term per row."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class LinearRule:
+    """scores = intercept + X @ weights.T, with events of probability zero kept apart.
+
+    A class that gives an observed event the probability zero (smoothing 0) is vetoed: its score
+    is -inf. Zero probabilities cannot stand in `weights`, where 0 * -inf would be NaN. When a row
+    vetoes every class, the data decide nothing and the row gets the class prior.
+    """
+
+    intercept: FloatArray  # (C,) log prior plus the constant of the support
+    weights: FloatArray  # (C, k) finite
+    log_prior: FloatArray  # (C,)
+    veto_offset: FloatArray | None = None  # (C,) events of probability 0 in a row of zeros
+    veto: FloatArray | None = None  # (C, k) change of that number when the entry is non-zero
+
+    def scores(self, X: Any) -> FloatArray:
+        """Score of each class: (n, C) from X (n, k), dense or CSR, up to a term per row."""
+        scores = np.asarray(X @ self.weights.T, dtype=np.float64) + self.intercept
+        if self.veto is None:
+            return scores
+        vetoes = self.veto_offset + np.asarray((X != 0).astype(np.float64) @ self.veto.T)
+        scores = np.where(vetoes > 0, -np.inf, scores)
+        undecided = np.all(np.isneginf(scores), axis=1)
+        scores[undecided] = self.log_prior
+        return scores

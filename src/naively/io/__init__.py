@@ -1,0 +1,1 @@
+"""Files in and out: tables, text, sparse matrices, models."""

@@ -1,0 +1,1 @@
+"""Compiled inner loops on flat arrays."""

@@ -1,0 +1,1 @@
+"""The summary of a run and the documents made from it."""

@@ -1,0 +1,64 @@
+"""How good a selection is, in figures and in a sentence."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from naively._types import FloatArray, IntArray
+
+
+@dataclass(frozen=True, slots=True)
+class Certificate:
+    """Proof of quality of one selection; all values in nats of the training log-likelihood.
+
+    No choice of `k` features can have an objective above `bound`.
+    """
+
+    k: int
+    objective: float  # of the model returned
+    bound: float  # psi(k): no k features do better
+    baseline: float  # objective with no feature, where every model starts
+    a_priori: float  # psi(k - C - 2) <= phi(k): reachable by theory (NFS thm 3.6); -inf if k is small
+    proven_optimal: bool  # the selection is a global optimum (to rounding)
+    evaluations: int = 1  # how often the k best features were selected on the way
+    nodes: int = 0  # branch-and-bound nodes (exact=True)
+
+    @property
+    def gap(self) -> float:
+        """Nats by which the objective could still rise, at most."""
+        return max(self.bound - self.objective, 0.0)
+
+    @property
+    def relative_gap(self) -> float:
+        """Gap relative to the largest possible gain over no feature at all; 0 when optimal."""
+        possible = self.bound - self.baseline
+        return self.gap / possible if self.gap > 0 and possible > 0 else 0.0
+
+    @property
+    def gain(self) -> float:
+        """Nats gained over the model without any feature."""
+        return self.objective - self.baseline
+
+    def __str__(self) -> str:
+        if self.proven_optimal:
+            return (
+                f"Proven optimal: no other {self.k} features reach a higher training likelihood "
+                f"(gain {self.gain:,.4g} nats over no feature)."
+            )
+        # Rounded down: the share proven must never be overstated.
+        share = math.floor((1 - self.relative_gap) * 1e6) / 1e4
+        return (
+            f"These {self.k} features reach at least {share:.4f} % of the gain that any "
+            f"{self.k} features could reach (gap {self.gap:.3g} of "
+            f"{self.bound - self.baseline:,.4g} nats)."
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The features chosen, what each contributes, and the proof."""
+
+    support: IntArray  # (k,) column indices, ascending
+    gain: FloatArray  # (k,) nats, of each selected column
+    certificate: Certificate

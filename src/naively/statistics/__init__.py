@@ -1,0 +1,1 @@
+"""Mergeable class statistics: all that training needs to know of the data."""
