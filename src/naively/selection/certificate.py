@@ -19,7 +19,9 @@ class Certificate:
     objective: float  # of the model returned
     bound: float  # psi(k): no k features do better
     baseline: float  # objective with no feature, where every model starts
-    a_priori: float  # psi(k - C - 2) <= phi(k): reachable by theory (NFS thm 3.6); -inf if k is small
+    a_priori: (
+        float  # psi(k - C - 2) <= phi(k): reachable by theory (NFS thm 3.6); -inf if k is small
+    )
     proven_optimal: bool  # the selection is a global optimum (to rounding)
     evaluations: int = 1  # how often the k best features were selected on the way
     nodes: int = 0  # branch-and-bound nodes (exact=True)

@@ -1,0 +1,395 @@
+"""What every sparse classifier shares: the pipeline from data to a decision.
+
+    check the batch -> class statistics -> support and certificate -> rule -> scores
+
+`fit` runs it, `partial_fit` runs it on `statistics + batch`, `from_statistics` from its second
+step. A model supplies its statistics and its family; the mathematics is in the family.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.special import logsumexp
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from naively._types import Array, BoolArray, FloatArray
+from naively.estimators.parameters import resolve_k
+from naively.families.family import Family
+from naively.families.rules import LinearRule
+from naively.selection.certificate import Certificate, Selection
+from naively.selection.solve import solve
+
+
+class AbstractSparseClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
+    """A classifier that uses k features, and the selector of those features."""
+
+    # -- what a model supplies ------------------------------------------------------------------
+
+    @abstractmethod
+    def _gather(self, X: Any, y: Array, sample_weight: Any, classes: Any) -> Any:
+        """Class statistics of a checked batch."""
+
+    @abstractmethod
+    def family(self, statistics: Any) -> Family[Any]:
+        """Return the model as functions of its statistics, parameters checked and bound."""
+
+    def _log_prior(self, statistics: Any) -> FloatArray:
+        """Log prior of the classes (C,); equal unless the model says otherwise."""
+        return np.zeros(len(statistics.classes))
+
+    def _search_options(self) -> dict[str, Any]:
+        """Keyword arguments for the search of the support."""
+        return {}
+
+    def _prepare(self, X: Any) -> Any:
+        """What the rule sees of the selected columns of checked rows."""
+        return X
+
+    def _check_values(self, X: Any) -> None:  # noqa: B027 (most models take any finite value)
+        """Raise if finite rows hold values that the model cannot take."""
+
+    # -- training -------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Select the features and train the classifier.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Training rows.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row, non-negative; a weight of 2 is the row twice.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If the data, the labels, the weights or a parameter cannot be used.
+        """
+        X, y = self._check_batch(X, y, reset=True)
+        return self._finish(self._gather(X, y, sample_weight, None))
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add a batch of rows; the result is that of `fit` on all rows seen so far.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows of this batch.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that may ever occur; required at the first call, optional afterwards.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            As `fit`; also if `classes` is missing at the first call, differs from that of an
+            earlier call, or lacks a label of `y`. The estimator is then unchanged.
+        """
+        first = not hasattr(self, "statistics_")
+        X, y = self._check_batch(X, y, reset=first)
+        batch = self._gather(X, y, sample_weight, self._known_classes(classes, first=first))
+        return self._finish(batch if first else self.statistics_ + batch)
+
+    def gather(self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Any:
+        """Class statistics of rows, without training.
+
+        Statistics of the same model add up: gather them anywhere, sum them, and pass the sum to
+        :meth:`from_statistics`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+        classes : array-like of shape (n_classes,), default=None
+            All labels, if the rows may lack some.
+
+        Returns
+        -------
+        statistics : ClassCounts, ClassMoments or ClassValues
+            What `fit` would have stored as `statistics_`.
+        """
+        X, y = self._check_batch(X, y, reset=not hasattr(self, "statistics_"))
+        return self._gather(X, y, sample_weight, classes)
+
+    @classmethod
+    def from_statistics(
+        cls, statistics: Any, k: Any = 10, *, feature_names: Any = None, **parameters: Any
+    ) -> Self:
+        """Fit without data, from class statistics gathered anywhere.
+
+        Parameters
+        ----------
+        statistics : ClassCounts, ClassMoments or ClassValues
+            Statistics of the kind that this model counts (its `statistics_`).
+        k : int, float or "all", default=10
+            As in the constructor.
+        feature_names : array-like of str of shape (n_features,), default=None
+            Becomes `feature_names_in_`.
+        **parameters
+            Further parameters of the constructor.
+
+        Returns
+        -------
+        estimator : object
+            Equal to the estimator fitted on the rows behind the statistics.
+        """
+        estimator = cls(k=k, **parameters)
+        estimator.n_features_in_ = statistics.n_features
+        if feature_names is not None:
+            names = np.asarray(feature_names, dtype=object)
+            if names.shape != (statistics.n_features,):
+                raise ValueError(
+                    f"`feature_names` must have one name per feature "
+                    f"(n_features={statistics.n_features}); got shape {names.shape}."
+                )
+            estimator.feature_names_in_ = names
+        return estimator._finish(statistics)
+
+    def _finish(self, statistics: Any) -> Self:
+        """Statistics to support, certificate and rule."""
+        family = self.family(statistics)
+        k = resolve_k(self.k, statistics.n_features)
+        log_prior = self._log_prior(statistics)
+        selection = solve(family, statistics, k, **self._search_options())
+        self.rule_ = family.rule(statistics, selection.support, log_prior)
+        self.statistics_ = statistics
+        self.family_ = family
+        self.selection_ = selection
+        self.classes_ = statistics.classes
+        return self
+
+    def _check_batch(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Array]:
+        # Finite and non-negative values are checked while counting: one pass instead of three.
+        X = validate_data(
+            self,
+            X,
+            y if y is None else "no_validation",
+            reset=reset,
+            accept_sparse=("csr", "csc"),
+            ensure_all_finite=False,
+        )
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        if y.dtype.kind not in "biuUS":  # integers, booleans and strings are always labels
+            if y.dtype.kind == "f":
+                assert_all_finite(y, input_name="y")
+            check_classification_targets(y)
+        return X, y
+
+    def _known_classes(self, classes: Any, *, first: bool) -> Array:
+        if classes is None:
+            if first:
+                raise ValueError(
+                    "`classes` must be passed on the first call to partial_fit: the labels of "
+                    "this batch may not be all there are."
+                )
+            return self.classes_
+        classes = np.unique(np.asarray(classes))
+        if not first and not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                f"`classes={classes!r}` is not the same as on the last call to partial_fit: "
+                f"{self.classes_!r}."
+            )
+        return classes
+
+    # -- decisions ------------------------------------------------------------------------------
+
+    def _scores(self, X: Any) -> FloatArray:
+        """Score of each class (n_samples, n_classes), up to a term common to a row."""
+        check_is_fitted(self)
+        X = self._check_rows(X)
+        support = self.selection_.support
+        selected = X if len(support) == X.shape[1] else X[:, support]
+        return self.rule_.scores(self._prepare(selected))
+
+    def _check_rows(self, X: Any) -> Any:
+        X = validate_data(self, X, reset=False, accept_sparse="csr")
+        if sp.issparse(X) and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        self._check_values(X)
+        return X
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Score each class, or the second against the first when there are two.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Two classes: positive where the second class wins. Otherwise one column per class,
+            up to a term common to the row; the largest wins.
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict(self, X: Any) -> Array:
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Labels; the first of `classes_` where scores tie.
+        """
+        scores = self._scores(X)
+        return np.asarray(self.classes_[np.argmax(scores, axis=1)])
+
+    # -- the selector ---------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Any:
+        """Reduce rows to the selected features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows; NaN and infinity are refused in every container.
+
+        Returns
+        -------
+        X : {ndarray, sparse matrix, data frame} of shape (n_samples, k)
+            The selected columns, in their order in `X`.
+        """
+        check_is_fitted(self)
+        if hasattr(X, "iloc"):  # a pandas frame may pass through the parent's checks as it is
+            validate_data(self, X, reset=False, accept_sparse="csr")
+        return super().transform(X)
+
+    def _get_support_mask(self) -> BoolArray:
+        check_is_fitted(self)
+        return self.support_
+
+    @property
+    def support_(self) -> BoolArray:
+        """Mask of the selected features, (n_features,)."""
+        mask = np.zeros(self.statistics_.n_features, dtype=np.bool_)
+        mask[self.selection_.support] = True
+        return mask
+
+    @property
+    def scores_(self) -> FloatArray:
+        """Gain of each feature, (n_features,): nats of likelihood, or distance for centers."""
+        return self.family_.gain(self.statistics_)
+
+    @property
+    def certificate_(self) -> Certificate:
+        """Proof of how good the selection is (:class:`naively.Certificate`)."""
+        return self.selection_.certificate
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "selection_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class AbstractSparseNaiveBayes(AbstractSparseClassifier):
+    """A sparse classifier whose scores are log posteriors."""
+
+    @property
+    def class_log_prior_(self) -> FloatArray:
+        """Log prior of each class, (n_classes,)."""
+        return self._log_prior(self.statistics_)
+
+    @property
+    def class_count_(self) -> FloatArray:
+        """Weight of the training rows of each class, (n_classes,)."""
+        return self.statistics_.class_weight
+
+    def predict_log_proba(self, X: Any) -> FloatArray:
+        """Log posterior of each class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`. A class that cannot have produced a row (smoothing
+            0) has -inf; a row that no class can have produced gets the prior.
+        """
+        scores = self._scores(X)
+        return scores - logsumexp(scores, axis=1, keepdims=True)
+
+    def predict_proba(self, X: Any) -> FloatArray:
+        """Posterior probability of each class.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`; rows sum to 1.
+        """
+        return np.exp(self.predict_log_proba(X))
+
+
+class LinearWeightsMixin:
+    """Weights of a linear rule, laid out over all features as scikit-learn does."""
+
+    rule_: LinearRule
+    selection_: Selection
+    statistics_: Any
+
+    @property
+    def coef_(self) -> FloatArray:
+        """Weights, (1, n_features) for two classes, else (n_classes, n_features).
+
+        Zero outside the support. Two classes: the second against the first.
+        """
+        rows = _contrast(self.rule_.weights)
+        coef = np.zeros((len(rows), self.statistics_.n_features))
+        coef[:, self.selection_.support] = rows
+        return coef
+
+    @property
+    def intercept_(self) -> FloatArray:
+        """Intercept, (1,) for two classes, else (n_classes,)."""
+        return _contrast(self.rule_.intercept)
+
+
+def _contrast(values: FloatArray) -> FloatArray:
+    """Rows per class to the layout of `coef_`: one row, second minus first, for two classes."""
+    return values[1:] - values[:1] if len(values) == 2 else values

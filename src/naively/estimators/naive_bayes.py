@@ -1,0 +1,291 @@
+"""Sparse naive Bayes for counts and for presence: classifiers that use k features."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+import scipy.sparse as sp
+
+from naively._types import Array, FloatArray
+from naively.estimators.base import AbstractSparseNaiveBayes, LinearWeightsMixin
+from naively.estimators.parameters import check_alpha
+from naively.families import bernoulli, multinomial
+from naively.families.family import Family
+from naively.families.priors import log_prior
+from naively.statistics.counts import ClassCounts
+
+
+class AbstractCountNaiveBayes(LinearWeightsMixin, AbstractSparseNaiveBayes):
+    """Naive Bayes on class counts: smoothing, priors and the names scikit-learn gives them."""
+
+    def _log_prior(self, statistics: ClassCounts) -> FloatArray:
+        return log_prior(
+            statistics.class_weight, fit_prior=self.fit_prior, class_prior=self.class_prior
+        )
+
+    @property
+    def feature_count_(self) -> Array:
+        """Weighted count of each class and feature, (n_classes, n_features); unsmoothed."""
+        return self.statistics_.feature_count
+
+
+@final
+class SparseMultinomialNB(AbstractCountNaiveBayes):
+    r"""Multinomial naive Bayes in which at most k features tell the classes apart.
+
+    Maximises the likelihood of :class:`sklearn.naive_bayes.MultinomialNB` subject to at most `k`
+    features having probabilities that differ between the classes. The problem is solved through
+    a convex bound that is nearly tight; `certificate_` says how far from optimal the selection
+    can be at most, and `exact=True` searches until that distance is zero.
+
+    Parameters
+    ----------
+    k : int, float or "all", default=10
+        Number of features, or a fraction of them in (0, 1]. "all" gives
+        :class:`~sklearn.naive_bayes.MultinomialNB`. `k=1` selects a feature but cannot use it:
+        two probability vectors cannot differ in one entry only.
+    alpha : float or array-like of shape (n_features,), default=1.0
+        Smoothing, added to the count of every class and feature. With 0, a class in which a
+        feature never occurs is ruled out by that feature; a row that rules out every class gets
+        the class prior.
+    fit_prior : bool, default=True
+        Whether to learn the class priors; otherwise they are equal.
+    class_prior : array-like of shape (n_classes,), default=None
+        Prior probabilities of the classes in the order of `classes_`, instead of learned ones.
+    exact : bool, default=False
+        Whether to close the gap by branch and bound.
+    max_nodes : int, default=1000
+        Most nodes that `exact` may visit; the best selection found is then returned with its gap.
+    time_limit : float, default=None
+        Most seconds that `exact` may take.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_features,)
+        Mask of the selected features.
+    certificate_ : Certificate
+        Objective, bound and gap in nats.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights of the rule; zero outside the support.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercept of the rule.
+    scores_ : ndarray of shape (n_features,)
+        Gain of each feature in nats.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+        Weight of the rows, and log prior, of each class.
+    feature_count_, feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        Counts (without smoothing), and log probabilities (equal over the classes outside the
+        support).
+    statistics_ : ClassCounts
+        The class statistics, from which everything above follows.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if `X` has string column names.
+
+    See Also
+    --------
+    SparseBernoulliNB : The model of presence and absence; better for long documents.
+
+    References
+    ----------
+    Askari, d'Aspremont, El Ghaoui, "Naive Feature Selection: Sparsity in Naive Bayes", AISTATS
+    2020; theorem 2.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naively import SparseMultinomialNB
+    >>> X = np.array([[3, 0, 1, 1], [2, 0, 1, 1], [0, 3, 1, 1], [0, 2, 1, 1]])
+    >>> model = SparseMultinomialNB(k=2).fit(X, ["a", "a", "b", "b"])
+    >>> model.get_support(indices=True)
+    array([0, 1])
+    >>> model.predict([[1, 0, 5, 5]])
+    array(['a'], dtype='<U1')
+    """
+
+    def __init__(
+        self,
+        k: Any = 10,
+        *,
+        alpha: Any = 1.0,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        exact: bool = False,
+        max_nodes: int = 1000,
+        time_limit: float | None = None,
+    ) -> None:
+        self.k = k
+        self.alpha = alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.exact = exact
+        self.max_nodes = max_nodes
+        self.time_limit = time_limit
+
+    def _gather(self, X: Any, y: Array, sample_weight: Any, classes: Any) -> ClassCounts:
+        return ClassCounts.from_matrix(X, y, sample_weight, classes=classes)
+
+    def family(self, statistics: ClassCounts) -> Family[ClassCounts]:
+        """Return the model as functions of its statistics."""
+        return multinomial.multinomial(check_alpha(self.alpha, statistics.n_features))
+
+    def _search_options(self) -> dict[str, Any]:
+        return {
+            "exact": self.exact,
+            "max_nodes": self.max_nodes,
+            "time_limit": self.time_limit,
+        }
+
+    def _check_values(self, X: Any) -> None:
+        values = X.data if sp.issparse(X) else X
+        if values.size and values.min() < 0:
+            raise ValueError(
+                "Negative values in data passed to SparseMultinomialNB (input X): counts are "
+                ">= 0. Center classifiers take values of any sign."
+            )
+
+    @property
+    def feature_log_prob_(self) -> FloatArray:
+        """Log probability of each feature given the class, (n_classes, n_features)."""
+        return multinomial.feature_log_prob(
+            self.statistics_, self.selection_.support, check_alpha(self.alpha, self.n_features_in_)
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+@final
+class SparseBernoulliNB(AbstractCountNaiveBayes):
+    r"""Bernoulli naive Bayes in which at most k features tell the classes apart; exact.
+
+    Maximises the likelihood of :class:`sklearn.naive_bayes.BernoulliNB` subject to at most `k`
+    features having probabilities that differ between the classes. The k features with the
+    largest mutual information with the class are the optimum, for every k.
+
+    Parameters
+    ----------
+    k : int, float or "all", default=10
+        Number of features, or a fraction of them in (0, 1]. "all" gives
+        :class:`~sklearn.naive_bayes.BernoulliNB`.
+    alpha : float or array-like of shape (n_features,), default=1.0
+        Smoothing: (count + alpha) / (rows of the class + 2 alpha). With 0, a row can rule out a
+        class; a row that rules out every class gets the class prior.
+    binarize : float or None, default=0.0
+        An entry above this threshold is present. None states that `X` holds zeros and ones only,
+        which is checked.
+    fit_prior : bool, default=True
+        Whether to learn the class priors; otherwise they are equal.
+    class_prior : array-like of shape (n_classes,), default=None
+        Prior probabilities of the classes in the order of `classes_`, instead of learned ones.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_features,)
+        Mask of the selected features.
+    certificate_ : Certificate
+        Objective and bound in nats; they agree.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights of the rule on presence; zero outside the support.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercept of the rule.
+    scores_ : ndarray of shape (n_features,)
+        Gain of each feature in nats: rows times mutual information.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+        Weight of the rows, and log prior, of each class.
+    feature_count_, feature_log_prob_ : ndarray of shape (n_classes, n_features)
+        Rows with the feature (without smoothing), and log probability of presence (equal over
+        the classes outside the support).
+    statistics_ : ClassCounts
+        The class statistics, from which everything above follows.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if `X` has string column names.
+
+    See Also
+    --------
+    SparseMultinomialNB : The model of counts.
+
+    References
+    ----------
+    Askari, d'Aspremont, El Ghaoui, "Naive Feature Selection: Sparsity in Naive Bayes", AISTATS
+    2020; theorem 1.
+
+    Examples
+    --------
+    >>> from naively import SparseBernoulliNB
+    >>> X = [[1, 1, 0], [1, 0, 0], [0, 1, 1], [0, 0, 1]]
+    >>> model = SparseBernoulliNB(k=1).fit(X, ["spam", "spam", "ham", "ham"])
+    >>> model.get_support(indices=True)
+    array([0])
+    >>> str(model.predict([[1, 1, 1]])[0])
+    'spam'
+    """
+
+    def __init__(
+        self,
+        k: Any = 10,
+        *,
+        alpha: Any = 1.0,
+        binarize: float | None = 0.0,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+    ) -> None:
+        self.k = k
+        self.alpha = alpha
+        self.binarize = binarize
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+
+    def _gather(self, X: Any, y: Array, sample_weight: Any, classes: Any) -> ClassCounts:
+        self._check_values(X)
+        return ClassCounts.from_matrix(
+            X, y, sample_weight, classes=classes, presence=True, threshold=self.binarize or 0.0
+        )
+
+    def family(self, statistics: ClassCounts) -> Family[ClassCounts]:
+        """Return the model as functions of its statistics."""
+        return bernoulli.bernoulli(check_alpha(self.alpha, statistics.n_features))
+
+    def _check_values(self, X: Any) -> None:
+        if self.binarize is not None:
+            return
+        values = X.data if sp.issparse(X) else np.asarray(X)
+        if not ((values == 0) | (values == 1)).all():
+            raise ValueError(
+                "`binarize=None` states that X holds zeros and ones only, but it holds other "
+                "values; give `binarize` a threshold."
+            )
+
+    def _prepare(self, X: Any) -> Any:
+        threshold = self.binarize or 0.0
+        if not sp.issparse(X):
+            return (np.asarray(X) > threshold).astype(np.float64)
+        if threshold < 0:
+            raise ValueError(
+                f"`binarize` must be >= 0 for sparse X, whose zeros are not stored; got "
+                f"{threshold}. Pass X.toarray() or a threshold >= 0."
+            )
+        return (X > threshold).astype(np.float64)
+
+    @property
+    def feature_log_prob_(self) -> FloatArray:
+        """Log probability of presence given the class, (n_classes, n_features)."""
+        return bernoulli.feature_log_prob(
+            self.statistics_, self.selection_.support, check_alpha(self.alpha, self.n_features_in_)
+        )
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.poor_score = True
+        return tags

@@ -1,0 +1,76 @@
+"""Checks of constructor parameters, done in `fit` as scikit-learn asks."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+
+from naively._types import FloatArray
+
+
+def resolve_k(k: Any, n_features: int) -> int:
+    """Return the number of features that `k` asks for.
+
+    Parameters
+    ----------
+    k : int, float or "all"
+        A number of features, a fraction of them in (0, 1] (rounded, at least one), or all.
+    n_features : int
+        Number of features there are.
+
+    Returns
+    -------
+    int
+        In [0, n_features].
+
+    Raises
+    ------
+    ValueError
+        If `k` is none of these.
+
+    Warns
+    -----
+    UserWarning
+        If an int `k` is larger than `n_features`; all features are then used.
+    """
+    if isinstance(k, str) and k == "all":
+        return n_features
+    if isinstance(k, Integral) and not isinstance(k, bool | np.bool_) and k >= 0:
+        if k > n_features:
+            warnings.warn(
+                f"`k`={k} is greater than n_features={n_features}: all features are used.",
+                UserWarning,
+                stacklevel=4,
+            )
+        return min(int(k), n_features)
+    if isinstance(k, Real) and not isinstance(k, Integral) and 0 < k <= 1:
+        return max(round(float(k) * n_features), 1)
+    raise ValueError(
+        f"`k` must be an int in [0, {n_features}] (n_features={n_features}), a fraction in "
+        f"(0, 1] or 'all'; got {k!r}."
+    )
+
+
+def check_alpha(alpha: Any, n_features: int) -> float | FloatArray:
+    """Return the smoothing as a float or an array of shape (n_features,).
+
+    Raises
+    ------
+    ValueError
+        If a value is negative or not finite, or the array has another length.
+    """
+    try:
+        values = np.asarray(alpha, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.asarray(np.nan)
+    if values.ndim > 1 or (values.ndim == 1 and len(values) != n_features):
+        raise ValueError(
+            "`alpha` must be a number or an array with one value per feature "
+            f"(n_features={n_features}); got an array of shape {values.shape}."
+        )
+    if not (np.isfinite(values).all() and (values >= 0).all()):
+        raise ValueError(f"`alpha` must be finite and >= 0; got {alpha!r}.")
+    return float(values) if values.ndim == 0 else values

@@ -1,0 +1,57 @@
+"""The sparsity path of an estimator: every k from one count of the data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sklearn.base import clone
+
+from naively.estimators.base import AbstractSparseClassifier
+from naively.selection.path import SparsityPath, path
+
+
+def sparsity_path(
+    estimator: AbstractSparseClassifier,
+    X: Any,
+    y: Any = None,
+    ks: Any = None,
+    *,
+    sample_weight: Any = None,
+) -> SparsityPath:
+    """Solve for a whole grid of k at once.
+
+    Parameters
+    ----------
+    estimator : sparse classifier
+        Gives the model and its parameters; its `k` does not matter. It is not changed.
+    X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features) or statistics
+        Training rows, or the class statistics of the model alone (then without `y`).
+    y : array-like of shape (n_samples,), default=None
+        Class labels.
+    ks : array-like of int, default=None
+        The grid; by default about 100 values from 1 to n_features, evenly spaced on a log scale.
+    sample_weight : array-like of shape (n_samples,), default=None
+        Weight of each row.
+
+    Returns
+    -------
+    path : SparsityPath
+        Objective and bound in nats, the support at any k, and the order in which features enter.
+
+    Raises
+    ------
+    ValueError
+        If the data, a parameter or the grid cannot be used.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from naively import SparseBernoulliNB, sparsity_path
+    >>> X = np.array([[1, 1, 0], [1, 0, 0], [0, 1, 1], [0, 1, 1]])
+    >>> path = sparsity_path(SparseBernoulliNB(), X, [0, 0, 1, 1], ks=[1, 2])
+    >>> path.support(2)
+    array([0, 2])
+    """
+    estimator = clone(estimator)
+    statistics = X if y is None else estimator.gather(X, y, sample_weight)
+    return path(estimator.family(statistics), statistics, ks)
