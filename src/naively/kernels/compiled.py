@@ -1,0 +1,24 @@
+"""How kernels are compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+from numba import njit
+
+from naively._types import Array
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+
+def kernel(function: Function) -> Function:
+    """Compile a free function on flat arrays: cached on disk, and without holding the GIL."""
+    return cast(Function, njit(cache=True, nogil=True)(function))
+
+
+def read_only(array: Array) -> Array:
+    """Return a read-only view, so that a kernel is compiled for one kind of input, not two."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

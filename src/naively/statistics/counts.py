@@ -1,0 +1,329 @@
+"""Counts of each feature within each class: the statistics of the count and presence models.
+
+Statistics are values. They add up (batches, shards, machines), and they subtract (cross-validation
+takes a fold away, leave-one-out a row); nothing ever changes them in place.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self, final
+
+import numpy as np
+import numpy.typing as npt
+
+from naively._types import Array, FloatArray, IntArray
+from naively.statistics.labels import class_positions, encode_labels, union_of_classes
+from naively.statistics.lengths import length_histogram
+from naively.statistics.matrix import as_matrix
+from naively.statistics.tally import Quantity, tally
+
+# Differences of float sums below this share of the minuend are rounding, and become exactly 0:
+# a feature that was taken away completely must be absent, not present with a weight of 1e-17.
+_ROUNDING = 1e-12
+_STRIP = 1 << 18  # cells of a table treated at a time, so that temporaries stay small
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassCounts:
+    """Weighted count of every feature in every class.
+
+    Rows of weight zero leave no trace in any array, except that their labels are classes.
+    Statistics of the same features add (`+`) and subtract (`-`); sets of classes are united.
+
+    Whole numbers (booleans, integers of any width) without weights are counted in 64-bit integers:
+    the result is the same, bit for bit, for any container, number of threads and division into
+    batches. Real numbers and weights are summed in float64 in the order of the rows.
+    """
+
+    classes: Array  # (C,) labels, ascending
+    table: Array  # (m, C) C-contiguous; int64 for whole numbers without weights, else float64
+    class_rows: IntArray  # (C,) rows of positive weight
+    class_weight: FloatArray  # (C,) sum of the weights of the rows
+    length_values: IntArray  # (L,) row totals that occur, ascending; coarser above 4096
+    length_weight: FloatArray  # (L, C) weight of the rows of that total
+    presence: bool = False  # True: entries above `threshold` were counted; False: values summed
+    threshold: float = 0.0
+
+    # -- making ---------------------------------------------------------------------------------
+
+    @classmethod
+    def from_matrix(
+        cls,
+        X: Any,
+        y: Any,
+        sample_weight: Any = None,
+        *,
+        classes: Any = None,
+        presence: bool = False,
+        threshold: float = 0.0,
+    ) -> Self:
+        """Count the rows of a matrix.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n, m)
+            Rows of finite numbers, non-negative unless `presence` is set. Duplicate entries of
+            sparse matrices are summed. Never modified, never made dense.
+        y : array-like of shape (n,)
+            Labels: whole numbers, booleans or strings.
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each row, >= 0; a weight of 2 is the row twice, a weight of 0 no row.
+        classes : array-like of shape (C,), default=None
+            All labels, where y may lack some. By default those in y.
+        presence : bool, default=False
+            Count the entries greater than `threshold` instead of summing values.
+        threshold : float, default=0.0
+            Only used with `presence`; at least 0 if X is sparse.
+
+        Returns
+        -------
+        counts : ClassCounts
+            The statistics.
+
+        Raises
+        ------
+        ValueError
+            If values, labels or weights cannot be counted; the message says where and why.
+        """
+        matrix = as_matrix(X)
+        threshold = _checked_threshold(matrix, threshold) if presence else 0.0
+        classes, codes = encode_labels(y, classes)
+        if len(codes) != matrix.shape[0]:
+            raise ValueError(
+                f"X and y must have the same number of rows; got {matrix.shape[0]} and "
+                f"{len(codes)}."
+            )
+        weights = _checked_weights(sample_weight, len(codes))
+        table, totals = tally(matrix, codes, weights, len(classes), Quantity(presence, threshold))
+        if weights is not None and not weights.all():
+            kept = weights > 0
+            totals, codes, weights = totals[kept], codes[kept], weights[kept]
+        rows = np.bincount(codes, minlength=len(classes))
+        class_weight = np.bincount(codes, weights, len(classes)) if weights is not None else rows
+        return cls(
+            classes,
+            table,
+            rows,
+            class_weight.astype(np.float64),
+            *length_histogram(totals, codes, weights, len(classes)),
+            presence=presence,
+            threshold=threshold,
+        )
+
+    @classmethod
+    def zero(
+        cls, n_features: int, classes: Any = (), *, presence: bool = False, threshold: float = 0.0
+    ) -> Self:
+        """Return the statistics of no rows: adding them changes nothing.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of features m.
+        classes : array-like of shape (C,), default=()
+            Labels that will occur.
+        presence, threshold : bool and float
+            As in `from_matrix`.
+
+        Returns
+        -------
+        counts : ClassCounts
+            All counts zero.
+        """
+        empty = np.empty((0, n_features), dtype=np.int64)
+        return cls.from_matrix(empty, [], classes=classes, presence=presence, threshold=threshold)
+
+    def update(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Return the statistics of the rows counted so far and some more.
+
+        Parameters
+        ----------
+        X, y, sample_weight
+            As in `from_matrix`; y may have new labels.
+
+        Returns
+        -------
+        counts : ClassCounts
+            A new value; this one does not change.
+        """
+        batch = type(self).from_matrix(
+            X, y, sample_weight, presence=self.presence, threshold=self.threshold
+        )
+        return self + batch
+
+    # -- reading --------------------------------------------------------------------------------
+
+    @property
+    def n_features(self) -> int:
+        """Number of features m."""
+        return int(self.table.shape[0])
+
+    @property
+    def feature_count(self) -> Array:
+        """Counts by class, (C, m): a view of the table."""
+        return self.table.T
+
+    def take(self, columns: npt.ArrayLike) -> Self:
+        """Return the statistics of some features.
+
+        Parameters
+        ----------
+        columns : array-like of int or bool
+            Which features, in the order wanted, or a mask (m,).
+
+        Returns
+        -------
+        counts : ClassCounts
+            The histogram of row totals stays that of whole rows.
+        """
+        return replace(self, table=np.ascontiguousarray(self.table[np.asarray(columns)]))
+
+    def equals(self, other: Self) -> bool:
+        """Whether all fields agree exactly, types included."""
+        return all(
+            _same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
+        )
+
+    # -- arithmetic -----------------------------------------------------------------------------
+
+    def __add__(self, other: Self) -> Self:
+        if not isinstance(other, ClassCounts):
+            return NotImplemented
+        self._check_same_features(other)
+        classes = union_of_classes(self.classes, other.classes)
+        first, second = self._spread(classes), other._spread(classes)
+        values, weight = _merged_lengths(first, second, 1.0)
+        return replace(
+            first,
+            table=first.table + second.table,
+            class_rows=first.class_rows + second.class_rows,
+            class_weight=first.class_weight + second.class_weight,
+            length_values=values,
+            length_weight=weight,
+        )
+
+    def __sub__(self, other: Self) -> Self:
+        if not isinstance(other, ClassCounts):
+            return NotImplemented
+        self._check_same_features(other)
+        part = other._spread(self.classes)
+        values, weight = _merged_lengths(self, part, -1.0)
+        occurring = weight.any(axis=1)
+        return replace(
+            self,
+            table=_difference(self.table, part.table),
+            class_rows=_difference(self.class_rows, part.class_rows),
+            class_weight=_difference(self.class_weight, part.class_weight),
+            length_values=values[occurring],
+            length_weight=weight[occurring],
+        )
+
+    def _spread(self, classes: Array) -> Self:
+        """Return the same statistics with zeros for classes that are not among its own."""
+        if len(classes) == len(self.classes):
+            return replace(self, classes=classes)
+        positions = class_positions(self.classes, classes)
+
+        def spread(counts: Array) -> Array:
+            wider = np.zeros((*counts.shape[:-1], len(classes)), dtype=counts.dtype)
+            wider[..., positions] = counts
+            return wider
+
+        return replace(
+            self,
+            classes=classes,
+            table=spread(self.table),
+            class_rows=spread(self.class_rows),
+            class_weight=spread(self.class_weight),
+            length_weight=spread(self.length_weight),
+        )
+
+    def _check_same_features(self, other: Self) -> None:
+        if self.n_features != other.n_features:
+            raise ValueError(
+                "Statistics must be of the same features to be combined; got "
+                f"n_features={self.n_features} and n_features={other.n_features}."
+            )
+        if (self.presence, self.threshold) != (other.presence, other.threshold):
+            raise ValueError(
+                "Statistics must count the same thing to be combined; got "
+                f"presence={self.presence}, threshold={self.threshold} and "
+                f"presence={other.presence}, threshold={other.threshold}."
+            )
+
+
+def _checked_threshold(matrix: Any, threshold: float) -> float:
+    if not np.isfinite(threshold):
+        raise ValueError(f"`threshold` must be a finite number; got {threshold}.")
+    if threshold < 0 and not isinstance(matrix, np.ndarray):
+        raise ValueError(
+            f"`threshold` must be >= 0 for sparse X, whose unstored zeros would all exceed it; "
+            f"got {threshold}. Pass a dense array."
+        )
+    return float(threshold)
+
+
+def _checked_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
+    if sample_weight is None:
+        return None
+    weights = np.asarray(sample_weight, dtype=np.float64)
+    if weights.ndim == 0:
+        weights = np.full(n_rows, weights)
+    if weights.shape != (n_rows,):
+        raise ValueError(
+            f"`sample_weight` must have one weight per row, shape ({n_rows},); got shape "
+            f"{weights.shape}."
+        )
+    if not np.isfinite(weights).all():
+        raise ValueError(
+            f"`sample_weight` must be finite; got {weights[~np.isfinite(weights)][0]} at row "
+            f"{np.flatnonzero(~np.isfinite(weights))[0]}."
+        )
+    if (weights < 0).any():
+        raise ValueError(
+            f"Negative values in data passed to `sample_weight`: {weights[weights < 0][0]} at row "
+            f"{np.flatnonzero(weights < 0)[0]}; weights must be >= 0."
+        )
+    if n_rows and not weights.any():
+        raise ValueError("`sample_weight` must have a positive weight; all are zero.")
+    return weights
+
+
+def _same(first: Any, second: Any) -> bool:
+    if not isinstance(first, np.ndarray):
+        return bool(first == second)
+    return first.dtype == second.dtype and np.array_equal(first, second)
+
+
+def _merged_lengths(
+    first: ClassCounts, second: ClassCounts, sign: float
+) -> tuple[IntArray, FloatArray]:
+    """Sum or difference of the histograms of row totals of two statistics of the same classes."""
+    values = np.union1d(first.length_values, second.length_values)
+    weight = np.zeros((len(values), len(first.classes)))
+    weight[np.searchsorted(values, first.length_values)] = first.length_weight
+    positions = np.searchsorted(values, second.length_values)
+    if sign > 0:
+        weight[positions] += second.length_weight
+    else:
+        weight[positions] = _difference(weight[positions], second.length_weight)
+    return values, weight
+
+
+def _difference(whole: Array, part: Array) -> Array:
+    """Return whole - part, both >= 0, with rounding residues as exact zeros."""
+    difference = np.subtract(whole, part)
+    cells, minuend = difference.reshape(-1), whole.reshape(-1)
+    for start in range(0, cells.size, _STRIP):
+        strip = slice(start, start + _STRIP)
+        if cells.dtype.kind == "f":
+            residue = np.abs(cells[strip]) <= _ROUNDING * minuend[strip]
+            cells[strip][residue] = 0.0
+        if (cells[strip] < 0).any():
+            raise ValueError(
+                "Only statistics of rows that were counted can be subtracted; the difference has "
+                "negative counts."
+            )
+    return difference

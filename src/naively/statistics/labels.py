@@ -1,0 +1,145 @@
+"""Class labels of any kind as positions in the sorted array of classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from naively._types import Array, IntArray
+
+_WIDE = 1 << 16  # integer labels in a range up to this are looked up instead of sorted
+
+
+def encode_labels(y: Any, classes: Any = None) -> tuple[Array, Array]:
+    """Return the sorted classes and the position of each label among them.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Labels: integers, booleans, strings or other sortable objects; floats if whole.
+    classes : array-like of shape (C,), default=None
+        All labels that may occur, in any order. By default those that do.
+
+    Returns
+    -------
+    classes : ndarray of shape (C,)
+        Ascending.
+    codes : ndarray of shape (n,), uint32
+        `classes[codes]` equals y.
+
+    Raises
+    ------
+    ValueError
+        If y is not one-dimensional, has missing or continuous labels, or labels outside `classes`.
+    """
+    y = _checked(y, "y")
+    if len(y) == 0 and classes is not None:
+        return _distinct(_checked(classes, "classes")), np.empty(0, dtype=np.uint32)
+    found, codes = _encoded(y)
+    if classes is None:
+        return found, codes
+    classes = _distinct(_checked(classes, "classes"))
+    positions = class_positions(found, classes)
+    if np.array_equal(positions, np.arange(len(found))):
+        return classes, codes
+    return classes, positions.astype(np.uint32)[codes]
+
+
+def class_positions(labels: Array, classes: Array) -> IntArray:
+    """Return the position in `classes` of each of some distinct labels, or raise ValueError."""
+    _same_kind(labels, classes)
+    position = {label: c for c, label in enumerate(classes.tolist())}
+    strangers = [label for label in labels.tolist() if label not in position]
+    if strangers:
+        raise ValueError(
+            f"y has labels outside `classes`, such as {strangers[:5]}; the classes are "
+            f"{classes[:10].tolist()}{' ...' if len(classes) > 10 else ''}. Name every label in "
+            "`classes` from the start."
+        )
+    return np.array([position[label] for label in labels.tolist()], dtype=np.int64)
+
+
+def union_of_classes(first: Array, second: Array) -> Array:
+    """Return the sorted union of two arrays of classes."""
+    if len(first) == 0 or len(second) == 0:
+        return second if len(first) == 0 else first
+    _same_kind(first, second)
+    return _distinct(np.concatenate([first, second]))
+
+
+def _array(labels: Any) -> Array:
+    array: Array = np.asarray(labels.to_numpy() if hasattr(labels, "to_numpy") else labels)
+    return array
+
+
+def _checked(labels: Any, name: str) -> Array:
+    labels = _array(labels)
+    if labels.ndim != 1:
+        raise ValueError(
+            f"`{name}` must have one dimension, one label per row; got shape {labels.shape}. "
+            "Several labels per row are not supported."
+        )
+    if labels.dtype.kind == "O" and any(label is None or label != label for label in labels):
+        raise ValueError(f"`{name}` contains NaN or None; drop the rows without a label.")
+    if labels.dtype.kind == "f":
+        if not np.isfinite(labels).all():
+            raise ValueError(f"`{name}` contains NaN or infinity; drop the rows without a label.")
+        if (labels != np.rint(labels)).any():
+            raise ValueError(
+                f"Unknown label type: `{name}` is continuous "
+                f"({labels[labels != np.rint(labels)][0]}); labels must be whole numbers, booleans "
+                "or strings. Bin a continuous target first."
+            )
+    if labels.dtype.kind in "cVmM":
+        raise ValueError(f"`{name}` must hold labels; got dtype {labels.dtype}.")
+    return labels
+
+
+def _distinct(labels: Array) -> Array:
+    try:
+        distinct: Array = np.unique(labels)
+    except TypeError:
+        kinds = sorted({type(label).__name__ for label in labels})
+        raise ValueError(
+            f"Labels must be of one kind to be sorted; got {' and '.join(kinds)}."
+        ) from None
+    return distinct
+
+
+def _encoded(y: Array) -> tuple[Array, Array]:
+    """Sorted distinct labels and codes, without sorting all n labels where that can be helped."""
+    if y.dtype.kind in "OUST":
+        return _encoded_objects(y)
+    if y.dtype.kind in "biu" and len(y):
+        low, high = int(y.min()), int(y.max())
+        if high - low < _WIDE:
+            # Unsigned labels may exceed int64, signed ones may not be subtracted in their own type.
+            offsets = (y - y.min()).astype(np.int64) if y.dtype.kind == "u" else y - np.int64(low)
+            present = np.bincount(offsets, minlength=high - low + 1) > 0
+            codes = (np.cumsum(present) - 1).astype(np.uint32)[offsets]
+            return np.flatnonzero(present).astype(y.dtype) + y.min(), codes
+    classes, codes = np.unique(y, return_inverse=True)
+    return classes, codes.astype(np.uint32)
+
+
+def _encoded_objects(y: Array) -> tuple[Array, Array]:
+    labels = y.tolist()
+    distinct = np.empty(len(seen := dict.fromkeys(labels)), dtype=y.dtype)
+    distinct[:] = list(seen)
+    classes = _distinct(distinct)
+    code = {label: c for c, label in enumerate(classes.tolist())}
+    return classes, np.fromiter(map(code.__getitem__, labels), np.uint32, len(labels))
+
+
+def _same_kind(first: Array, second: Array) -> None:
+    def kind(labels: Array) -> str:
+        return "text" if labels.dtype.kind in "UST" else "number"
+
+    if "O" in (first.dtype.kind, second.dtype.kind) or not (len(first) and len(second)):
+        return
+    if kind(first) != kind(second):
+        raise ValueError(
+            f"Labels must be of one kind; got {kind(first)} such as {first[:1].tolist()} and "
+            f"{kind(second)} such as {second[:1].tolist()}."
+        )

@@ -1,0 +1,161 @@
+"""Any container of numbers as one of three layouts, without making sparse data dense.
+
+Everything behind this module sees a CSR or CSC matrix or a dense array of plain NumPy numbers.
+Frames are recognised by what they can do, so neither pandas nor polars is imported.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from naively._types import Array
+
+Matrix: TypeAlias = Any  # a CSR or CSC matrix or array of SciPy, or a 2-D NumPy array
+
+_NUMERIC = "biuf"
+
+
+def is_sparse(matrix: Any) -> bool:
+    """Whether a matrix has `data`, `indices` and `indptr` (or another sparse format)."""
+    return bool(sp.issparse(matrix))
+
+
+def as_matrix(X: Any) -> Matrix:
+    """Return X as CSR, CSC or a dense two-dimensional array; X itself where it already is one.
+
+    Parameters
+    ----------
+    X : array-like, sparse matrix or array of SciPy, or data frame of shape (n, m)
+        Sparse formats other than CSR and CSC become CSR, their duplicates summed exactly. Frames
+        with sparse columns become CSC. Missing values of frames become NaN.
+
+    Returns
+    -------
+    matrix : csr_matrix, csr_array, csc_matrix, csc_array or ndarray of shape (n, m)
+        Of boolean, integer or floating type, in the machine's byte order. May share memory with X
+        and must not be modified.
+
+    Raises
+    ------
+    ValueError
+        If X does not have two dimensions or holds anything but real numbers.
+    """
+    if is_sparse(X):
+        return _native(_compressed(X))
+    if hasattr(X, "iloc") and hasattr(X, "dtypes"):
+        return _native(_from_pandas(X))
+    dense = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
+    return _native(_two_dimensional(dense))
+
+
+def canonical(matrix: Matrix) -> Matrix:
+    """Return a sparse matrix with indices sorted and duplicates summed; integers summed exactly.
+
+    Parameters
+    ----------
+    matrix : CSR or CSC matrix
+        Not modified. Duplicates of booleans are joined by "or", as `toarray` does.
+
+    Returns
+    -------
+    canonical : matrix of the same format
+        `matrix` itself if it is canonical already.
+    """
+    # The flags that SciPy caches on the caller's matrix stay untouched: shallow copies carry them.
+    plain = type(matrix)((matrix.data, matrix.indices, matrix.indptr), matrix.shape, copy=False)
+    if plain.has_canonical_format:
+        return matrix
+    plain = type(matrix)((_widened(matrix.data), matrix.indices, matrix.indptr), matrix.shape)
+    plain = plain.copy()
+    plain.sum_duplicates()
+    return plain
+
+
+def _widened(data: Array) -> Array:
+    """Values in a type in which sums of duplicates cannot wrap around."""
+    if data.dtype.kind in "iu" and data.dtype.itemsize < 8:
+        return data.astype(np.int64)
+    return data
+
+
+def _compressed(X: Any) -> Matrix:
+    if X.ndim != 2:
+        raise ValueError(
+            f"X must have two dimensions, rows and columns; got a sparse array of {X.ndim}."
+        )
+    if X.format in ("csr", "csc"):
+        return X
+    if X.format == "coo" and X.dtype.kind in _NUMERIC:  # `tocsr` sums duplicates in X's own type
+        X = type(X)((_widened(X.data), X.coords), shape=X.shape, copy=False)
+    return X.tocsr()
+
+
+def _two_dimensional(dense: Array) -> Array:
+    if dense.ndim != 2:
+        raise ValueError(
+            f"X must have two dimensions, rows and columns; got an array of {dense.ndim}. "
+            "Reshape one row with X.reshape(1, -1), one column with X.reshape(-1, 1)."
+        )
+    if dense.dtype.kind != "O":
+        return dense
+    try:
+        return dense.astype(np.float64)
+    except (TypeError, ValueError) as error:
+        raise ValueError(f"X must hold real numbers; got an object that is none: {error}") from None
+
+
+def _native(matrix: Matrix) -> Matrix:
+    dtype = matrix.dtype
+    if dtype.kind not in _NUMERIC:
+        raise ValueError(
+            f"X must hold real numbers; got dtype {dtype}. Encode text as counts, split complex "
+            "numbers into their parts, turn dates into numbers."
+        )
+    if dtype.isnative and dtype != np.longdouble:
+        return matrix
+    return matrix.astype(np.float64 if dtype == np.longdouble else dtype.newbyteorder("="))
+
+
+def _from_pandas(frame: Any) -> Matrix:
+    if not hasattr(frame, "columns"):
+        return _two_dimensional(frame.to_numpy())
+    if any(_is_sparse(dtype) for dtype in frame.dtypes):
+        return _sparse_frame(frame)
+    kinds = {getattr(dtype, "kind", "O") for dtype in frame.dtypes}
+    if kinds <= set("iufb") and all(isinstance(dtype, np.dtype) for dtype in frame.dtypes):
+        # A mixture of booleans and numbers would become a table of Python objects.
+        return frame.to_numpy(dtype=np.result_type(*frame.dtypes) if len(kinds) else None)
+    if kinds <= set("iufb"):  # nullable and Arrow-backed columns
+        missing = bool(frame.isna().to_numpy().any())
+        whole = kinds <= set("iub") and not missing
+        return frame.to_numpy(dtype=np.int64 if whole else np.float64, na_value=np.nan)
+    return _two_dimensional(frame.to_numpy())
+
+
+def _is_sparse(dtype: Any) -> bool:
+    return hasattr(dtype, "fill_value") and hasattr(dtype, "subtype")
+
+
+def _sparse_frame(frame: Any) -> Matrix:
+    """Columns of a frame side by side as CSC; only columns not sparse in zeros are expanded."""
+    columns = [_column_entries(column) for _, column in frame.items()]
+    indptr = np.zeros(len(columns) + 1, dtype=np.int64)
+    np.cumsum([len(rows) for rows, _ in columns], out=indptr[1:])
+    indices = np.concatenate([rows for rows, _ in columns])
+    data = np.concatenate([values for _, values in columns])
+    return sp.csc_array((data, indices, indptr), shape=(len(frame), len(columns)))
+
+
+def _column_entries(column: Any) -> tuple[Array, Array]:
+    """Rows (ascending) and values of the entries of one column of a frame."""
+    if _is_sparse(column.dtype) and column.dtype.fill_value == 0:
+        sparse = column.array
+        return sparse.sp_index.indices, sparse.sp_values
+    values = column.to_numpy()
+    if values.dtype.kind == "O":
+        values = values.astype(np.float64)
+    rows = np.flatnonzero(values).astype(np.int32)  # NaN counts as an entry
+    return rows, values[rows]
