@@ -50,7 +50,7 @@ class AbstractSparseClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
         return {}
 
     def _prepare(self, X: Any) -> Any:
-        """What the rule sees of the selected columns of checked rows."""
+        """Turn selected columns of checked rows into what the rule sees."""
         return X
 
     def _check_values(self, X: Any) -> None:  # noqa: B027 (most models take any finite value)
