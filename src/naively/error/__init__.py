@@ -1,0 +1,1 @@
+"""Predicted error without held-out data, and feature search by it."""
