@@ -12,9 +12,11 @@ __version__ = "0.1.0"
 _HOMES = {
     "Certificate": "naively.selection.certificate",
     "ClassCounts": "naively.statistics.counts",
+    "ErrorEstimate": "naively.error.estimates",
     "SparseBernoulliNB": "naively.estimators.naive_bayes",
     "SparseMultinomialNB": "naively.estimators.naive_bayes",
     "SparsityPath": "naively.selection.path",
+    "expected_error": "naively.error.estimates",
     "sparsity_path": "naively.estimators.path",
 }
 

@@ -109,7 +109,7 @@ def _lugannani_rice(law: LogOdds, length: float, s: float) -> float:
     w = math.copysign(math.sqrt(max(2 * length * (s * slope - K), 0.0)), s)
     if abs(w) < 1e-4:
         # The two poles of 1/u - 1/w cancel at the mean; this is their limit.
-        limit = 0.5 - skew / (6 * math.sqrt(2 * math.pi * length) * curvature**1.5)
+        limit = 0.5 - skew / (6 * math.sqrt(2 * math.pi * length * curvature**3))
         return min(max(limit, 0.0), 1.0)
     u = s * math.sqrt(length * curvature)
     density = math.exp(-w * w / 2) / math.sqrt(2 * math.pi)
