@@ -9,12 +9,44 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Generic, Protocol, TypeVar
 
-from naively._types import FloatArray, IntArray
+import numpy as np
+
+from naively._types import Array, FloatArray, IntArray
 from naively.families.rules import Rule
 
-S = TypeVar("S")
+S = TypeVar("S", contravariant=True)
+
+
+class CountTable(Protocol):
+    """What the count models need to know about the data."""
+
+    @property
+    def table(self) -> Array:
+        """(m, C) count of each feature in each class, int64 or float64."""
+        ...
+
+    @property
+    def class_weight(self) -> FloatArray:
+        """(C,) weight of the rows of each class."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PerColumn(Generic[S]):
+    """Maths of a column that depends on its own counts alone, so equal columns need it once."""
+
+    gain: Callable[[S, Array], FloatArray]  # statistics, table (d, C) -> (d,) nats
+    pooled: Callable[[S, Array], FloatArray]  # log-likelihood with the column pooled, (d,) nats
+
+
+@dataclass(frozen=True, slots=True)
+class CoupledCounts:
+    """Counts whose class totals over the support tie the features together."""
+
+    table: Array  # (m, C) counts, int64 or float64
+    alpha: float | FloatArray  # smoothing added to every count: one value, or (m,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +57,61 @@ class Family(Generic[S]):
     gain: Callable[[S], FloatArray]  # (m,) nats: best value with feature i free minus pooled
     baseline: Callable[[S], float]  # nats: the objective with every feature pooled
     rule: Callable[[S, IntArray, FloatArray], Rule]  # statistics, support (k,), log prior (C,)
-    # Smoothed counts (m, C) whose class totals tie the features together (multinomial), or None:
-    # then the gains add up and the k largest are the optimum.
-    coupled_counts: Callable[[S], FloatArray] | None = None
+    # (C, m) log-probability of every feature, pooled outside the support: statistics, support
+    feature_log_prob: Callable[[S, IntArray], FloatArray] | None = None
+    # Present if equal columns have equal gains; then they are grouped before anything is computed.
+    per_column: PerColumn[S] | None = None
+    # Present if the gains do not add up (multinomial); otherwise the k largest are the optimum.
+    coupled_counts: Callable[[S], CoupledCounts] | None = None
+
+
+def checked_alpha(alpha: object) -> float | FloatArray:
+    """Smoothing as a float or a (m,) array, refused if negative or not finite."""
+    values = np.asarray(alpha, dtype=np.float64)
+    if values.ndim > 1:
+        raise ValueError(
+            f"`alpha` must be a number or one number per feature; got an array of shape "
+            f"{values.shape}."
+        )
+    if not np.all(np.isfinite(values)) or np.any(values < 0):
+        worst = values.flat[np.argmin(np.where(np.isfinite(values), values, -np.inf))]
+        raise ValueError(f"`alpha` must be finite and >= 0 (0: no smoothing); got {worst}.")
+    return float(values) if values.ndim == 0 else values
+
+
+def smoothing(alpha: float | FloatArray, n_features: int) -> float | FloatArray:
+    """Smoothing ready to be added to a (m, C) table: a float or (m, 1)."""
+    if isinstance(alpha, float):
+        return alpha
+    if alpha.shape[0] != n_features:
+        raise ValueError(
+            f"`alpha` must be a number or have one value for each of the {n_features} features; "
+            f"got {alpha.shape[0]} values."
+        )
+    return alpha[:, None]
+
+
+def blocks(n: int, n_classes: int) -> list[slice]:
+    """Slices that cut n rows into blocks small enough for the cache."""
+    length = max(1, (1 << 16) // n_classes)
+    return [slice(start, min(start + length, n)) for start in range(0, n, length)]
+
+
+def divergence(excess: FloatArray, expected: FloatArray) -> FloatArray:
+    """Value of x log(x / e) - x + e at x = e + excess, >= 0, exact also where x is close to e.
+
+    The sum of these over cells whose totals agree is the likelihood ratio, and no two terms cancel.
+    """
+    expected = np.broadcast_to(expected, excess.shape)
+    ratio = np.divide(excess, expected, out=np.zeros_like(excess), where=expected > 0)
+    ratio = np.maximum(ratio, -1.0)  # x >= 0 up to rounding
+    x = 1.0 + ratio
+    curvature = x * np.log(x, out=np.zeros_like(x), where=x > 0) - ratio
+    near = np.abs(ratio) < 0.05
+    t = ratio[near]
+    # (1 + t) log(1 + t) - t = sum_{j >= 2} (-t)^j / (j (j - 1)), to t^10: relative error 1e-14.
+    series = np.zeros_like(t)
+    for j in range(10, 1, -1):
+        series = 1.0 / (j * (j - 1)) - t * series
+    curvature[near] = t * t * series
+    return np.asarray(expected * curvature)

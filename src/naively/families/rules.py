@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from naively._types import FloatArray
+from naively._types import BoolArray, FloatArray
 
 
 class Rule(Protocol):
@@ -47,3 +47,19 @@ class LinearRule:
         undecided = np.all(np.isneginf(scores), axis=1)
         scores[undecided] = self.log_prior
         return scores
+
+
+def event_log(weight: FloatArray, total: FloatArray) -> tuple[FloatArray, BoolArray]:
+    """Log-probability weight / total of events (C, k), with the zeros kept apart.
+
+    Returns
+    -------
+    log : (C, k) finite, 0 where the probability is 0
+    vetoes : (C, k) the events of probability 0. An event to which every class gives probability 0
+        was never seen in training: it tells nothing about the class, and vetoes nothing.
+    """
+    possible = weight > 0
+    log = np.log(weight, out=np.zeros_like(weight), where=possible)
+    # As scikit-learn: a difference of logarithms, not the logarithm of a ratio.
+    np.subtract(log, np.log(total), out=log, where=possible)
+    return log, ~possible & possible.any(axis=0)

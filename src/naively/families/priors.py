@@ -1,0 +1,58 @@
+"""Class priors: estimated from the rows, uniform, or given."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from naively._types import FloatArray
+
+
+def log_prior(
+    class_weight: FloatArray, *, fit_prior: bool = True, class_prior: ArrayLike | None = None
+) -> FloatArray:
+    """Log prior of each class.
+
+    Parameters
+    ----------
+    class_weight : (C,)
+        Weight of the rows of each class.
+    fit_prior : bool
+        Estimate the prior from `class_weight`; otherwise all classes are equally likely.
+    class_prior : (C,), optional
+        The prior itself; replaces the estimate.
+
+    Returns
+    -------
+    (C,) nats; -inf for a class of prior 0.
+    """
+    if class_prior is not None:
+        return _log(_checked_prior(class_prior, len(class_weight)))
+    if not fit_prior:
+        return np.full(len(class_weight), -np.log(len(class_weight)))
+    total = float(np.sum(class_weight))
+    if not total > 0:
+        raise ValueError(
+            f"The class prior cannot be estimated: the rows have total weight {total:g}. "
+            "Give `class_prior`, set `fit_prior=False`, or give rows with positive weight."
+        )
+    # As scikit-learn: a difference of logarithms, not the logarithm of a ratio.
+    return np.asarray(_log(np.asarray(class_weight, dtype=np.float64)) - np.log(total))
+
+
+def _checked_prior(class_prior: ArrayLike, n_classes: int) -> FloatArray:
+    prior = np.asarray(class_prior, dtype=np.float64)
+    if prior.shape != (n_classes,):
+        raise ValueError(
+            f"`class_prior` must have one value for each of the {n_classes} classes; "
+            f"got an array of shape {prior.shape}."
+        )
+    if not np.all(np.isfinite(prior)) or np.any(prior < 0):
+        raise ValueError(f"`class_prior` must hold numbers >= 0; got {prior.tolist()}.")
+    if abs(prior.sum() - 1.0) > 1e-8:
+        raise ValueError(f"`class_prior` must sum to 1; it sums to {prior.sum():.10g}.")
+    return prior
+
+
+def _log(values: FloatArray) -> FloatArray:
+    return np.log(values, out=np.full(values.shape, -np.inf), where=values > 0)

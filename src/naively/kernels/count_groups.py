@@ -1,0 +1,206 @@
+"""Which columns of a class-count table are equal: count the distinct ones, and find them again.
+
+Pairs of counts below 256 (nearly all columns of any text) are counted in a direct 256 x 256 table
+that stays in the cache; a column with a larger or a fractional count is kept individually. Nothing
+as long as the table is written.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import uint64
+
+from naively._types import Array, IntArray
+from naively.kernels.compiled import kernel
+
+SIDE = 256  # counts below this share the direct table of SIDE x SIDE cells
+
+
+@kernel
+def count_pairs(table: Array, start: int, stop: int, cells: IntArray, rest: IntArray) -> int:
+    """Count the columns start..stop by cell; list the columns that have none.
+
+    Parameters
+    ----------
+    table : (m, 2) non-negative
+    start, stop : the range of columns
+    cells : (SIDE * SIDE,) zeros on entry; number of columns by first count * SIDE + second count
+    rest : receives the columns without a cell, ascending
+
+    Returns
+    -------
+    How many columns have no cell; -1 if they do not fit in `rest` (`cells` is then incomplete).
+    """
+    n_rest = 0
+    for j in range(uint64(start), uint64(stop)):
+        first, second = table[j, 0], table[j, 1]
+        if first < 256 and second < 256:
+            row, column = int(first), int(second)
+            if row == first and column == second:
+                cells[uint64(row * 256 + column)] += 1
+                continue
+        if n_rest == len(rest):
+            return -1
+        rest[n_rest] = j
+        n_rest += 1
+    return n_rest
+
+
+@kernel
+def take_pairs(
+    table: Array,
+    start: int,
+    stop: int,
+    label_of_cell: IntArray,
+    label_of_rest: IntArray,
+    quota: IntArray,
+    out: IntArray,
+) -> int:
+    """List the first `quota[label]` columns of every label among the columns start..stop.
+
+    Parameters
+    ----------
+    table : (m, 2) as given to `count_pairs`
+    start, stop : the range of columns
+    label_of_cell : (SIDE * SIDE,)
+    label_of_rest : label of the columns without a cell, in their order
+    quota : how many columns of each label to take; used up on return
+    out : receives the columns, ascending
+
+    Returns
+    -------
+    How many columns were taken.
+    """
+    n_out = n_rest = 0
+    for j in range(uint64(start), uint64(stop)):
+        first, second = table[j, 0], table[j, 1]
+        label = -1
+        if first < 256 and second < 256:
+            row, column = int(first), int(second)
+            if row == first and column == second:
+                label = label_of_cell[uint64(row * 256 + column)]
+        if label < 0:
+            label = label_of_rest[n_rest]
+            n_rest += 1
+        if quota[uint64(label)] > 0:
+            quota[uint64(label)] -= 1
+            out[n_out] = j
+            n_out += 1
+    return n_out
+
+
+@kernel
+def number_equal_rows(table: Array, limit: int, slots: Array, number: Array) -> int:
+    """Give numbers to the distinct rows of the table in order of first appearance.
+
+    Rows are looked up in an open hash table. Rows whose sum exceeds `limit` repeat too rarely to be
+    worth comparing and get a number of their own.
+
+    Parameters
+    ----------
+    table : (m, C)
+    limit : largest row sum that is looked up
+    slots : hash table, -1 everywhere; its length is a power of two, above 2 * m
+    number : (m,) receives the number of each row
+
+    Returns
+    -------
+    How many numbers were given.
+    """
+    m, n_classes = table.shape
+    mask = uint64(len(slots) - 1)
+    first_row = np.empty(m, np.int64)
+    n_numbers = 0
+    for i in range(m):
+        key = uint64(1469598103934665603)
+        total = 0.0
+        for c in range(n_classes):
+            value = table[i, c]
+            if value != 0:
+                total += value
+                key = (key ^ uint64(value * 8191 + c)) * uint64(1099511628211)
+                key ^= key >> uint64(29)
+        found = -1
+        if total <= limit:
+            slot = key & mask
+            while slots[slot] >= 0:
+                other = first_row[slots[slot]]
+                c = 0
+                while c < n_classes and table[i, c] == table[other, c]:
+                    c += 1
+                if c == n_classes:
+                    found = slots[slot]
+                    break
+                slot = (slot + uint64(1)) & mask
+            if found < 0:
+                slots[slot] = n_numbers
+        if found < 0:
+            found = n_numbers
+            first_row[n_numbers] = i
+            n_numbers += 1
+        number[i] = found
+    return n_numbers
+
+
+@kernel
+def take_numbered(number: Array, label_of_number: IntArray, quota: IntArray, out: IntArray) -> int:
+    """List the first `quota[label]` columns of every label, ascending; returns how many."""
+    n_out = 0
+    for j in range(uint64(len(number))):
+        label = label_of_number[uint64(number[j])]
+        if quota[uint64(label)] > 0:
+            quota[uint64(label)] -= 1
+            out[n_out] = j
+            n_out += 1
+    return n_out
+
+
+@kernel
+def label_pairs(
+    table: Array, start: int, stop: int, label_of_cell: IntArray, rest: IntArray, out: IntArray
+) -> None:
+    """Label the columns start..stop; arguments as in `take_pairs`, `out` is (stop - start,)."""
+    n_rest = 0
+    for j in range(uint64(start), uint64(stop)):
+        first, second = table[j, 0], table[j, 1]
+        label = -1
+        if first < 256 and second < 256:
+            row, column = int(first), int(second)
+            if row == first and column == second:
+                label = label_of_cell[uint64(row * 256 + column)]
+        if label < 0:
+            label = rest[n_rest]
+            n_rest += 1
+        out[j - uint64(start)] = label
+
+
+@kernel
+def first_positions(
+    group: IntArray,
+    pointer: IntArray,
+    position: IntArray,
+    change: IntArray,
+    never: int,
+    out: IntArray,
+) -> None:
+    """Position in the grid at which each column is in for the first time.
+
+    Parameters
+    ----------
+    group : (m,) group of each column
+    pointer : (d + 1,) where the changes of each group start
+    position, change : grid position and number of columns of each change, ascending by group
+    never : what to write for columns that are never in
+    out : (m,)
+    """
+    d = len(pointer) - 1
+    level = np.zeros(d, np.int64)  # columns in, after the changes up to `at`
+    ready = np.zeros(d, np.int64)  # columns of the group seen so far
+    at = pointer.copy()
+    for j in range(len(group)):
+        g = group[j]
+        while at[g] < pointer[g + 1] and level[g] <= ready[g]:
+            level[g] += change[at[g]]
+            at[g] += 1
+        out[j] = position[at[g] - 1] if level[g] > ready[g] else never
+        ready[g] += 1

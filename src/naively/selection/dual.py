@@ -1,0 +1,173 @@
+r"""The coupled dual of the sparse multinomial model, for any number of classes.
+
+With the gains h_i(a) of :mod:`naively.families.multinomial`, the best support of k features is
+bounded by (NFS theorem 2, generalised from two classes)
+
+    psi(k) = const + min_a max_{|S| <= k} sum_{i in S} h_i(a),     a in the simplex of R^C
+
+which is convex in a. Exchanging min and max gives its dual (NFS proposition 3.7): maximise over
+fractional supports x, 0 <= x <= 1, sum x = k,
+
+    q(x) = sum_i x_i (sum_c f_ci log f_ci - g_i log g_i) - sum_c F_c log(F_c / F)
+    F_c = sum_i x_i f_ci
+
+a concave function whose gradient is h(a) at a = F_c / F. Its linear maximisation over the x is a
+selection of the k largest gains, so simplicial decomposition solves it: keep a few supports
+("vertices"), maximise q over their convex hull, take the k largest gains at the maximiser as the
+next vertex. The sum of those gains is an upper bound of psi, q a lower bound; a handful of rounds
+closes the two to rounding.
+
+Everything here is in nats above `const`, where no cancellation hides a gap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy import sparse
+from scipy.special import xlogy
+
+from naively._types import FloatArray, IntArray
+from naively.kernels.hull import TINY, best_weights, log_shares
+from naively.kernels.weighted_top import take_largest
+from naively.selection.groups import Matrix
+
+TOLERANCE = 1e-13  # relative gap at which the decomposition stops
+MAX_ROUNDS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Columns to choose from; column i may be taken up to size[i] times."""
+
+    counts: Matrix  # (d, C) without smoothing
+    alpha: float | FloatArray  # smoothing: one value, or (d,)
+    entropy: FloatArray  # (d,) sum_c f_ci log f_ci - g_i log g_i, <= 0
+    size: IntArray  # (d,)
+
+    def gains(self, log_a: FloatArray) -> FloatArray:
+        """h_i at the shares exp(log_a): (d,) nats."""
+        return np.asarray(self.entropy - self.counts @ log_a - self.alpha * log_a.sum())
+
+    def totals(self, take: FloatArray | IntArray) -> FloatArray:
+        """F_c of taking take[i] times column i: (C,) smoothed counts."""
+        return np.asarray(self.counts.T @ take + np.sum(self.alpha * take))
+
+    def value(self, take: FloatArray | IntArray) -> float:
+        """q, the gain of a (fractional) selection: nats."""
+        totals = self.totals(take)
+        return float(self.entropy @ take - totals @ log_shares(totals))
+
+
+def coupled_problem(counts: Matrix, alpha: float | FloatArray, size: IntArray) -> Problem:
+    """Problem of choosing among columns with the given counts and smoothing."""
+    return Problem(counts, alpha, _entropy(counts, alpha), size)
+
+
+def _entropy(counts: Matrix, alpha: float | FloatArray) -> FloatArray:
+    """Sum_c f_ci log f_ci - g_i log g_i of each row: (d,)."""
+    smooth = np.broadcast_to(alpha, counts.shape[0])
+    g = np.asarray(counts.sum(axis=1)).ravel() + counts.shape[1] * smooth
+    if sparse.issparse(counts):
+        per_entry = np.repeat(smooth, np.diff(counts.indptr))
+        f = counts.data + per_entry
+        # Zeros of the matrix are counts of alpha: the stored entries are corrected for that.
+        terms = sparse.csr_array(
+            (xlogy(f, f) - xlogy(per_entry, per_entry), counts.indices, counts.indptr), counts.shape
+        )
+        free = np.asarray(terms.sum(axis=1)).ravel() + counts.shape[1] * xlogy(smooth, smooth)
+    else:
+        f = counts + smooth[:, None]
+        free = xlogy(f, f).sum(axis=1)
+    return np.asarray(free - xlogy(g, g))
+
+
+@dataclass(frozen=True, slots=True)
+class DualSolution:
+    """Solution of the dual and of its dual."""
+
+    bound: float  # nats: no selection gains more
+    value: float  # nats: q of the fractional selection; bound - value is the dual gap
+    log_a: FloatArray  # (C,) the shares at the solution
+    threshold: float  # k-th largest gain there
+    gains: FloatArray  # (d,) h at the solution
+    fraction: FloatArray  # (d,) fractional selection, the mixture of the vertices
+    vertices: list[IntArray]  # (d,) each: the supports it mixes
+    evaluations: int
+
+    @property
+    def shares(self) -> FloatArray:
+        """(C,) class shares a."""
+        return np.exp(self.log_a)
+
+
+def solve_dual(problem: Problem, k: int, start: FloatArray | None = None) -> DualSolution:
+    """Solve the dual for supports of k columns.
+
+    Parameters
+    ----------
+    problem : Problem
+    k : int
+        Number of columns, 0 <= k <= sum of sizes.
+    start : (C,), optional
+        Shares to start from, of a neighbouring k for example.
+    """
+    log_a = log_shares(problem.totals(problem.size)) if start is None else np.log(start + TINY)
+    if k == 0:
+        return _empty_solution(problem, log_a)
+    vertices: list[IntArray] = []
+    values, totals = np.empty(0), np.empty((0, problem.counts.shape[1]))
+    weights = np.empty(0)
+    bound, reached = np.inf, -np.inf
+    best = (log_a, 0.0, np.empty(0))
+    for evaluations in range(1, MAX_ROUNDS + 1):  # noqa: B007
+        gains = problem.gains(log_a)
+        take = np.empty_like(problem.size)
+        threshold = take_largest(gains, problem.size, k, take)
+        value, total = float(problem.entropy @ take), problem.totals(take)
+        upper = value - float(total @ log_a)
+        if upper < bound:
+            bound, best = upper, (log_a, threshold, gains)
+        if bound - reached <= TOLERANCE * abs(bound):
+            break
+        kept = np.flatnonzero(weights)
+        vertices = [*(vertices[v] for v in kept), take]
+        values, totals = np.append(values[kept], value), np.vstack([totals[kept], total])
+        weights = np.append(weights[kept], 0.0 if len(kept) else 1.0)
+        before = reached
+        best_weights(values, totals, weights)
+        mixed = weights @ totals
+        log_a = log_shares(mixed)
+        reached = float(weights @ values - mixed @ log_a)
+        if reached <= before:
+            break
+    fraction = np.sum([w * v for w, v in zip(weights, vertices, strict=True)], axis=0)
+    return DualSolution(max(bound, reached), reached, *best, fraction, vertices, evaluations)
+
+
+def _empty_solution(problem: Problem, log_a: FloatArray) -> DualSolution:
+    gains = problem.gains(log_a)
+    nothing = np.zeros(len(gains))
+    return DualSolution(
+        0.0,
+        0.0,
+        log_a,
+        float(np.max(gains, initial=0.0)),
+        gains,
+        nothing,
+        [nothing.astype(np.int64)],
+        0,
+    )
+
+
+def restricted(problem: Problem, columns: IntArray) -> Problem:
+    """Problem with some of the columns only."""
+    alpha = problem.alpha if np.ndim(problem.alpha) == 0 else np.asarray(problem.alpha)[columns]
+    return replace(
+        problem,
+        counts=problem.counts[columns],
+        alpha=alpha,
+        entropy=problem.entropy[columns],
+        size=problem.size[columns],
+    )

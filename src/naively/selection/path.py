@@ -1,0 +1,264 @@
+"""The sparsity path: objective, bound and support for a whole grid of k.
+
+Everything is computed on groups of equal columns; columns are listed only when asked for. Where
+gains add up, one order of the features gives every support. The supports of a coupled family need
+not be nested, and are stored as what changes from one k of the grid to the next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol, TypeVar
+
+import numpy as np
+
+from naively._types import FloatArray, IntArray
+from naively.families.family import CountTable, Family, PerColumn
+from naively.kernels.count_groups import first_positions
+from naively.selection.groups import Columns, count_groups
+from naively.selection.solve import CoupledGroups, best_classes, coupled_groups, solve_groups
+from naively.selection.top_k import gain_order
+
+S = TypeVar("S", bound=CountTable)
+
+GRID_POINTS = 100
+
+
+class Supports(Protocol):
+    """Supports for every k, in compact form."""
+
+    def at(self, k: int) -> IntArray:
+        """Columns of the support of k features, ascending."""
+        ...
+
+    def first_grid_position(self, k: IntArray) -> IntArray:
+        """Position in the grid k at which each column is in for the first time; len(k): never."""
+        ...
+
+    def order(self, k: IntArray) -> IntArray:
+        """Columns in the order in which they enter along the grid k."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class SparsityPath:
+    """Selections over a grid of k; values in nats of the training log-likelihood."""
+
+    k: IntArray  # (K,) ascending
+    objective: FloatArray  # (K,) of the supports
+    bound: FloatArray  # (K,) no support of k features does better
+    a_priori: FloatArray  # (K,) reachable by theory, see `Certificate`
+    baseline: float  # objective without any feature
+    supports: Supports
+
+    @property
+    def gap(self) -> FloatArray:
+        """Nats by which the objective could still rise, at most: (K,)."""
+        return np.maximum(self.bound - self.objective, 0.0)
+
+    def support(self, k: int) -> IntArray:
+        """Column indices of the support of k features, ascending.
+
+        Any k will do. Off the grid, a coupled family is solved for this k on demand.
+        """
+        return self.supports.at(int(k))
+
+    @property
+    def entry(self) -> IntArray:
+        """Smallest k of the grid at which each feature is in the support, 0 if never: (m,)."""
+        return np.append(self.k, 0)[self.supports.first_grid_position(self.k)]
+
+    @property
+    def order(self) -> IntArray:
+        """Features in the order in which they enter; those that never do are left out."""
+        return self.supports.order(self.k)
+
+
+def path(family: Family[S], statistics: S, ks: Any = None) -> SparsityPath:
+    """Solve for a whole grid of k.
+
+    Parameters
+    ----------
+    family : Family
+        The model, with its smoothing bound.
+    statistics
+        Class statistics of the data.
+    ks : (K,) int, optional
+        The grid; by default about 100 values from 1 to m, evenly spaced on a log scale.
+    """
+    grid = checked_grid(ks, len(statistics.table))
+    if family.coupled_counts is not None:
+        return _coupled_path(coupled_groups(family.coupled_counts(statistics)), grid)
+    if family.per_column is not None:
+        return _grouped_path(family.per_column, statistics, grid)
+    gain = family.gain(statistics)
+    order = gain_order(gain)
+    gained = np.concatenate([[0.0], np.cumsum(gain[order])])[grid]
+    return _separable_path(grid, gained, family.baseline(statistics), OrderedSupports(order))
+
+
+def checked_grid(ks: Any, n_features: int) -> IntArray:
+    """Return the grid as ascending, distinct numbers of features: (K,)."""
+    if ks is None:
+        return np.unique(np.rint(np.geomspace(1, n_features, GRID_POINTS)).astype(np.int64))
+    grid = np.unique(np.asarray(ks))
+    if grid.ndim != 1 or len(grid) == 0 or grid.dtype.kind not in "iu":
+        raise ValueError(f"`ks` must be a list of ints, the numbers of features; got {ks!r}.")
+    if grid[0] < 0 or grid[-1] > n_features:
+        outside = grid[0] if grid[0] < 0 else grid[-1]
+        raise ValueError(
+            f"`ks` must lie in [0, {n_features}] (n_features={n_features}); got {outside}."
+        )
+    return grid.astype(np.int64)
+
+
+# --- gains that add up ------------------------------------------------------------------------
+
+
+def _separable_path(
+    grid: IntArray, gained: FloatArray, baseline: float, supports: Supports
+) -> SparsityPath:
+    objective = baseline + gained
+    return SparsityPath(grid, objective, objective, objective, baseline, supports)
+
+
+def _grouped_path(per_column: PerColumn[S], statistics: S, grid: IntArray) -> SparsityPath:
+    groups = count_groups(statistics.table)
+    table = groups.dense()
+    gain = per_column.gain(statistics, table)
+    label, _ = best_classes(gain, groups.size, 0)
+    order = np.argsort(label, kind="stable")
+    taken = np.concatenate([[0], np.cumsum(groups.size[order])])
+    gained = np.concatenate([[0.0], np.cumsum(gain[order] * groups.size[order])])
+    baseline = float(per_column.pooled(statistics, table) @ groups.size)
+    supports = ClassedSupports(groups.columns, label, groups.size)
+    return _separable_path(grid, np.interp(grid, taken, gained), baseline, supports)
+
+
+@dataclass(frozen=True, slots=True)
+class OrderedSupports:
+    """The support of k features is the first k of an order."""
+
+    features: IntArray  # (m,) best first
+
+    def at(self, k: int) -> IntArray:
+        """See `Supports`."""
+        return np.sort(self.features[:k])
+
+    def first_grid_position(self, k: IntArray) -> IntArray:
+        """See `Supports`."""
+        position = np.empty(len(self.features), dtype=np.int64)
+        position[self.features] = np.searchsorted(k, np.arange(len(self.features)), side="right")
+        return position
+
+    def order(self, k: IntArray) -> IntArray:
+        """See `Supports`."""
+        return self.features[: k[-1]]
+
+
+@dataclass(frozen=True, slots=True)
+class ClassedSupports:
+    """Groups in classes of tied gains: whole classes, best first, then columns by index."""
+
+    columns: Columns
+    label: IntArray  # (d,) class of each group, 0 the best
+    size: IntArray  # (d,)
+
+    def _class_ends(self) -> IntArray:
+        return np.cumsum(np.bincount(self.label, weights=self.size).astype(np.int64))
+
+    def at(self, k: int) -> IntArray:
+        """See `Supports`."""
+        ends = self._class_ends()
+        sizes = np.diff(ends, prepend=0)
+        return self.columns.take(self.label, np.clip(k - (ends - sizes), 0, sizes))
+
+    def _rank(self) -> IntArray:
+        """Rank of each column, the best is 0: (m,)."""
+        label = self.columns.labels(self.label)
+        rank = np.empty(len(label), dtype=np.int64)
+        rank[np.argsort(label, kind="stable")] = np.arange(len(label))
+        return rank
+
+    def first_grid_position(self, k: IntArray) -> IntArray:
+        """See `Supports`."""
+        return np.searchsorted(k, self._rank(), side="right")
+
+    def order(self, k: IntArray) -> IntArray:
+        """See `Supports`."""
+        return np.argsort(self.columns.labels(self.label), kind="stable")[: k[-1]]
+
+
+# --- coupled families -----------------------------------------------------------------------------
+
+
+def _coupled_path(coupled: CoupledGroups, grid: IntArray) -> SparsityPath:
+    certificates, changes = [], []
+    before = np.zeros(len(coupled.groups.size), dtype=np.int64)
+    start = None
+    for k in grid:
+        solution = solve_groups(coupled, int(k), start=start)
+        start = solution.shares
+        certificates.append(solution.certificate)
+        group = np.flatnonzero(solution.take != before)
+        changes.append((group, solution.take[group] - before[group]))
+        before = solution.take
+    supports = SteppedSupports(
+        coupled,
+        grid,
+        np.cumsum([0, *(len(group) for group, _ in changes)]),
+        np.concatenate([group for group, _ in changes]),
+        np.concatenate([change for _, change in changes]),
+    )
+    return SparsityPath(
+        grid,
+        np.array([c.objective for c in certificates]),
+        np.array([c.bound for c in certificates]),
+        np.array([c.a_priori for c in certificates]),
+        coupled.baseline,
+        supports,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SteppedSupports:
+    """How many columns of each group are in, as changes from each k of the grid to the next.
+
+    The supports need not be nested: a change may be negative.
+    """
+
+    coupled: CoupledGroups
+    grid: IntArray  # (K,)
+    step: IntArray  # (K + 1,) where the changes of each k start
+    group: IntArray  # which group changes
+    change: IntArray  # by how many columns
+
+    def _take(self, position: int) -> IntArray:
+        take = np.zeros(len(self.coupled.groups.size), dtype=np.int64)
+        end = self.step[position + 1]
+        np.add.at(take, self.group[:end], self.change[:end])
+        return take
+
+    def at(self, k: int) -> IntArray:
+        """See `Supports`."""
+        position = int(np.searchsorted(self.grid, k))
+        if position < len(self.grid) and self.grid[position] == k:
+            return self.coupled.groups.expand(self._take(position))
+        return self.coupled.groups.expand(solve_groups(self.coupled, k).take)
+
+    def first_grid_position(self, k: IntArray) -> IntArray:
+        """See `Supports`."""
+        d = len(self.coupled.groups.size)
+        position = np.repeat(np.arange(len(self.grid)), np.diff(self.step))
+        order = np.lexsort((position, self.group))
+        pointer = np.searchsorted(self.group[order], np.arange(d + 1))
+        number = self.coupled.groups.columns.labels(np.arange(d))
+        out = np.empty(len(number), dtype=np.int64)
+        first_positions(number, pointer, position[order], self.change[order], len(self.grid), out)
+        return out
+
+    def order(self, k: IntArray) -> IntArray:
+        """See `Supports`."""
+        first = self.first_grid_position(k)
+        order = np.argsort(first, kind="stable")
+        return order[: np.count_nonzero(first < len(k))]

@@ -1,0 +1,159 @@
+r"""From the fractional solution of the dual to k whole columns.
+
+With counts, thousands of columns tie at the threshold of the dual, in a few groups of equal
+columns; which of them are taken decides the quality. For any support S and any shares a,
+
+    gain(S) = sum_{i in S} h_i(a) - F(S) KL(F_c(S) / F(S) || a)
+
+so at the dual solution the loss of a support that takes only tied columns is the last term alone:
+the mix of the groups must reproduce the shares. The mixture of the vertices does so exactly, with
+fractions. It is reduced to a basic solution of the linear program of NFS proposition 3.10 (over the
+tied groups: as many whole numbers as possible with the same shares), at most C fractions remain,
+and these are rounded. The vertices themselves are candidates too, the best candidate is improved by
+exchanging single columns.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from naively._types import FloatArray, IntArray
+from naively.families.family import divergence
+from naively.kernels.hull import log_shares
+from naively.selection.dual import DualSolution, Problem
+
+NEIGHBOURS = 48  # columns on each side of the threshold that may be exchanged
+MAX_SWAPS = 200
+WHOLE = 1e-7  # distance from a whole number that is rounding error
+
+
+def round_solution(
+    problem: Problem, k: int, dual: DualSolution, others: Sequence[IntArray] = ()
+) -> tuple[IntArray, float]:
+    """Good selection of k whole columns.
+
+    Parameters
+    ----------
+    problem, k, dual
+        The problem and the solution of its dual.
+    others
+        Further candidates, for example the selection of a neighbouring k completed to k.
+
+    Returns
+    -------
+    take : (d,) how many of each column
+    value : its gain in nats
+    """
+    candidates = [rounded_mixture(problem, k, dual), *dual.vertices, *others]
+    values = [problem.value(take) for take in candidates]
+    best = int(np.argmax(values))
+    if dual.bound - values[best] <= 1e-13 * dual.bound:
+        return candidates[best], values[best]
+    take = improved_by_swaps(problem, candidates[best])
+    return take, problem.value(take)
+
+
+def rounded_mixture(problem: Problem, k: int, dual: DualSolution) -> IntArray:
+    """Whole numbers close to the fractional solution, with nearly its class shares: (d,)."""
+    fraction = basic_solution(problem, dual)
+    take = np.floor(fraction + WHOLE).astype(np.int64)
+    open_groups = np.flatnonzero(fraction - take > WHOLE)
+    return _completed(problem, take, open_groups, k - int(take.sum()))
+
+
+def basic_solution(problem: Problem, dual: DualSolution) -> FloatArray:
+    """Fractional solution with the same class shares and at most C fractions: (d,)."""
+    x = dual.fraction.copy()
+    n_classes = problem.counts.shape[1]
+    while True:
+        open_groups = np.flatnonzero(np.abs(x - np.rint(x)) > WHOLE)[: n_classes + 1]
+        if len(open_groups) <= n_classes:
+            return x
+        x[open_groups] = _moved_to_whole(problem, dual, open_groups, x[open_groups])
+
+
+def _moved_to_whole(
+    problem: Problem, dual: DualSolution, groups: IntArray, x: FloatArray
+) -> FloatArray:
+    """Make one of the fractions whole, keeping their sum and the class shares: (C + 1,)."""
+    f = _rows(problem, groups)
+    drift = f - f.sum(axis=1, keepdims=True) * dual.shares
+    constraints = np.vstack([np.ones(len(groups)), drift.T[:-1]])
+    scale = np.abs(constraints).max(axis=1, keepdims=True)
+    direction = np.linalg.svd(constraints / np.where(scale > 0, scale, 1.0))[2][-1]
+    if direction @ dual.gains[groups] < 0:
+        direction = -direction
+    room = np.where(direction > 0, np.ceil(x) - x, x - np.floor(x))
+    moving = np.abs(direction) > 1e-12
+    steps = np.full(len(groups), np.inf)
+    steps[moving] = room[moving] / np.abs(direction[moving])
+    nearest = int(np.argmin(steps))
+    moved = x + steps[nearest] * direction
+    moved[nearest] = np.rint(moved[nearest])
+    return np.asarray(moved)
+
+
+def _completed(problem: Problem, take: IntArray, groups: IntArray, missing: int) -> IntArray:
+    """Add the missing columns one by one from the groups, each time the one that gains most."""
+    take = take.copy()
+    for _ in range(missing):
+        groups = groups[take[groups] < problem.size[groups]]
+        if len(groups) == 0:
+            groups = np.flatnonzero(take < problem.size)
+        totals = problem.totals(take)
+        trial = totals + _rows(problem, groups)
+        shares = np.log(np.maximum(trial / trial.sum(axis=1, keepdims=True), 1e-300))
+        best = groups[np.argmax(problem.entropy[groups] - np.sum(trial * shares, axis=1))]
+        take[best] += 1
+        groups = groups[groups != best]
+    return take
+
+
+def improved_by_swaps(problem: Problem, take: IntArray) -> IntArray:
+    """Exchange one column for another as long as that raises the gain: (d,)."""
+    take = take.copy()
+    for _ in range(MAX_SWAPS):
+        swap = _best_swap(problem, take)
+        if swap is None:
+            break
+        take[swap[0]] -= 1
+        take[swap[1]] += 1
+    return take
+
+
+def _best_swap(problem: Problem, take: IntArray) -> tuple[int, int] | None:
+    """Column to take out and column to put in; None if no exchange is an improvement."""
+    totals = problem.totals(take)
+    log_a = log_shares(totals)
+    gains = problem.gains(log_a)
+    out = _extreme(np.flatnonzero(take > 0), gains)
+    into = _extreme(np.flatnonzero(take < problem.size), -gains)
+    if len(out) == 0 or len(into) == 0 or gains[into].max() <= gains[out].min():
+        return None
+    changed = totals + _rows(problem, into)[None] - _rows(problem, out)[:, None]
+    expected = changed.sum(axis=2, keepdims=True) * np.exp(log_a)
+    loss = divergence(changed - expected, expected).sum(axis=2)
+    better = gains[into] - gains[out][:, None] - loss
+    i, j = np.unravel_index(np.argmax(better), better.shape)
+    if better[i, j] <= 1e-14 * abs(float(gains @ take)):
+        return None
+    return int(out[i]), int(into[j])
+
+
+def _extreme(groups: IntArray, key: FloatArray) -> IntArray:
+    """Up to NEIGHBOURS of the groups with the smallest key."""
+    if len(groups) <= NEIGHBOURS:
+        return groups
+    cut = np.partition(key[groups], NEIGHBOURS)[NEIGHBOURS]
+    return np.asarray(groups[key[groups] <= cut][:NEIGHBOURS])
+
+
+def _rows(problem: Problem, groups: IntArray) -> FloatArray:
+    """Smoothed counts of some columns: (len(groups), C)."""
+    rows: Any = problem.counts[groups]
+    dense = rows.toarray() if hasattr(rows, "toarray") else rows
+    alpha = problem.alpha if np.ndim(problem.alpha) == 0 else np.asarray(problem.alpha)[groups]
+    return np.asarray(dense + np.reshape(alpha, (-1, 1)))

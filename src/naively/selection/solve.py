@@ -1,0 +1,218 @@
+"""The one entry: statistics and k in, the selected features and their certificate out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+from scipy.special import xlogy
+
+from naively._types import FloatArray, IntArray
+from naively.families.family import CountTable, CoupledCounts, Family, PerColumn
+from naively.families.multinomial import class_shares, multinomial_gain
+from naively.selection.certificate import Certificate, Selection
+from naively.selection.dual import DualSolution, Problem, coupled_problem, solve_dual
+from naively.selection.groups import Groups, count_groups
+from naively.selection.rounding import round_solution
+from naively.selection.top_k import tie_class, tie_step, top_k
+
+S = TypeVar("S", bound=CountTable)
+
+
+def solve(
+    family: Family[S],
+    statistics: S,
+    k: int,
+    *,
+    exact: bool = False,
+    max_nodes: int = 1000,
+    time_limit: float | None = None,
+) -> Selection:
+    """Select the k features that raise the training likelihood most.
+
+    Parameters
+    ----------
+    family : Family
+        The model, with its smoothing bound.
+    statistics
+        Class statistics of the data.
+    k : int
+        Number of features, >= 0; all of them if there are fewer.
+    exact : bool
+        Close what gap is left by branch and bound (coupled families; the others are exact).
+    max_nodes, time_limit : int, float (seconds)
+        Limits of `exact`; when they are reached, the best found so far is returned.
+    """
+    if family.coupled_counts is not None:
+        return _solve_coupled(family.coupled_counts(statistics), k)
+    if family.per_column is not None:
+        return _solve_grouped(family, family.per_column, statistics, k)
+    gain = family.gain(statistics)
+    support = top_k(gain, k)
+    return _optimal(support, gain[support], family.baseline(statistics))
+
+
+def _optimal(support: IntArray, gain: FloatArray, baseline: float) -> Selection:
+    """Return the selection of a family whose gains add up: the k largest are the optimum."""
+    objective = baseline + float(np.sum(gain))
+    certificate = Certificate(
+        k=len(support),
+        objective=objective,
+        bound=objective,
+        baseline=baseline,
+        a_priori=objective,
+        proven_optimal=True,
+    )
+    return Selection(support, gain, certificate)
+
+
+def _solve_grouped(family: Family[S], per_column: PerColumn[S], statistics: S, k: int) -> Selection:
+    groups = count_groups(statistics.table)
+    gain = per_column.gain(statistics, groups.dense())
+    label, quota = best_classes(gain, groups.size, k)
+    support = groups.columns.take(label, quota)
+    baseline = float(per_column.pooled(statistics, groups.dense()) @ groups.size)
+    return _optimal(support, per_column.gain(statistics, statistics.table[support]), baseline)
+
+
+def best_classes(gain: FloatArray, size: IntArray, k: int) -> tuple[IntArray, IntArray]:
+    """Tie classes of the groups, best first, and how many columns to take of each.
+
+    Groups with tied gains form one class: its columns are taken by index, whatever the group.
+
+    Parameters
+    ----------
+    gain, size : (d,)
+        Gain and number of columns of each group.
+    k : int
+        Number of columns to take.
+
+    Returns
+    -------
+    label : (d,) class of each group
+    quota : (number of classes,)
+    """
+    order = np.argsort(-gain, kind="stable")
+    label = np.empty(len(gain), dtype=np.int64)
+    label[order] = tie_class(gain[order], tie_step(gain))
+    per_class = np.zeros(int(label.max(initial=-1)) + 1, dtype=np.int64)
+    np.add.at(per_class, label, size)
+    before = np.cumsum(per_class) - per_class
+    return label, np.clip(k - before, 0, per_class)
+
+
+# --- coupled families -----------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CoupledGroups:
+    """A coupled problem on groups of equal columns."""
+
+    groups: Groups
+    seen: IntArray  # (s,) groups with any count
+    problem: Problem  # over the seen groups
+    baseline: float  # nats, all columns pooled
+
+    @property
+    def n_seen(self) -> int:
+        """Number of columns with any count."""
+        return int(self.problem.size.sum())
+
+    def filled(self, take: IntArray, k: int) -> IntArray:
+        """Complete a selection of seen groups to k with columns without counts: (d,)."""
+        full = np.zeros(len(self.groups.size), dtype=np.int64)
+        full[self.seen] = take
+        unseen = np.ones(len(full), dtype=bool)
+        unseen[self.seen] = False
+        room = np.where(unseen, self.groups.size, 0)
+        full += np.clip(k - take.sum() - (np.cumsum(room) - room), 0, room)
+        return full
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSelection:
+    """Selection of groups, before the columns are listed."""
+
+    take: IntArray  # (d,) how many columns of each group
+    shares: FloatArray  # (C,) class shares at the dual solution
+    certificate: Certificate
+
+
+def coupled_groups(counts: CoupledCounts) -> CoupledGroups:
+    """Group the columns and set up the problem."""
+    by_column = not isinstance(counts.alpha, float)
+    groups = count_groups(counts.table, by_column=by_column)
+    seen = np.flatnonzero(groups.seen)
+    alpha = counts.alpha[seen] if not isinstance(counts.alpha, float) else counts.alpha
+    everything = len(seen) == len(groups.size)
+    problem = coupled_problem(
+        groups.counts if everything else groups.counts[seen], alpha, groups.size[seen]
+    )
+    return CoupledGroups(groups, seen, problem, _pooled(groups, counts.alpha))
+
+
+def _pooled(groups: Groups, alpha: float | FloatArray) -> float:
+    """Sum_i g_i log g_i - G log G: nats."""
+    g = np.asarray(groups.counts.sum(axis=1)).ravel() + groups.counts.shape[1] * np.asarray(alpha)
+    total = float(g @ groups.size)
+    return float(xlogy(g, g) @ groups.size - xlogy(total, total))
+
+
+def _solve_coupled(counts: CoupledCounts, k: int) -> Selection:
+    coupled = coupled_groups(counts)
+    solution = solve_groups(coupled, min(k, len(counts.table)))
+    support = coupled.groups.expand(solution.take)
+    return Selection(support, gain_on_support(counts, support), solution.certificate)
+
+
+def solve_groups(
+    coupled: CoupledGroups, k: int, *, start: FloatArray | None = None
+) -> GroupSelection:
+    """Select k columns: dual, rounding, certificate.
+
+    Parameters
+    ----------
+    coupled : CoupledGroups
+    k : int
+        At most the number of columns.
+    start : (C,), optional
+        Class shares to start from.
+    """
+    inner = min(k, coupled.n_seen)
+    dual = solve_dual(coupled.problem, inner, start=start)
+    take, value = round_solution(coupled.problem, inner, dual)
+    certificate = coupled_certificate(coupled, k, dual, value)
+    return GroupSelection(coupled.filled(take, k), dual.shares, certificate)
+
+
+def gain_on_support(counts: CoupledCounts, support: IntArray) -> FloatArray:
+    """Contribution of each selected column: h_i at the shares of the support; sums to its gain."""
+    alpha = counts.alpha if isinstance(counts.alpha, float) else counts.alpha[support]
+    table = counts.table[support]
+    seen = np.any(table > 0, axis=1)
+    part = alpha if isinstance(alpha, float) else alpha[seen]
+    return multinomial_gain(table, class_shares(table[seen], part), alpha)
+
+
+def coupled_certificate(
+    coupled: CoupledGroups, k: int, dual: DualSolution, value: float
+) -> Certificate:
+    """Certificate of a selection of gain `value` among those of k columns."""
+    n_classes = coupled.problem.counts.shape[1]
+    inner = min(k, coupled.n_seen)
+    # One column alone gains nothing, and all columns leave no choice.
+    bound = value if inner in (0, 1, coupled.n_seen) else max(dual.bound, value)
+    less = inner - n_classes - 2
+    a_priori = -np.inf
+    if less >= 0:
+        a_priori = coupled.baseline + solve_dual(coupled.problem, less, start=dual.shares).value
+    return Certificate(
+        k=k,
+        objective=coupled.baseline + value,
+        bound=coupled.baseline + bound,
+        baseline=coupled.baseline,
+        a_priori=a_priori,
+        proven_optimal=bound - value <= 1e-12 * bound,
+        evaluations=max(dual.evaluations, 1),
+    )
