@@ -1,0 +1,281 @@
+r"""A few weights that maximise a conditional likelihood.
+
+Row i has features b_irc, one for each region r and class c. With class intercepts t_c and one
+weight theta_r per region, shared by the classes,
+
+    eta_ic = t_c + sum_r theta_r b_irc,      P_ic = exp(eta_ic) / sum_d exp(eta_id),
+    L(t, theta) = sum_i s_i log P_{i y_i}.
+
+For two classes this is logistic regression on b_i1 - b_i0. L is concave. With W_ic = s_i P_ic,
+the class mean M_ir = sum_c P_ic b_irc and U_irc = b_irc - M_ir,
+
+    dL/dt_c     = sum_i s_i (Y_ic - P_ic)           dL/dtheta_r = sum_ic s_i (Y_ic - P_ic) b_irc
+    -d2L/dt dt  = diag(sum_i W_ic) - P' W           -d2L/dt_c dtheta_r = sum_i W_ic U_irc
+    -d2L/dtheta_r dtheta_q = sum_ic W_ic U_irc U_iqc.
+
+Newton's method runs in coordinates in which the curvature at the origin is the identity. There,
+directions without any curvature (intercepts raised together; a region that is empty everywhere;
+two regions that agree) drop out and their weight is zero. If the curvature of a remaining
+direction dies away, the likelihood rises for ever along it: the data are separable and no finite
+optimum exists. The same likelihood less (penalty / 2) |theta|^2 then has one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import final
+
+import numpy as np
+from scipy.special import logsumexp
+
+from naively._types import Array, FloatArray
+from naively.kernels.conditional import conditional_derivatives
+
+_CHUNK = 1 << 16  # values per region and class handled at a time, so that they stay in the cache
+_FLAT = 1e-13  # curvature, relative to the largest, that is rounding: the direction is flat
+_VANISHED = 1e-12  # curvature, relative to the start, at which a direction has no finite optimum
+_STEP = 1e-10
+_MAX_STEPS = 200
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Quadratic:
+    """The function linear'p - p' precision p / 2 of the parameters p = (t, theta)."""
+
+    linear: FloatArray  # (C + R,)
+    precision: FloatArray  # (C + R, C + R)
+
+    def __add__(self, other: Quadratic) -> Quadratic:
+        return Quadratic(self.linear + other.linear, self.precision + other.precision)
+
+    def take(self, kept: Array) -> Quadratic:
+        """Restrict to some parameters."""
+        return Quadratic(self.linear[kept], self.precision[np.ix_(kept, kept)])
+
+    def put(self, kept: Array, size: int) -> Quadratic:
+        """Undo `take`: the other parameters do not matter."""
+        linear, precision = np.zeros(size), np.zeros((size, size))
+        linear[kept] = self.linear
+        precision[np.ix_(kept, kept)] = self.precision
+        return Quadratic(linear, precision)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Expansion:
+    """Value, gradient and negative second derivative of a function at a point."""
+
+    value: float  # nats
+    gradient: FloatArray  # (C + R,)
+    curvature: FloatArray  # (C + R, C + R)
+
+    def plus(self, term: Quadratic, point: FloatArray) -> Expansion:
+        """Add a quadratic term."""
+        pull = term.precision @ point
+        return Expansion(
+            self.value + float(term.linear @ point - point @ pull / 2),
+            self.gradient + term.linear - pull,
+            self.curvature + term.precision,
+        )
+
+    def quadratic(self, point: FloatArray) -> Quadratic:
+        """Return the second-order Taylor polynomial, without its constant."""
+        return Quadratic(self.gradient + self.curvature @ point, self.curvature)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ConditionalFit:
+    """Weights that maximise the (penalised) conditional likelihood."""
+
+    theta: FloatArray  # (R,)
+    intercept: FloatArray  # (C,) the first class that has rows at 0; -inf: a class without any
+    log_likelihood: float  # nats, without penalty and past
+    gradient: float  # largest absolute entry of the gradient of what was maximised
+    penalty: float
+    finite: bool  # whether the likelihood without the penalty that was added has an optimum
+    steps: int
+    quadratic: Quadratic  # the likelihood of all rows so far, to second order at the optimum
+
+
+def log_posterior(features: FloatArray, theta: FloatArray, intercept: FloatArray) -> FloatArray:
+    """Log P(c | row), (n, C), from features (n, R, C)."""
+    scores = class_scores(features, theta, intercept)
+    return scores - logsumexp(scores, axis=1, keepdims=True)
+
+
+def class_scores(features: FloatArray, theta: FloatArray, intercept: FloatArray) -> FloatArray:
+    """Score eta of each class, (n, C), from features (n, R, C)."""
+    return np.asarray(np.matmul(theta, features) + intercept)
+
+
+def expand(point: FloatArray, features: FloatArray, codes: Array, weights: FloatArray) -> Expansion:
+    """Conditional log-likelihood and its derivatives at p = (t, theta).
+
+    Parameters
+    ----------
+    point : ndarray of shape (C + R,)
+        Intercepts, then region weights.
+    features : ndarray of shape (n, R, C)
+        b_irc.
+    codes, weights : ndarrays of shape (n,)
+        Class and weight of each row.
+    """
+    n_classes = features.shape[2]
+    value, gradient = 0.0, np.zeros(len(point))
+    curvature = np.zeros((len(point), len(point)))
+    chunk = max(_CHUNK // (features.shape[1] * n_classes), 1)
+    for begin in range(0, len(codes), chunk):
+        rows = slice(begin, begin + chunk)
+        part = _expand_chunk(point, features[rows], codes[rows], weights[rows])
+        value += part.value
+        gradient += part.gradient
+        curvature += part.curvature
+    return Expansion(value, gradient, curvature)
+
+
+def _expand_chunk(
+    point: FloatArray, features: FloatArray, codes: Array, weights: FloatArray
+) -> Expansion:
+    n, n_regions, n_classes = features.shape
+    posterior, slope = np.empty((n, n_classes)), np.zeros(n_regions)
+    across, lower = np.zeros((n_classes, n_regions)), np.zeros((n_regions, n_regions))
+    intercept, theta = point[:n_classes], point[n_classes:]
+    value = conditional_derivatives(
+        features, codes, weights, intercept, theta, posterior, slope, across, lower
+    )
+    weighted = weights[:, None] * posterior
+    class_total = weighted.sum(axis=0)
+    within = lower + np.tril(lower, -1).T
+    curvature = np.block(
+        [[np.diag(class_total) - posterior.T @ weighted, across], [across.T, within]]
+    )
+    error = np.bincount(codes, weights, n_classes) - class_total
+    return Expansion(value, np.concatenate([error, slope]), curvature)
+
+
+def fit_conditional(
+    features: FloatArray,
+    codes: Array,
+    weights: FloatArray,
+    *,
+    penalty: float = 0.0,
+    past: Quadratic | None = None,
+) -> ConditionalFit:
+    """Maximise the conditional likelihood, with a penalty if it has no finite optimum.
+
+    Parameters
+    ----------
+    features : ndarray of shape (n, R, C)
+        b_irc, finite.
+    codes, weights : ndarrays of shape (n,)
+        Class and weight of each row. Classes without weight get the intercept -inf.
+    penalty : float, default=0.0
+        L2 penalty: (penalty / 2) |theta|^2 is subtracted. The intercepts are free.
+    past : Quadratic, default=None
+        Log-likelihood of rows seen earlier, to second order.
+
+    Returns
+    -------
+    ConditionalFit
+        `finite` says whether the optimum asked for exists. If not, the penalty is the information
+        of one average row, at theta = 0, about the region that has least of it.
+    """
+    n_regions, n_classes = features.shape[1:]
+    size = n_classes + n_regions
+    past = past or Quadratic(np.zeros(size), np.zeros((size, size)))
+    active = np.bincount(codes, weights, n_classes) + np.diag(past.precision)[:n_classes] > 0
+    kept = np.concatenate([np.flatnonzero(active), n_classes + np.arange(n_regions)])
+    rows = weights > 0
+    position = np.cumsum(active) - 1
+    problem = _Problem(
+        _centred(features[rows][:, :, active]), position[codes[rows]], weights[rows],
+        past.take(kept),
+    )  # fmt: skip
+    fit = problem.solve(penalty)
+    if not fit.finite:
+        fit = replace(problem.solve(problem.least_information()), finite=False)
+    intercept = np.full(n_classes, -np.inf)
+    intercept[active] = fit.intercept - fit.intercept[0]
+    return replace(fit, intercept=intercept, quadratic=fit.quadratic.put(kept, size))
+
+
+def _centred(features: FloatArray) -> FloatArray:
+    """Terms common to the classes of a row do not matter; without them less is rounded away."""
+    return np.asarray(features - features.mean(axis=2, keepdims=True))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class _Problem:
+    """A conditional likelihood in which every class has rows, or a past."""
+
+    features: FloatArray  # (n, R, C), centred
+    codes: Array  # (n,)
+    weights: FloatArray  # (n,) positive
+    past: Quadratic
+
+    def at(self, point: FloatArray) -> Expansion:
+        return expand(point, self.features, self.codes, self.weights)
+
+    def least_information(self) -> float:
+        """Information of an average row about theta_r at theta = 0, for the least known region."""
+        n_regions, n_classes = self.features.shape[1:]
+        curvature = self.at(np.zeros(n_classes + n_regions)).curvature
+        information = np.diag(curvature)[n_classes:]
+        return float(information[information > 0].min() / self.weights.sum())
+
+    def solve(self, penalty: float) -> ConditionalFit:
+        n_regions, n_classes = self.features.shape[1:]
+        ridge = np.diag(np.repeat([0.0, penalty], [n_classes, n_regions]))
+        term = self.past + Quadratic(np.zeros(n_classes + n_regions), ridge)
+
+        def objective(point: FloatArray) -> Expansion:
+            return self.at(point).plus(term, point)
+
+        point, steps, finite = _newton(objective, n_classes + n_regions)
+        likelihood = self.at(point)
+        return ConditionalFit(
+            theta=point[n_classes:],
+            intercept=point[:n_classes],
+            log_likelihood=likelihood.value,
+            gradient=float(np.abs(likelihood.plus(term, point).gradient).max()),
+            penalty=penalty,
+            finite=finite,
+            steps=steps,
+            quadratic=self.past + likelihood.quadratic(point),
+        )
+
+
+def _newton(
+    objective: Callable[[FloatArray], Expansion], size: int
+) -> tuple[FloatArray, int, bool]:
+    """Maximise a concave function from the origin: point, steps, whether it is an optimum."""
+    here = objective(np.zeros(size))
+    basis = _whitening(here.curvature)
+    z = np.zeros(basis.shape[1])
+    for steps in range(_MAX_STEPS):
+        curvature = basis.T @ here.curvature @ basis
+        if len(z) and np.linalg.eigvalsh(curvature)[0] < _VANISHED:
+            return basis @ z, steps, False
+        step = np.linalg.solve(curvature, basis.T @ here.gradient)
+        slack = 1e-13 * (1 + abs(here.value))
+        there = objective(basis @ (z + step))
+        while there.value < here.value - slack:  # too far: Newton's step assumes a parabola
+            step /= 2
+            there = objective(basis @ (z + step))
+        z, here = z + step, there
+        if np.linalg.norm(step) <= _STEP * (1 + np.linalg.norm(z)):
+            return basis @ z, steps + 1, True
+    return basis @ z, _MAX_STEPS, False
+
+
+def _whitening(curvature: FloatArray) -> FloatArray:
+    """Columns that make a curvature the identity; flat directions have no column."""
+    scale = np.sqrt(np.diag(curvature))
+    scale = np.where(scale > 0, scale, 1.0)
+    values, vectors = np.linalg.eigh(curvature / np.outer(scale, scale))
+    kept = values > _FLAT * len(values)
+    return np.asarray(vectors[:, kept] / np.sqrt(values[kept]) / scale[:, None])

@@ -1,0 +1,137 @@
+"""Regions of a document side by side in one matrix, and the counts of the words behind them.
+
+A document has R regions (subject, body, ...); its row is their word counts side by side. Regions
+that share a vocabulary have columns of the same words in the same order, and one table of counts
+serves them all; regions that do not share it have a table each.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+
+from naively._types import Array, BoolArray, FloatArray, IntArray
+from naively.kernels.compiled import read_only
+from naively.kernels.leave_one_out import word_counts_csr
+
+_EXACT = float(1 << 53)  # whole numbers up to this are floats
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Regions:
+    """Which columns belong to which region, and which word each stands for."""
+
+    starts: IntArray  # (R + 1,) first column of each region, and the number of columns
+    shared: bool  # whether column q of every region is the same word q
+    order: IntArray | None = None  # (m,) columns brought together by region; None: they are
+
+    @property
+    def n_regions(self) -> int:
+        """Number of regions R."""
+        return len(self.starts) - 1
+
+    @property
+    def n_words(self) -> int:
+        """Rows of the table of counts, V."""
+        return int(self.starts[1] if self.shared else self.starts[-1])
+
+    @property
+    def offsets(self) -> IntArray:
+        """Column minus word, by region (R,)."""
+        return self.starts[:-1] if self.shared else np.zeros(self.n_regions, dtype=np.int64)
+
+    @property
+    def tables(self) -> IntArray:
+        """Which of the T normalisers belongs to each region, (R,): one if the words are shared."""
+        return np.arange(self.n_regions, dtype=np.int64) * (not self.shared)
+
+    def arrange(self, X: Any) -> Any:
+        """Bring the columns of a sparse matrix together by region."""
+        return X if self.order is None else X[:, self.order]
+
+    def fold(self, table: Array) -> Array:
+        """Table of columns, (m, C), to table of words, (V, C)."""
+        if self.order is not None:
+            table = table[self.order]
+        if not self.shared or self.n_regions == 1:
+            return table
+        return np.asarray(table.reshape(self.n_regions, self.n_words, -1).sum(axis=0))
+
+    def sums(self, words: Array) -> Array:
+        """Sum over the words of each normaliser, (T, ...) from (V, ...)."""
+        if self.shared:
+            return np.asarray(words.sum(axis=0, keepdims=True))
+        bounds = zip(self.starts[:-1], self.starts[1:], strict=True)
+        return np.stack([words[begin:end].sum(axis=0) for begin, end in bounds])
+
+    def spread(self, words: BoolArray) -> BoolArray:
+        """Mask of words, (V,), to mask of columns, (m,)."""
+        columns = np.tile(words, self.n_regions) if self.shared else words
+        if self.order is None:
+            return columns
+        mask = np.empty_like(columns)
+        mask[self.order] = columns
+        return mask
+
+    def keep(self, words: BoolArray) -> Regions:
+        """Regions of the matrix that has only the columns of some words, by region."""
+        columns = np.tile(words, self.n_regions) if self.shared else words
+        kept = np.concatenate([[0], np.cumsum(columns)])
+        return Regions(kept[self.starts].astype(np.int64), self.shared)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class WordCounts:
+    """Counts of words by class, exact enough to take a row out again.
+
+    Whole numbers are exact as they are. Sums of real numbers are pairs high + low: the part that
+    a float could not hold is in `low`.
+    """
+
+    high: Array  # (V, C)
+    low: FloatArray  # (V, C); (0, C) if all counts are whole
+    total: Array  # (T, C)
+    total_low: FloatArray  # (T, C)
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all counts are whole numbers."""
+        return len(self.low) == 0 < len(self.high)
+
+    @classmethod
+    def whole(cls, table: Array, regions: Regions) -> WordCounts:
+        """From a table of words, (V, C), that holds whole numbers."""
+        total = regions.sums(table)
+        return cls(table, np.zeros((0, table.shape[1])), total, np.zeros(total.shape))
+
+    @classmethod
+    def paired(
+        cls, X: Any, codes: Array, weights: FloatArray, regions: Regions, before: Array
+    ) -> WordCounts:
+        """From arranged rows and the table of words, (V, C), counted before them."""
+        high = np.array(before, dtype=np.float64, order="C")
+        total = regions.sums(high)
+        low, total_low = np.zeros(high.shape), np.zeros(total.shape)
+        rows = (plain_values(X.data), X.indices, X.indptr, codes, weights)
+        layout = (regions.starts, regions.offsets, regions.tables)
+        inputs: list[Any] = [read_only(array) for array in (*rows, *layout)]
+        word_counts_csr(*[*inputs, high, low, total, total_low])
+        return cls(high, low, total, total_low)
+
+
+def plain_values(data: Array) -> Array:
+    """Return values as int64 or float64, the types for which kernels are compiled."""
+    if data.dtype in (np.int64, np.float64):
+        return data
+    return data.astype(np.int64 if data.dtype.kind in "biu" else np.float64)
+
+
+def is_whole(values: Array) -> bool:
+    """Whether all values are whole numbers whose sum is exact in any order."""
+    if values.dtype.kind not in "biu" and not np.array_equal(values, np.rint(values)):
+        return False
+    return bool(np.abs(values).sum(dtype=np.float64) < _EXACT)

@@ -1,0 +1,168 @@
+"""A few weights by conditional likelihood: optima, derivatives, data without an optimum."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.optimize import approx_fprime
+from sklearn.linear_model import LogisticRegression
+
+import reference_hybrid as reference
+from naively.families.conditional import expand, fit_conditional, log_posterior
+
+
+def sample(n=300, n_regions=2, n_classes=2, seed=0, signal=1.0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_classes, n)
+    b = rng.normal(-9, 1, (n, n_regions, n_classes))
+    b[np.arange(n), :, y] += signal * np.arange(1, n_regions + 1)
+    return b, y, rng.uniform(0.1, 3, n)
+
+
+@pytest.mark.parametrize("n_regions", [1, 2, 4])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+def test_two_classes_equal_logistic_regression(n_regions, weighted, scale):
+    b, y, weights = sample(n_regions=n_regions, signal=0.3)
+    weights = weights if weighted else np.ones(len(y))
+    fit = fit_conditional(b * scale, y, weights)
+    logistic = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-12)
+    logistic.fit(b[:, :, 1] - b[:, :, 0], y, weights)
+    np.testing.assert_allclose(fit.theta * scale, logistic.coef_[0], rtol=1e-8)
+    np.testing.assert_allclose(fit.intercept, [0, logistic.intercept_[0]], rtol=1e-8)
+    assert fit.gradient < 1e-8
+    assert fit.finite
+
+
+@pytest.mark.parametrize("penalty", [0.01, 1.0, 100.0])
+def test_the_penalty_is_that_of_logistic_regression(penalty):
+    b, y, weights = sample()
+    fit = fit_conditional(b, y, weights, penalty=penalty)
+    logistic = LogisticRegression(C=1 / penalty, solver="newton-cholesky", tol=1e-12)
+    logistic.fit(b[:, :, 1] - b[:, :, 0], y, weights)
+    np.testing.assert_allclose(fit.theta, logistic.coef_[0], rtol=1e-8)
+    np.testing.assert_allclose(fit.intercept[1], logistic.intercept_[0], rtol=1e-8)
+    assert fit.penalty == penalty
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+def test_derivatives_are_those_of_the_plain_loops(n_classes):
+    b, y, weights = sample(40, 3, n_classes)
+    rng = np.random.default_rng(1)
+    point = rng.normal(size=n_classes + 3) / 3
+
+    def value(p):
+        return reference.conditional_log_likelihood(p[n_classes:], p[:n_classes], b, y, weights)
+
+    here = expand(point, b, y, weights)
+    assert here.value == pytest.approx(value(point), rel=1e-12)
+    np.testing.assert_allclose(here.gradient, approx_fprime(point, value, 1e-6), rtol=1e-4)
+    slopes = approx_fprime(point, lambda p: expand(p, b, y, weights).gradient, 1e-6)
+    np.testing.assert_allclose(here.curvature, -slopes, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(here.curvature, here.curvature.T, rtol=1e-12)
+
+
+@pytest.mark.parametrize("n_classes", [3, 7])
+def test_many_classes_reach_the_optimum(n_classes):
+    """The likelihood is concave, so a zero gradient (of the plain loops) is the optimum."""
+    b, y, weights = sample(200, 2, n_classes, signal=0.5)
+    fit = fit_conditional(b, y, weights)
+    assert fit.gradient < 1e-8
+
+    def value(p):
+        theta, intercept = p[n_classes:], p[:n_classes]
+        return reference.conditional_log_likelihood(theta, intercept, b, y, weights)
+
+    best = np.concatenate([fit.intercept, fit.theta])
+    assert fit.log_likelihood == pytest.approx(value(best), rel=1e-12)
+    rng = np.random.default_rng(2)
+    for _ in range(20):
+        assert value(best + rng.normal(size=len(best)) * 1e-2) < value(best)
+
+
+def test_rows_in_chunks_are_all_used(monkeypatch):
+    b, y, weights = sample(100, 2, 3)
+    whole = fit_conditional(b, y, weights)
+    monkeypatch.setattr("naively.families.conditional._CHUNK", 50)
+    parts = fit_conditional(b, y, weights)
+    np.testing.assert_allclose(parts.theta, whole.theta, rtol=1e-9)
+
+
+def test_a_large_finite_optimum_is_not_taken_for_none():
+    """One row in ten thousand on the wrong side: log-odds near log 10000, and finite."""
+    y = np.arange(20000) % 2
+    b = np.zeros((20000, 1, 2))
+    b[np.arange(20000), 0, y] = 1.0
+    b[:2, 0] = b[:2, 0, ::-1]
+    fit = fit_conditional(b, y, np.ones(20000))
+    assert fit.finite
+    assert fit.theta[0] == pytest.approx(np.log(9999), rel=1e-9)
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("undecided", [False, True])
+def test_separable_rows_get_a_penalised_finite_answer(scale, n_classes, undecided):
+    b, y, weights = sample(60, 2, n_classes, signal=0)
+    b[np.arange(60), 0, y] = b[:, 0].max(axis=1) + 0.1
+    if undecided:  # rows without words stay undecided: the separation is not complete
+        b[:10] = 0
+    b *= scale
+    fit = fit_conditional(b, y, weights)
+    assert not fit.finite
+    assert np.isfinite(fit.theta).all()
+    assert np.isfinite(fit.intercept).all()
+    assert fit.penalty > 0
+    again = fit_conditional(b, y, weights, penalty=fit.penalty)
+    assert again.finite
+    np.testing.assert_array_equal(again.theta, fit.theta)
+    accuracy = (log_posterior(b, fit.theta, fit.intercept).argmax(axis=1) == y)[10:].mean()
+    assert accuracy > 0.9
+    # The penalty is in the units of the features: rescaling them changes no posterior.
+    other = fit_conditional(b / scale, y, weights)
+    np.testing.assert_allclose(other.theta / scale, fit.theta, rtol=1e-6)
+
+
+def test_weights_that_do_not_matter_are_zero():
+    """A region empty everywhere has theta 0; two equal regions share their theta."""
+    b, y, weights = sample()
+    alone = fit_conditional(b[:, :1], y, weights)
+    beside = fit_conditional(np.stack([b[:, 0], 0 * b[:, 0]], axis=1), y, weights)
+    np.testing.assert_allclose(beside.theta, [alone.theta[0], 0], rtol=1e-8)
+    twice = fit_conditional(b[:, [0, 0]], y, weights)
+    np.testing.assert_allclose(twice.theta, alone.theta[0] / 2 * np.ones(2), rtol=1e-8)
+    assert beside.finite
+    assert twice.finite
+
+
+def test_no_features_at_all_give_the_class_shares():
+    y = np.array([0, 0, 0, 1])
+    fit = fit_conditional(np.zeros((4, 1, 2)), y, np.ones(4))
+    assert fit.finite
+    assert fit.theta[0] == 0
+    np.testing.assert_allclose(fit.intercept, [0, np.log(1 / 3)], rtol=1e-10)
+
+
+def test_classes_without_rows():
+    b, y, weights = sample(100, 2, 3)
+    weights = weights * (y != 1)
+    fit = fit_conditional(b, y, weights)
+    kept = y != 1
+    pair = fit_conditional(b[kept][:, :, [0, 2]], y[kept] // 2, weights[kept])
+    assert np.isneginf(fit.intercept[1])
+    np.testing.assert_allclose(fit.theta, pair.theta, rtol=1e-10)
+    assert (np.exp(log_posterior(b, fit.theta, fit.intercept))[:, 1] == 0).all()
+    single = fit_conditional(b, np.zeros(100, dtype=int), np.ones(100))
+    assert (single.theta == 0).all()
+    assert single.finite
+
+
+def test_the_past_replaces_rows_to_second_order():
+    """Two batches: the second with the parabola of the first is near the fit of both."""
+    b, y, weights = sample(20000, 2, 3, signal=0.4)
+    both = fit_conditional(b, y, weights)
+    first = fit_conditional(b[:10000], y[:10000], weights[:10000])
+    then = fit_conditional(b[10000:], y[10000:], weights[10000:], past=first.quadratic)
+    alone = fit_conditional(b[10000:], y[10000:], weights[10000:])
+    np.testing.assert_allclose(then.theta, both.theta, rtol=1e-3)
+    assert np.abs(alone.theta - both.theta).max() > 10 * np.abs(then.theta - both.theta).max()
