@@ -28,7 +28,133 @@ from naively.selection.certificate import Certificate, Selection
 from naively.selection.solve import solve
 
 
-class AbstractSparseClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
+class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
+    """Scores become decisions, and the features behind them can be had: whatever the training."""
+
+    @abstractmethod
+    def _scores(self, X: Any) -> FloatArray:
+        """Score of each class (n_samples, n_classes), up to a term common to a row."""
+
+    @property
+    @abstractmethod
+    def support_(self) -> BoolArray:
+        """Mask of the selected features, (n_features,)."""
+
+    classes_: Array
+
+    def _check_values(self, X: Any) -> None:  # noqa: B027 (most models take any finite value)
+        """Raise if finite rows hold values that the model cannot take."""
+
+    # -- checks ---------------------------------------------------------------------------------
+
+    def _check_batch(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Array]:
+        # Finite and non-negative values are checked while counting: one pass instead of three.
+        X = validate_data(
+            self,
+            X,
+            y if y is None else "no_validation",
+            reset=reset,
+            accept_sparse=("csr", "csc"),
+            ensure_all_finite=False,
+        )
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
+        if y.dtype.kind not in "biuUS":  # integers, booleans and strings are always labels
+            if y.dtype.kind == "f":
+                assert_all_finite(y, input_name="y")
+            check_classification_targets(y)
+        return X, y
+
+    def _known_classes(self, classes: Any, *, first: bool) -> Array:
+        if classes is None:
+            if first:
+                raise ValueError(
+                    "`classes` must be passed on the first call to partial_fit: the labels of "
+                    "this batch may not be all there are."
+                )
+            return self.classes_
+        classes = np.unique(np.asarray(classes))
+        if not first and not np.array_equal(classes, self.classes_):
+            raise ValueError(
+                f"`classes={classes!r}` is not the same as on the last call to partial_fit: "
+                f"{self.classes_!r}."
+            )
+        return classes
+
+    # -- decisions ------------------------------------------------------------------------------
+
+    def _check_rows(self, X: Any) -> Any:
+        X = validate_data(self, X, reset=False, accept_sparse="csr")
+        if sp.issparse(X) and not X.has_canonical_format:
+            X = X.copy()
+            X.sum_duplicates()
+        self._check_values(X)
+        return X
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Score each class, or the second against the first when there are two.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Two classes: positive where the second class wins. Otherwise one column per class,
+            up to a term common to the row; the largest wins.
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+    def predict(self, X: Any) -> Array:
+        """Predict the class of each row.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to classify.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Labels; the first of `classes_` where scores tie.
+        """
+        scores = self._scores(X)
+        return np.asarray(self.classes_[np.argmax(scores, axis=1)])
+
+    # -- the selector ---------------------------------------------------------------------------
+
+    def transform(self, X: Any) -> Any:
+        """Reduce rows to the selected features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows; NaN and infinity are refused in every container.
+
+        Returns
+        -------
+        X : {ndarray, sparse matrix, data frame} of shape (n_samples, k)
+            The selected columns, in their order in `X`.
+        """
+        check_is_fitted(self)
+        if hasattr(X, "iloc"):  # a pandas frame may pass through the parent's checks as it is
+            validate_data(self, X, reset=False, accept_sparse="csr")
+        return super().transform(X)
+
+    def _get_support_mask(self) -> BoolArray:
+        check_is_fitted(self)
+        return self.support_
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+class AbstractSparseClassifier(AbstractSelectingClassifier):
     """A classifier that uses k features, and the selector of those features."""
 
     # -- what a model supplies ------------------------------------------------------------------
@@ -52,9 +178,6 @@ class AbstractSparseClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
     def _prepare(self, X: Any) -> Any:
         """Turn selected columns of checked rows into what the rule sees."""
         return X
-
-    def _check_values(self, X: Any) -> None:  # noqa: B027 (most models take any finite value)
-        """Raise if finite rows hold values that the model cannot take."""
 
     # -- training -------------------------------------------------------------------------------
 
@@ -185,40 +308,6 @@ class AbstractSparseClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
         self.classes_ = statistics.classes
         return self
 
-    def _check_batch(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Array]:
-        # Finite and non-negative values are checked while counting: one pass instead of three.
-        X = validate_data(
-            self,
-            X,
-            y if y is None else "no_validation",
-            reset=reset,
-            accept_sparse=("csr", "csc"),
-            ensure_all_finite=False,
-        )
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
-        if y.dtype.kind not in "biuUS":  # integers, booleans and strings are always labels
-            if y.dtype.kind == "f":
-                assert_all_finite(y, input_name="y")
-            check_classification_targets(y)
-        return X, y
-
-    def _known_classes(self, classes: Any, *, first: bool) -> Array:
-        if classes is None:
-            if first:
-                raise ValueError(
-                    "`classes` must be passed on the first call to partial_fit: the labels of "
-                    "this batch may not be all there are."
-                )
-            return self.classes_
-        classes = np.unique(np.asarray(classes))
-        if not first and not np.array_equal(classes, self.classes_):
-            raise ValueError(
-                f"`classes={classes!r}` is not the same as on the last call to partial_fit: "
-                f"{self.classes_!r}."
-            )
-        return classes
-
     # -- decisions ------------------------------------------------------------------------------
 
     def _scores(self, X: Any) -> FloatArray:
@@ -228,71 +317,6 @@ class AbstractSparseClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
         support = self.selection_.support
         selected = X if len(support) == X.shape[1] else X[:, support]
         return self.rule_.scores(self._prepare(selected))
-
-    def _check_rows(self, X: Any) -> Any:
-        X = validate_data(self, X, reset=False, accept_sparse="csr")
-        if sp.issparse(X) and not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-        self._check_values(X)
-        return X
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Score each class, or the second against the first when there are two.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to score.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Two classes: positive where the second class wins. Otherwise one column per class,
-            up to a term common to the row; the largest wins.
-        """
-        scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-    def predict(self, X: Any) -> Array:
-        """Predict the class of each row.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to classify.
-
-        Returns
-        -------
-        y : ndarray of shape (n_samples,)
-            Labels; the first of `classes_` where scores tie.
-        """
-        scores = self._scores(X)
-        return np.asarray(self.classes_[np.argmax(scores, axis=1)])
-
-    # -- the selector ---------------------------------------------------------------------------
-
-    def transform(self, X: Any) -> Any:
-        """Reduce rows to the selected features.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows; NaN and infinity are refused in every container.
-
-        Returns
-        -------
-        X : {ndarray, sparse matrix, data frame} of shape (n_samples, k)
-            The selected columns, in their order in `X`.
-        """
-        check_is_fitted(self)
-        if hasattr(X, "iloc"):  # a pandas frame may pass through the parent's checks as it is
-            validate_data(self, X, reset=False, accept_sparse="csr")
-        return super().transform(X)
-
-    def _get_support_mask(self) -> BoolArray:
-        check_is_fitted(self)
-        return self.support_
 
     @property
     def support_(self) -> BoolArray:
@@ -314,24 +338,11 @@ class AbstractSparseClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "selection_")
 
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        return tags
 
+class PosteriorMixin:
+    """Scores that are log posteriors, up to a term common to a row."""
 
-class AbstractSparseNaiveBayes(AbstractSparseClassifier):
-    """A sparse classifier whose scores are log posteriors."""
-
-    @property
-    def class_log_prior_(self) -> FloatArray:
-        """Log prior of each class, (n_classes,)."""
-        return self._log_prior(self.statistics_)
-
-    @property
-    def class_count_(self) -> FloatArray:
-        """Weight of the training rows of each class, (n_classes,)."""
-        return self.statistics_.class_weight
+    _scores: Any
 
     def predict_log_proba(self, X: Any) -> FloatArray:
         """Log posterior of each class.
@@ -366,6 +377,20 @@ class AbstractSparseNaiveBayes(AbstractSparseClassifier):
         return np.exp(self.predict_log_proba(X))
 
 
+class AbstractSparseNaiveBayes(PosteriorMixin, AbstractSparseClassifier):
+    """A sparse classifier whose scores are log posteriors."""
+
+    @property
+    def class_log_prior_(self) -> FloatArray:
+        """Log prior of each class, (n_classes,)."""
+        return self._log_prior(self.statistics_)
+
+    @property
+    def class_count_(self) -> FloatArray:
+        """Weight of the training rows of each class, (n_classes,)."""
+        return self.statistics_.class_weight
+
+
 class LinearWeightsMixin:
     """Weights of a linear rule, laid out over all features as scikit-learn does."""
 
@@ -379,7 +404,7 @@ class LinearWeightsMixin:
 
         Zero outside the support. Two classes: the second against the first.
         """
-        rows = _contrast(self.rule_.weights)
+        rows = contrast(self.rule_.weights)
         coef = np.zeros((len(rows), self.statistics_.n_features))
         coef[:, self.selection_.support] = rows
         return coef
@@ -387,9 +412,19 @@ class LinearWeightsMixin:
     @property
     def intercept_(self) -> FloatArray:
         """Intercept, (1,) for two classes, else (n_classes,)."""
-        return _contrast(self.rule_.intercept)
+        return contrast(self.rule_.intercept)
 
 
-def _contrast(values: FloatArray) -> FloatArray:
+def refuse_negative(estimator: Any, X: Any) -> None:
+    """Raise if rows of counts hold negative values."""
+    values = X.data if sp.issparse(X) else X
+    if values.size and values.min() < 0:
+        raise ValueError(
+            f"Negative values in data passed to {type(estimator).__name__} (input X): counts are "
+            ">= 0. Center classifiers take values of any sign."
+        )
+
+
+def contrast(values: FloatArray) -> FloatArray:
     """Rows per class to the layout of `coef_`: one row, second minus first, for two classes."""
     return values[1:] - values[:1] if len(values) == 2 else values
