@@ -17,6 +17,15 @@ def kernel(function: Function) -> Function:
     return cast(Function, njit(cache=True, nogil=True)(function))
 
 
+def summing_kernel(function: Function) -> Function:
+    """Compile like `kernel`, but let sums be taken in several lanes at once.
+
+    The order of the additions is that of the compiled code: it depends on the processor, never on
+    the number of threads.
+    """
+    return cast(Function, njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})(function))
+
+
 def read_only(array: Array) -> Array:
     """Return a read-only view, so that a kernel is compiled for one kind of input, not two."""
     view = array.view()

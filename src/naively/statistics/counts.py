@@ -17,6 +17,7 @@ from naively.statistics.labels import class_positions, encode_labels, union_of_c
 from naively.statistics.lengths import length_histogram
 from naively.statistics.matrix import as_matrix
 from naively.statistics.tally import Quantity, tally
+from naively.statistics.weights import check_weights
 
 # Differences of float sums below this share of the minuend are rounding, and become exactly 0:
 # a feature that was taken away completely must be absent, not present with a weight of 1e-17.
@@ -95,7 +96,7 @@ class ClassCounts:
                 f"X and y must have the same number of rows; got {matrix.shape[0]} and "
                 f"{len(codes)}."
             )
-        weights = _checked_weights(sample_weight, len(codes))
+        weights = check_weights(sample_weight, len(codes))
         table, totals = tally(matrix, codes, weights, len(classes), Quantity(presence, threshold))
         if weights is not None and not weights.all():
             kept = weights > 0
@@ -263,32 +264,6 @@ def _checked_threshold(matrix: Any, threshold: float) -> float:
             f"got {threshold}. Pass a dense array."
         )
     return float(threshold)
-
-
-def _checked_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
-    if sample_weight is None:
-        return None
-    weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.ndim == 0:
-        weights = np.full(n_rows, weights)
-    if weights.shape != (n_rows,):
-        raise ValueError(
-            f"`sample_weight` must have one weight per row, shape ({n_rows},); got shape "
-            f"{weights.shape}."
-        )
-    if not np.isfinite(weights).all():
-        raise ValueError(
-            f"`sample_weight` must be finite; got {weights[~np.isfinite(weights)][0]} at row "
-            f"{np.flatnonzero(~np.isfinite(weights))[0]}."
-        )
-    if (weights < 0).any():
-        raise ValueError(
-            f"Negative values in data passed to `sample_weight`: {weights[weights < 0][0]} at row "
-            f"{np.flatnonzero(weights < 0)[0]}; weights must be >= 0."
-        )
-    if n_rows and not weights.any():
-        raise ValueError("`sample_weight` must have a positive weight; all are zero.")
-    return weights
 
 
 def _same(first: Any, second: Any) -> bool:

@@ -1,0 +1,425 @@
+"""Weighted medians and dispersions of sorted segments, and what they need of a matrix.
+
+A segment holds the values of one column in one class, ascending. Segment `s` of column `j` and
+class `c` is `s = j * n_classes + c`; its values are `values[starts[s] : starts[s + 1]]`. The
+weight of its first r + 1 values is `cumulative[cumulative_starts[s] + r]`, so that columns whose
+rows have equal weights share one array. A sparse column carries its zeros as one value.
+
+The median is that of Calafiore and Fracastoro (2019), proposition 2: the smallest value z with
+W(z) >= W/2, or the midpoint to the next larger value where W(z) = W/2. Over all classes, a row
+weighs its share of its class. Where sums of shares come close to one half they are compared in
+exact arithmetic: `digits` holds the integers lcm(W_1, W_2, ...) / W_c in base 2**15, lowest first.
+Without digits (weights that are no integers), sums within `tolerance` of one half are equal to it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from naively._types import Array, FloatArray, IntArray
+from naively.kernels.compiled import kernel, summing_kernel
+
+DIGIT_BITS = 15
+_NEAR = 1e-9  # shares closer than this to one half are compared exactly
+
+
+@kernel
+def first_above(values: Array, first: int, last: int, limit: float) -> int:
+    """Return the first position in [first, last) of a sorted array with a value > limit."""
+    while first < last:
+        middle = (first + last) // 2
+        if values[middle] > limit:
+            last = middle
+        else:
+            first = middle + 1
+    return first
+
+
+@kernel
+def first_from(values: Array, first: int, last: int, limit: float) -> int:
+    """Return the first position in [first, last) of a sorted array with a value >= limit."""
+    while first < last:
+        middle = (first + last) // 2
+        if values[middle] >= limit:
+            last = middle
+        else:
+            first = middle + 1
+    return first
+
+
+@kernel
+def compare_exactly(below: FloatArray, digits: IntArray) -> int:
+    """Return the sign of 2 sum_c below_c share_c - total, for integers `below` (C,).
+
+    The digits of the total are the last row of `digits` (C + 1, D), those of share_c row c.
+    """
+    carry = 0
+    highest = 0
+    nonzero = False
+    base = 1 << DIGIT_BITS
+    for d in range(digits.shape[1]):
+        carry -= digits[-1, d]
+        for c in range(len(below)):
+            carry += 2 * np.int64(below[c]) * digits[c, d]
+        highest = carry >> DIGIT_BITS  # rounds towards minus infinity: the remainder is >= 0
+        nonzero |= carry - highest * base != 0
+        carry = highest
+    if highest < 0:
+        return -1
+    return 1 if nonzero or highest > 0 else 0
+
+
+@kernel
+def compare_to_half(
+    below: FloatArray, inverse: FloatArray, digits: IntArray, tolerance: float
+) -> int:
+    """Return the sign of sum_c (below_c / total_c - 1/2) over the classes with rows.
+
+    `inverse` (C,) holds 1 / total_c, and 0 for classes without rows.
+    """
+    excess = 0.0
+    for c in range(len(below)):
+        excess += below[c] * inverse[c] - (0.5 if inverse[c] > 0 else 0.0)
+    if abs(excess) <= _NEAR and digits.shape[1] > 0:
+        return compare_exactly(below, digits)
+    if abs(excess) <= tolerance:
+        return 0
+    return 1 if excess > 0 else -1
+
+
+@kernel
+def half_position(
+    first: int, last: int, cumulative: FloatArray, shift: int, tolerance: float
+) -> int:
+    """First position of a segment at which the cumulative weight reaches one half."""
+    half = 0.5 * cumulative[shift + last - first - 1] * (1 - tolerance)
+    return first + first_from(cumulative, shift, shift + last - first - 1, half) - shift
+
+
+@kernel
+def segment_median(
+    values: Array,
+    position: int,
+    first: int,
+    last: int,
+    cumulative: FloatArray,
+    shift: int,
+    tolerance: float,
+) -> float:
+    """Weighted median of values[first:last], given the position where the weight reaches half."""
+    value = np.float64(values[position])
+    total = cumulative[shift + last - first - 1]
+    exceeds = 2 * cumulative[shift + position - first] > total * (1 + tolerance)
+    if exceeds or position + 1 == last:
+        return value
+    return 0.5 * value + 0.5 * np.float64(values[position + 1])
+
+
+@kernel
+def weight_until(position: int, first: int, shift: int, cumulative: FloatArray) -> float:
+    """Weight of the values of a segment before `position`."""
+    return cumulative[shift + position - first - 1] if position > first else 0.0
+
+
+@kernel
+def middle_candidate(values: Array, low: IntArray, high: IntArray) -> float:
+    """Return the middle of the range of the class that holds the middle one of all candidates."""
+    candidates = 0
+    for c in range(len(low)):
+        candidates += high[c] - low[c]
+    seen = 0
+    for c in range(len(low)):
+        seen += high[c] - low[c]
+        if 2 * seen >= candidates and high[c] > low[c]:
+            return np.float64(values[(low[c] + high[c] - 1) // 2])
+    return np.nan
+
+
+@kernel
+def with_midpoint(
+    values: Array,
+    starts: IntArray,
+    cumulative: FloatArray,
+    cumulative_starts: IntArray,
+    inverse: FloatArray,
+    digits: IntArray,
+    tolerance: float,
+    answer: float,
+    positions: IntArray,
+    below: FloatArray,
+) -> float:
+    """Return the smallest value that reaches one half, or the midpoint if it is met exactly.
+
+    `positions` (C,) are those of the first value >= `answer` in each class; `below` is scratch.
+    """
+    following = np.inf
+    for c in range(len(below)):
+        end = positions[c]
+        if end < starts[c + 1] and values[end] == answer:
+            end = first_above(values, end, starts[c + 1], answer)
+        below[c] = weight_until(end, starts[c], cumulative_starts[c], cumulative)
+        if end < starts[c + 1]:
+            following = min(following, np.float64(values[end]))
+    if following < np.inf and compare_to_half(below, inverse, digits, tolerance) == 0:
+        return 0.5 * answer + 0.5 * following
+    return answer
+
+
+@kernel
+def pooled_median(
+    values: Array,
+    starts: IntArray,
+    cumulative: FloatArray,
+    cumulative_starts: IntArray,
+    inverse: FloatArray,
+    digits: IntArray,
+    tolerance: float,
+    least: float,
+    greatest: float,
+    low: IntArray,
+    high: IntArray,
+    ends: IntArray,
+    below: FloatArray,
+) -> float:
+    """Weighted median over all classes of a column, each class weighing the same.
+
+    `starts` (C + 1) and `cumulative_starts` (C) belong to the column; the answer lies between the
+    smallest and the largest value at which a class reaches one half, `least` and `greatest`.
+    `low`, `high`, `ends` and `below` (C) are scratch. The search keeps, for every class, the range
+    of values that may still be the answer, and cuts all of them at one value.
+    """
+    n_classes = len(inverse)
+    for c in range(n_classes):
+        low[c] = first_from(values, starts[c], starts[c + 1], least)
+        high[c] = first_from(values, low[c], starts[c + 1], greatest)
+    answer = greatest
+    pivot = middle_candidate(values, low, high)
+    while pivot == pivot:
+        for c in range(n_classes):
+            ends[c] = first_above(values, low[c], high[c], pivot)
+            below[c] = weight_until(ends[c], starts[c], cumulative_starts[c], cumulative)
+        if compare_to_half(below, inverse, digits, tolerance) >= 0:
+            answer = pivot
+            for c in range(n_classes):
+                high[c] = ends[c]
+                if ends[c] > low[c] and values[ends[c] - 1] == pivot:
+                    high[c] = first_from(values, low[c], ends[c], pivot)
+        else:
+            low[:] = ends
+        pivot = middle_candidate(values, low, high)
+    return with_midpoint(
+        values, starts, cumulative, cumulative_starts, inverse, digits, tolerance,
+        answer, high, below,
+    )  # fmt: skip
+
+
+@summing_kernel
+def dispersions(
+    values: Array,
+    first: int,
+    last: int,
+    cumulative: FloatArray,
+    shift: int,
+    center: float,
+    other: float,
+) -> tuple[float, float]:
+    """Weighted sums of |value - center| and of |value - other| over a segment."""
+    if first == last:
+        return 0.0, 0.0
+    w = cumulative[shift]
+    own = w * abs(np.float64(values[first]) - center)
+    pooled = w * abs(np.float64(values[first]) - other)
+    for r in range(1, last - first):
+        w = cumulative[shift + r] - cumulative[shift + r - 1]
+        value = np.float64(values[first + r])
+        own += w * abs(value - center)
+        pooled += w * abs(value - other)
+    return own, pooled
+
+
+@kernel
+def segment_centers(
+    values: Array,
+    starts: IntArray,
+    cumulative: FloatArray,
+    cumulative_starts: IntArray,
+    totals: FloatArray,
+    digits: IntArray,
+    tolerance: float,
+    columns: IntArray,
+    medians: FloatArray,
+    spreads: FloatArray,
+    pooled: FloatArray,
+    pooled_spread: FloatArray,
+) -> None:
+    """Write medians and mean absolute deviations of the segments of `columns`.
+
+    `medians` and `spreads` (C, m) are by class, `pooled` and `pooled_spread` (m,) over all
+    classes: the sum over the classes of the mean absolute deviation from the pooled median.
+    """
+    n_classes = len(totals)
+    low = np.empty(n_classes, np.int64)
+    high = np.empty(n_classes, np.int64)
+    ends = np.empty(n_classes, np.int64)
+    below = np.empty(n_classes)
+    inverse = np.zeros(n_classes)
+    for c in range(n_classes):
+        if totals[c] > 0:
+            inverse[c] = 1.0 / totals[c]
+    for b in range(len(columns)):
+        j = columns[b]
+        s = b * n_classes
+        least, greatest = np.inf, -np.inf
+        for c in range(n_classes):
+            first, last, shift = starts[s + c], starts[s + c + 1], cumulative_starts[s + c]
+            if first == last:
+                continue
+            position = half_position(first, last, cumulative, shift, tolerance)
+            least = min(least, np.float64(values[position]))
+            greatest = max(greatest, np.float64(values[position]))
+            medians[c, j] = segment_median(
+                values, position, first, last, cumulative, shift, tolerance
+            )
+        common = pooled_median(
+            values, starts[s : s + n_classes + 1], cumulative,
+            cumulative_starts[s : s + n_classes], inverse, digits, tolerance,
+            least, greatest, low, high, ends, below,
+        )  # fmt: skip
+        pooled[j] = common
+        pooled_spread[j] = 0.0
+        for c in range(n_classes):
+            first, last, shift = starts[s + c], starts[s + c + 1], cumulative_starts[s + c]
+            if first == last:
+                medians[c, j] = common
+                continue
+            own, other = dispersions(values, first, last, cumulative, shift, medians[c, j], common)
+            spreads[c, j] = own / totals[c]
+            pooled_spread[j] += other / totals[c]
+
+
+@kernel
+def columns_dense(X: Array, order: IntArray, first: int, block: Array) -> None:
+    """Copy the columns of X from `first` on, rows in the order given, to the rows of `block`."""
+    for r in range(np.uint64(block.shape[1])):
+        i = np.uint64(order[r])
+        for b in range(np.uint64(block.shape[0])):
+            block[b, r] = X[i, np.uint64(first) + b]
+
+
+@kernel
+def signs_csr(
+    data: Array,
+    indices: Array,
+    indptr: Array,
+    codes: Array,
+    weights: FloatArray,
+    n_classes: int,
+    signs: FloatArray,
+) -> None:
+    """Add to signs[j * n_classes + c]: entries, weight below and above 0, weighted sum of |x|."""
+    width = np.uint64(n_classes)
+    for i in range(len(codes)):
+        w = weights[i]
+        if w == 0:
+            continue
+        for position in range(indptr[i], indptr[i + 1]):
+            cell = np.uint64(indices[position]) * width + np.uint64(codes[i])
+            value = np.float64(data[position])
+            signs[cell, 0] += value != 0
+            signs[cell, 1] += w if value < 0 else 0.0
+            signs[cell, 2] += w if value > 0 else 0.0
+            signs[cell, 3] += w * abs(value)
+
+
+@kernel
+def signs_csc(
+    data: Array,
+    indices: Array,
+    indptr: Array,
+    codes: Array,
+    weights: FloatArray,
+    n_classes: int,
+    signs: FloatArray,
+) -> None:
+    """Add to signs[j * n_classes + c]: entries, weight below and above 0, weighted sum of |x|."""
+    for j in range(len(indptr) - 1):
+        for position in range(indptr[j], indptr[j + 1]):
+            i = np.uint64(indices[position])
+            w = weights[i]
+            if w == 0:
+                continue
+            cell = np.uint64(j * n_classes) + np.uint64(codes[i])
+            value = np.float64(data[position])
+            signs[cell, 0] += value != 0
+            signs[cell, 1] += w if value < 0 else 0.0
+            signs[cell, 2] += w if value > 0 else 0.0
+            signs[cell, 3] += w * abs(value)
+
+
+@kernel
+def segments_csr(
+    data: Array,
+    indices: Array,
+    indptr: Array,
+    codes: Array,
+    weights: FloatArray,
+    slots: IntArray,
+    n_classes: int,
+    ends: IntArray,
+    values: Array,
+    value_weights: FloatArray,
+) -> None:
+    """Append the non-zeros of column j to the segments of slots[j], if that is not negative.
+
+    `ends` holds the position behind each segment's values so far, and moves.
+    """
+    for i in range(len(codes)):
+        w = weights[i]
+        if w == 0:
+            continue
+        for position in range(indptr[i], indptr[i + 1]):
+            slot = slots[np.uint64(indices[position])]
+            if slot >= 0 and data[position] != 0:
+                s = slot * n_classes + np.int64(codes[i])
+                values[ends[s]] = data[position]
+                value_weights[ends[s]] = w
+                ends[s] += 1
+
+
+@kernel
+def segments_csc(
+    data: Array,
+    indices: Array,
+    indptr: Array,
+    codes: Array,
+    weights: FloatArray,
+    slots: IntArray,
+    n_classes: int,
+    ends: IntArray,
+    values: Array,
+    value_weights: FloatArray,
+) -> None:
+    """Append the non-zeros of column j to the segments of slots[j], if that is not negative.
+
+    `ends` holds the position behind each segment's values so far, and moves.
+    """
+    for j in range(len(indptr) - 1):
+        if slots[j] < 0:
+            continue
+        for position in range(indptr[j], indptr[j + 1]):
+            i = np.uint64(indices[position])
+            if weights[i] != 0 and data[position] != 0:
+                s = slots[j] * n_classes + np.int64(codes[i])
+                values[ends[s]] = data[position]
+                value_weights[ends[s]] = weights[i]
+                ends[s] += 1
+
+
+@kernel
+def accumulate_segments(starts: IntArray, weights: FloatArray) -> None:
+    """Replace the weights of each segment by their running sums."""
+    for s in range(len(starts) - 1):
+        total = 0.0
+        for position in range(starts[s], starts[s + 1]):
+            total += weights[position]
+            weights[position] = total

@@ -1,0 +1,97 @@
+"""Rows of any container with their classes and weights, checked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self, final
+
+import numpy as np
+
+from naively._types import Array, FloatArray, IntArray
+from naively.statistics.labels import encode_labels
+from naively.statistics.matrix import Matrix, as_matrix, is_sparse
+from naively.statistics.weights import check_weights
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class LabelledRows:
+    """A matrix, and the class and weight of each of its rows.
+
+    Values are not looked at: see `check_finite`.
+    """
+
+    matrix: Matrix  # (n, m) CSR, CSC or dense
+    classes: Array  # (C,) labels, ascending
+    codes: Array  # (n,) position of the label of each row in `classes`
+    weights: FloatArray | None  # (n,) >= 0, or None: all 1
+
+    @classmethod
+    def of(cls, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:
+        """Check and encode what an estimator or a user hands over.
+
+        Raises
+        ------
+        ValueError
+            If shapes disagree, or labels or weights cannot be used.
+        """
+        matrix = as_matrix(X)
+        classes, codes = encode_labels(y, classes)
+        if len(codes) != matrix.shape[0]:
+            raise ValueError(
+                f"X and y must have the same number of rows; got {matrix.shape[0]} and "
+                f"{len(codes)}."
+            )
+        return cls(matrix, classes, codes, check_weights(sample_weight, len(codes)))
+
+    @property
+    def class_rows(self) -> IntArray:
+        """Rows of positive weight of each class, (C,)."""
+        codes = self.codes if self.weights is None else self.codes[self.weights > 0]
+        return np.bincount(codes, minlength=len(self.classes)).astype(np.int64)
+
+    @property
+    def class_weight(self) -> FloatArray:
+        """Sum of the weights of the rows of each class, (C,)."""
+        counts = np.bincount(self.codes, self.weights, len(self.classes))
+        return counts.astype(np.float64)
+
+
+def check_finite(matrix: Matrix) -> None:
+    """Raise an error that names the first value that is not finite, if there is one.
+
+    Raises
+    ------
+    ValueError
+        If a value is NaN or infinite.
+    """
+    sparse = is_sparse(matrix)
+    values = matrix.data if sparse else matrix
+    if values.dtype.kind != "f" or np.isfinite(values).all():
+        return
+    position = int(np.argmin(np.isfinite(values)))
+    value = values.flat[position]
+    kind = "NaN" if np.isnan(value) else "infinity"
+    if sparse:
+        coordinates = matrix.tocoo(copy=False)
+        row, column = coordinates.row[position], coordinates.col[position]
+    else:
+        row, column = divmod(position, matrix.shape[1])
+    raise ValueError(
+        f"Input X contains {kind}: {value} at row {row}, column {column}. All values must be "
+        "finite; fill in missing values or drop their rows."
+    )
+
+
+def refuse_overflow(matrix: Matrix) -> None:
+    """Explain sums that are not finite: by a value of the matrix, or by their size.
+
+    Raises
+    ------
+    ValueError
+        Always.
+    """
+    check_finite(matrix)
+    raise ValueError(
+        "The values of X are too large for sums in double precision; divide X by a constant."
+    )

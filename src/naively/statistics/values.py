@@ -1,0 +1,375 @@
+"""Medians of each feature within each class and over all classes, with their dispersions.
+
+Medians do not add up: those of two batches do not determine those of both. So `ClassMedians`, all
+that the l1 model needs to know, has no `+`; `ClassValues` keeps the values themselves and has one.
+
+Dense columns are transposed a block at a time, sorted within their classes by NumPy and read off.
+In sparse data the zeros of a class are most often more than half of it. One pass over the
+non-zeros weighs what lies on either side of zero, which settles those columns; only the others
+are sorted, their zeros standing as one value of their joint weight.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from typing import Any, Self, final
+
+import numba
+import numpy as np
+
+from naively._types import Array, FloatArray, IntArray
+from naively.kernels.compiled import read_only
+from naively.kernels.medians import (
+    DIGIT_BITS,
+    accumulate_segments,
+    columns_dense,
+    segment_centers,
+    segments_csc,
+    segments_csr,
+    signs_csc,
+    signs_csr,
+)
+from naively.statistics.labels import union_of_classes
+from naively.statistics.matrix import Matrix, canonical, is_sparse
+from naively.statistics.rows import LabelledRows, refuse_overflow
+
+_BLOCK = 1 << 21  # values sorted at a time: 1 to 2 MB, which stays in the cache
+_WIDEST = 256  # columns of a block: transposing more of them at once defeats the cache
+_BATCH = 1 << 25  # non-zeros of sparse columns held at a time
+_MULTIPLES = 12  # weights are whole numbers of a unit if some multiple up to this shows it
+_ROUNDING = 1e-12
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassMedians:
+    """Weighted medians and mean absolute deviations of every feature.
+
+    In a class without rows the medians are the pooled ones and the deviations 0.
+    """
+
+    classes: Array  # (C,) labels, ascending
+    class_rows: IntArray  # (C,) rows of positive weight
+    class_weight: FloatArray  # (C,) sum of the weights of the rows
+    center: FloatArray  # (C, m) median of each class
+    dispersion: FloatArray  # (C, m) mean absolute deviation from it
+    pooled_center: FloatArray  # (m,) median of all rows, each class weighing the same
+    pooled_dispersion: FloatArray  # (m,) sum over the classes of the mean deviations from it
+
+    @classmethod
+    def from_matrix(cls, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Self:
+        """Take the medians of the rows of a matrix.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n, m)
+            Rows of finite numbers. Never modified, never made dense.
+        y : array-like of shape (n,)
+            Labels: whole numbers, booleans or strings.
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each row, >= 0; a weight of 2 is the row twice, a weight of 0 no row.
+        classes : array-like of shape (C,), default=None
+            All labels, where y may lack some. By default those in y.
+
+        Returns
+        -------
+        medians : ClassMedians
+            The statistics.
+
+        Raises
+        ------
+        ValueError
+            If values, labels or weights cannot be used; the message says where and why.
+        """
+        rows = LabelledRows.of(X, y, sample_weight, classes)
+        shares = _shares(rows)
+        result = cls(
+            rows.classes,
+            rows.class_rows,
+            rows.class_weight,
+            *_empty_tables(len(rows.classes), rows.matrix.shape[1]),
+        )
+        if is_sparse(rows.matrix):
+            _sparse_centers(canonical(rows.matrix), rows.codes, shares, result)
+        else:
+            _dense_centers(rows.matrix, rows.codes, shares, result)
+        if not np.isfinite(result.pooled_dispersion).all():
+            refuse_overflow(rows.matrix)
+        return result
+
+    @property
+    def n_features(self) -> int:
+        """Number of features m."""
+        return int(self.pooled_center.shape[0])
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassValues:
+    """The rows themselves: what has to be kept for medians of data that come in batches.
+
+    Values of the same features add (`+`); nothing is copied before `medians` is asked for.
+    """
+
+    classes: Array  # (C,) labels, ascending
+    batches: tuple[LabelledRows, ...]
+    n_features: int
+
+    @classmethod
+    def from_matrix(cls, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Self:
+        """Keep the rows of a matrix; parameters as for :meth:`ClassMedians.from_matrix`."""
+        rows = LabelledRows.of(X, y, sample_weight, classes)
+        return cls(rows.classes, (rows,), rows.matrix.shape[1])
+
+    def update(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Return the values of the rows kept so far and some more."""
+        return self + type(self).from_matrix(X, y, sample_weight)
+
+    def __add__(self, other: Self) -> Self:
+        if not isinstance(other, ClassValues):
+            return NotImplemented
+        if self.n_features != other.n_features:
+            raise ValueError(
+                "Statistics must be of the same features to be combined; got "
+                f"n_features={self.n_features} and n_features={other.n_features}."
+            )
+        classes = union_of_classes(self.classes, other.classes)
+        return type(self)(classes, self.batches + other.batches, self.n_features)
+
+    def medians(self) -> ClassMedians:
+        """Medians of all rows kept.
+
+        Returns
+        -------
+        medians : ClassMedians
+            Equal to those of one matrix of all the rows.
+        """
+        weights = [
+            np.ones(len(batch.codes)) if batch.weights is None else batch.weights
+            for batch in self.batches
+        ]
+        weighted = any(batch.weights is not None for batch in self.batches)
+        return ClassMedians.from_matrix(
+            _stacked([batch.matrix for batch in self.batches]),
+            np.concatenate([batch.classes[batch.codes] for batch in self.batches]),
+            np.concatenate(weights) if weighted else None,
+            classes=self.classes,
+        )
+
+
+def _stacked(matrices: list[Matrix]) -> Matrix:
+    if len(matrices) == 1:
+        return matrices[0]
+    if any(is_sparse(matrix) for matrix in matrices):
+        import scipy.sparse as sp
+
+        return sp.vstack([sp.csr_array(matrix) for matrix in matrices], format="csr")
+    return np.concatenate(matrices)
+
+
+def _empty_tables(n_classes: int, n_features: int) -> tuple[FloatArray, ...]:
+    shape = (n_classes, n_features)
+    return np.zeros(shape), np.zeros(shape), np.zeros(n_features), np.zeros(n_features)
+
+
+# -- weights that can be compared exactly --------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Shares:
+    """Weights of rows, rescaled within each class; medians see shares of the class only."""
+
+    weights: FloatArray | None  # (n,); whole numbers unless `tolerance` is positive; None: all 1
+    totals: FloatArray  # (C,)
+    digits: IntArray  # (C + 1, D) exact comparison with one half; D = 0 if it is not possible
+    tolerance: float  # relative; sums this close to one half are equal to it
+
+
+def _shares(rows: LabelledRows) -> _Shares:
+    weights = rows.weights
+    whole = True
+    if weights is not None:
+        weights = weights.copy()
+        for c in range(len(rows.classes)):
+            members = (rows.codes == c) & (weights > 0)
+            units = _whole_units(weights[members])
+            whole &= units is not None
+            weights[members] = weights[members] if units is None else units
+    totals = np.bincount(rows.codes, weights, len(rows.classes)).astype(np.float64)
+    if not whole:
+        return _Shares(weights, totals, np.zeros((0, 0), np.int64), _ROUNDING)
+    return _Shares(weights, totals, _digits(totals), 0.0)
+
+
+def _whole_units(weights: FloatArray) -> FloatArray | None:
+    """Positive weights as multiples of a unit, if all are small multiples of one."""
+    if len(weights) == 0:
+        return weights
+    ratios = weights / weights.min()
+    for multiple in range(1, _MULTIPLES + 1):
+        units = np.rint(ratios * multiple)
+        if (np.abs(ratios * multiple - units) <= _ROUNDING * units).all():
+            return units if units.sum() < 1 << 40 else None
+    return None
+
+
+def _digits(totals: FloatArray) -> IntArray:
+    """Digits of lcm / total by class, and of the sum of lcm over the classes with rows."""
+    sizes = [int(total) for total in totals]
+    common = math.lcm(*(size for size in sizes if size))
+    numbers = [common // size if size else 0 for size in sizes]
+    numbers.append(common * sum(size > 0 for size in sizes))
+    n_digits = -(-max(numbers).bit_length() // DIGIT_BITS)
+    mask = (1 << DIGIT_BITS) - 1
+    return np.array(
+        [[(number >> DIGIT_BITS * d) & mask for d in range(n_digits)] for number in numbers],
+        dtype=np.int64,
+    ).reshape(len(numbers), n_digits)
+
+
+# -- dense ---------------------------------------------------------------------------------------
+
+
+def _dense_centers(X: Matrix, codes: Array, shares: _Shares, result: ClassMedians) -> None:
+    order = np.argsort(codes, kind="stable")
+    if shares.weights is not None:
+        order = order[shares.weights[order] > 0]
+    bounds = np.concatenate([[0], np.cumsum(result.class_rows)])
+    width = max(1, min(_BLOCK // max(len(order), 1), _WIDEST))
+
+    def work(first: int) -> None:
+        columns = np.arange(first, min(first + width, X.shape[1]))
+        _dense_block(X, order, bounds, columns, shares, result)
+
+    _in_threads(work, range(0, X.shape[1], width))
+
+
+def _dense_block(
+    X: Matrix,
+    order: IntArray,
+    bounds: IntArray,
+    columns: IntArray,
+    shares: _Shares,
+    result: ClassMedians,
+) -> None:
+    n_rows, n_classes = len(order), len(result.classes)
+    block = np.empty((len(columns), n_rows), dtype=_sortable(X.dtype))
+    columns_dense(read_only(X), order, columns[0], block)
+    segments = [slice(bounds[c], bounds[c + 1]) for c in range(n_classes)]
+    starts = np.append(
+        (n_rows * np.arange(len(columns))[:, None] + bounds[:-1]).ravel(), block.size
+    )
+    if shares.weights is None:
+        for segment in segments:
+            block[:, segment].sort(axis=1)
+        cumulative = np.arange(1.0, result.class_rows.max(initial=0) + 1)
+        cumulative_starts = np.zeros(len(starts) - 1, dtype=np.int64)
+    else:
+        running = np.empty(block.shape)
+        for segment in segments:
+            ranks = np.argsort(block[:, segment], axis=1)
+            block[:, segment] = np.take_along_axis(block[:, segment], ranks, axis=1)
+            running[:, segment] = np.cumsum(shares.weights[order[segment]][ranks], axis=1)
+        cumulative, cumulative_starts = running.ravel(), starts[:-1]
+    _write_centers(block.ravel(), starts, cumulative, cumulative_starts, shares, columns, result)
+
+
+def _sortable(dtype: Any) -> Any:
+    """Type that holds the values of `dtype` and that NumPy sorts fast."""
+    return np.float32 if np.can_cast(dtype, np.float32) else np.float64
+
+
+def _write_centers(
+    values: Array,
+    starts: IntArray,
+    cumulative: FloatArray,
+    cumulative_starts: IntArray,
+    shares: _Shares,
+    columns: IntArray,
+    result: ClassMedians,
+) -> None:
+    segment_centers(
+        values,
+        starts,
+        cumulative,
+        cumulative_starts,
+        shares.totals,
+        shares.digits,
+        shares.tolerance,
+        columns,
+        result.center,
+        result.dispersion,
+        result.pooled_center,
+        result.pooled_dispersion,
+    )
+
+
+def _in_threads(work: Any, items: Any) -> None:
+    """Run `work` on every item, as many at a time as Numba has threads."""
+    n_threads = min(numba.get_num_threads(), len(items))
+    if n_threads < 2:
+        for item in items:
+            work(item)
+        return
+    with ThreadPoolExecutor(n_threads) as pool:
+        for _ in pool.map(work, items):
+            pass
+
+
+# -- sparse --------------------------------------------------------------------------------------
+
+
+def _sparse_centers(X: Matrix, codes: Array, shares: _Shares, result: ClassMedians) -> None:
+    n_features, n_classes = X.shape[1], len(result.classes)
+    weights = np.ones(len(codes)) if shares.weights is None else shares.weights
+    by_rows = X.format == "csr"
+    arrays = read_only(X.data), read_only(X.indices), read_only(X.indptr), codes, weights
+    signs = np.zeros((n_features * n_classes, 4))
+    (signs_csr if by_rows else signs_csc)(*arrays, n_classes, signs)
+    signs = signs.reshape(n_features, n_classes, 4)
+    occupied = shares.totals > 0
+    share = signs[:, occupied] / shares.totals[occupied, None]
+    # The median of every class is 0 where less than half of it lies on either side of 0, and
+    # then so is the pooled one.
+    half = 0.5 * (1 - shares.tolerance)
+    settled = (np.maximum(share[:, :, 1], share[:, :, 2]) < half).all(axis=1)
+    result.dispersion[occupied] = share[:, :, 3].T
+    result.pooled_dispersion[:] = share[:, :, 3].sum(axis=1)
+    open_columns = np.flatnonzero(~settled)
+    lengths = signs[open_columns, :, 0].astype(np.int64)
+    lengths += result.class_rows > lengths  # the zeros, one value
+    gather = segments_csr if by_rows else segments_csc
+    for batch in _batches(lengths.sum(axis=1)):
+        columns = open_columns[batch]
+        slots = np.full(n_features, -1)
+        slots[columns] = np.arange(len(columns))
+        starts = np.append(0, np.cumsum(lengths[batch]))
+        values = np.zeros(starts[-1], dtype=_sortable(X.dtype))
+        value_weights = np.empty(starts[-1])
+        ends = starts[:-1].copy()
+        gather(*arrays, slots, n_classes, ends, values, value_weights)
+        zeros = np.flatnonzero(ends < starts[1:])
+        outside = signs[columns, :, 1] + signs[columns, :, 2]
+        value_weights[ends[zeros]] = (shares.totals - outside).ravel()[zeros]
+        _sort_segments(starts, values, value_weights)
+        _write_centers(values, starts, value_weights, starts[:-1], shares, columns, result)
+
+
+def _batches(lengths: IntArray) -> list[slice]:
+    """Consecutive columns that together hold at most about `_BATCH` values."""
+    batch = np.cumsum(lengths) // _BATCH
+    edges = np.flatnonzero(np.diff(batch, prepend=-1, append=-1)).tolist()
+    return [slice(*pair) for pair in itertools.pairwise(edges)]
+
+
+def _sort_segments(starts: IntArray, values: Array, weights: FloatArray) -> None:
+    """Sort each segment by value, in place, and accumulate its weights."""
+    edges = starts.tolist()
+    for first, last in itertools.pairwise(edges):
+        ranks = np.argsort(values[first:last])
+        values[first:last] = values[first:last][ranks]
+        weights[first:last] = weights[first:last][ranks]
+    accumulate_segments(starts, weights)
