@@ -1,0 +1,5 @@
+"""Run the command with `python -m naively`."""
+
+from naively.cli import main
+
+main()

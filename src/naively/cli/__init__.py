@@ -1,0 +1,20 @@
+"""The command `naively`."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command, or say how to install what it needs."""
+    try:
+        from naively.cli.commands import naively
+    except ModuleNotFoundError as error:
+        if error.name not in ("click", "rich", "jinja2"):
+            raise
+        sys.stderr.write(
+            f"naively: the command needs the package {error.name}, which is not installed; "
+            "install it with: pip install 'naively[cli]'\n"
+        )
+        sys.exit(2)
+    naively(prog_name="naively")

@@ -1,0 +1,412 @@
+"""The options of the command, and the jobs they belong to.
+
+Jobs are imported when they run, so that `--help` and `--version` answer at once.
+"""
+
+from __future__ import annotations
+
+import errno
+import functools
+import logging
+import os
+import shlex
+import signal
+import sys
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any, ParamSpec, TypeVar
+
+import click
+
+import naively as package
+from naively.io.errors import InputError, OutputError, reason
+from naively.io.formats import FORMATS
+from naively.report.names import printable
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+_INTERRUPTED = 130  # what shells report for a program stopped by Ctrl-C
+
+
+class Refusal(click.ClickException):
+    """One clear sentence and exit status 2."""
+
+    exit_code = 2
+
+    def show(self, file: Any = None) -> None:
+        """Write the sentence to the error output."""
+        click.echo(f"naively: {printable(' '.join(self.message.split()))}", file=file, err=True)
+
+
+def explained(command: Callable[P, R]) -> Callable[P, R]:
+    """Turn what the user can mend into one sentence, and Ctrl-C into a clean end."""
+
+    @functools.wraps(command)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        _stop_like_interrupt(signal.SIGTERM)
+        try:
+            return command(*args, **kwargs)
+        except (InputError, OutputError) as error:
+            raise Refusal(str(error)) from error
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # the reader has gone (head, less): click knows
+                raise
+            _give_up_output()
+            raise Refusal(f"the output cannot be written: {reason(error)}.") from error
+        except MemoryError as error:
+            raise Refusal(
+                "not enough memory; use --min-count, smaller --ngrams or fewer rows."
+            ) from error
+        except KeyboardInterrupt:
+            click.echo("naively: interrupted; nothing was written.", err=True)
+            sys.exit(_INTERRUPTED)
+
+    return run
+
+
+def _stop_like_interrupt(number: int) -> None:
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    with suppress(ValueError):  # not in the main thread: leave signals alone
+        signal.signal(number, stop)
+
+
+def _give_up_output() -> None:
+    # What could not be written would be tried, and complained of, once more at exit.
+    with suppress(OSError, ValueError, AttributeError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class Amount(click.ParamType[Any]):
+    """How many features: a number, a share of all, or all of them."""
+
+    name = "INTEGER|FRACTION|all"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int | float | str:
+        """Read 100, 0.01, 1% or all."""
+        text = str(value).strip().lower()
+        if text == "all":
+            return text
+        with suppress(ValueError):
+            if text.isdecimal() and int(text) >= 1:
+                return int(text)
+            share = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+            if 0 < share <= 1 and not text.isdecimal():
+                return share
+        return self.fail(
+            f"{value!r} is not a number of features (100), a share of them (0.01 or 1%) or all.",
+            param,
+            ctx,
+        )
+
+
+class Sizes(click.ParamType[Any]):
+    """Smallest and largest n of n-grams."""
+
+    name = "N[,N]"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, int]:
+        """Read 1,2 or 1-3 or 2."""
+        if isinstance(value, tuple):
+            return value
+        parts = str(value).replace("-", ",").split(",")
+        if all(part.strip().isdecimal() for part in parts) and len(parts) <= 2:
+            lo, hi = int(parts[0]), int(parts[-1])
+            if 1 <= lo <= hi:
+                return lo, hi
+        return self.fail(f"{value!r} is not a size (2) or a range of sizes (1,3).", param, ctx)
+
+
+Options = list[Callable[[Callable[..., Any]], Callable[..., Any]]]
+
+READING: Options = [
+    click.option(
+        "--format", type=click.Choice(FORMATS), help="Format, if the name does not tell it."
+    ),
+    click.option("--delimiter", metavar="CHAR", help="What separates the columns of CSV."),
+    click.option("--no-quotes", is_flag=True, help="Quotation marks are part of the text."),
+    click.option("--no-header", is_flag=True, help="No header; columns are called 1, 2, ..."),
+    click.option("--encoding", default="utf-8", show_default=True, help="Of text files."),
+]
+
+FEATURES: Options = [
+    click.option(
+        "--analyzer",
+        type=click.Choice(["word", "char", "char_wb"]),
+        default="word",
+        show_default=True,
+        help="Count words, or characters (char_wb: within words).",
+    ),
+    click.option(
+        "--ngrams",
+        type=Sizes(),
+        default="1",
+        show_default=True,
+        help="Count runs of so many words or characters: 2, or from 1,2.",
+    ),
+    click.option(
+        "--stop-words", metavar="english|FILE", help="Leave out these words (one a line)."
+    ),
+    click.option("--token-pattern", metavar="REGEX", help="What a word is."),
+    click.option(
+        "--min-count",
+        type=click.IntRange(min=0),
+        default=1,
+        show_default=True,
+        help="Leave out features counted less often in the training rows.",
+    ),
+    click.option("--binary", is_flag=True, help="Count a feature once a row."),
+]
+
+MODEL: Options = [
+    click.option(
+        "--model",
+        type=click.Choice(["bernoulli", "multinomial"]),
+        default="multinomial",
+        show_default=True,
+        help="Counts (multinomial), or presence alone (bernoulli).",
+    ),
+    click.option(
+        "-k",
+        "--fraction",
+        "k",
+        type=Amount(),
+        default="100",
+        show_default=True,
+        help="How many features: 100, or a share such as 0.01, or all.",
+    ),
+    click.option(
+        "--alpha",
+        type=click.FloatRange(min=0),
+        default=1.0,
+        show_default=True,
+        help="Smoothing, added to every count.",
+    ),
+    click.option(
+        "--exact", is_flag=True, help="Search on until the choice is proven optimal (multinomial)."
+    ),
+    click.option(
+        "--time-limit", type=click.FloatRange(min=0), metavar="SECONDS", help="Of --exact."
+    ),
+]
+
+TESTING: Options = [
+    click.option("--test", metavar="FILE", help="Test on the rows of this file."),
+    click.option("--test-labels", metavar="FILE", help="Its labels, if they lie beside it."),
+    click.option(
+        "--split-column",
+        metavar="NAME",
+        help="Column that says train or test; rows of dev or validation are left out.",
+    ),
+    click.option(
+        "--holdout",
+        type=click.FloatRange(0, 1, max_open=True),
+        metavar="SHARE",
+        help="Test on so much of each class, chosen at random, then train on all rows; "
+        "0 for no test.  [default: 0.2 unless --test or --split-column is given]",
+    ),
+    click.option(
+        "--seed", type=int, default=0, show_default=True, help="Of the choice for --holdout."
+    ),
+]
+
+SELECT: Options = [
+    click.argument("input", metavar="FILE"),
+    click.option(
+        "--text", multiple=True, metavar="NAME", help="Column of text; may be repeated.  [text]"
+    ),
+    click.option("--label", metavar="NAME", help="Column (in .npz: array) of labels.  [label, y]"),
+    click.option("--labels", metavar="FILE", help="Labels of a matrix, one a line."),
+    click.option("--names", metavar="FILE", help="Column names of a matrix, one a line."),
+    *MODEL,
+    *TESTING,
+    *FEATURES,
+    *READING,
+    click.option(
+        "--out", default="result", show_default=True, metavar="FOLDER", help="Where to write."
+    ),
+    click.option("--force", is_flag=True, help="Write into a folder with other files in it."),
+    click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON."),
+    click.option("-q", "--quiet", is_flag=True, help="Show no progress."),
+]
+
+PREDICT: Options = [
+    click.argument("model", metavar="MODEL"),
+    click.argument("input", metavar="FILE"),
+    click.option("--out", metavar="FILE", help="Where to write.  [the terminal]"),
+    click.option("--probabilities", is_flag=True, help="Add the probability of each class."),
+    click.option("--id", "key", metavar="NAME", help="Column to copy instead of row numbers."),
+    click.option("--text", multiple=True, metavar="NAME", help="Column of text.  [as in training]"),
+    click.option("--label", metavar="NAME", help="Column of labels to compare with."),
+    click.option("--labels", metavar="FILE", help="Labels of a matrix to compare with."),
+    *READING,
+    click.option("-q", "--quiet", is_flag=True, help="Show no progress."),
+]
+
+
+def with_options(options: Options) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Give a command all options of a table, in its order."""
+
+    def decorate(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorate
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(package.__version__, prog_name="naively", message="%(prog)s %(version)s")
+@click.option("-v", "--verbose", is_flag=True, help="Log what is done.")
+def naively(verbose: bool) -> None:
+    """Find the k features that tell classes apart, with a proof of how good they are.
+
+    Start with `naively demo`, which runs on data that is already on your machine.
+    """
+    with suppress(AttributeError, ValueError):
+        sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(message)s")
+
+
+@naively.command(short_help="Select features, train, test, report.")
+@with_options(SELECT)
+@explained
+def select(input: str, as_json: bool, quiet: bool, **options: Any) -> None:
+    """Select features from FILE, train a classifier on them, test it, and write a result folder.
+
+    FILE is a table with a column of text (CSV, TSV, JSON Lines, Parquet) or a matrix of numbers
+    (svmlight, .npz, Matrix Market), plain or compressed.
+
+    The folder gets features.csv, model.npz, summary.json and report.html. It appears when all is
+    done. A folder that is empty or holds an earlier result is replaced; one with other files
+    needs --force.
+    """
+    from naively.cli import screen
+    from naively.jobs.select import select as run
+    from naively.report.documents import summary_json
+
+    job = _select_job(input, options)
+    with screen.progress(quiet=quiet) as progress:
+        summary = run(job, progress)
+    if as_json:
+        click.echo(summary_json(summary), nl=False)
+    else:
+        screen.show_summary(summary, job.out)
+
+
+def _select_job(input: str, options: dict[str, Any]) -> Any:
+    from naively.io.samples import Layout
+    from naively.io.text import TOKEN_PATTERN, TextRule
+    from naively.jobs.rows import stop_words
+    from naively.jobs.settings import ModelSettings, SelectJob
+
+    given = [name for name in ("test", "split_column", "holdout") if options[name] is not None]
+    if len(given) > 1:
+        names = " and ".join("--" + name.replace("_", "-") for name in given)
+        raise click.UsageError(f"{names} exclude each other; give one of them.")
+    text = TextRule(
+        columns=options["text"] or ("text",),
+        analyzer=options["analyzer"],
+        ngrams=options["ngrams"],
+        stop_words=stop_words(options["stop_words"]),
+        token_pattern=options["token_pattern"] or TOKEN_PATTERN,
+    )
+    model = ModelSettings(
+        kind=options["model"],
+        **{name: options[name] for name in ("k", "alpha", "exact", "time_limit")},
+        **{name: options[name] for name in ("min_count", "binary")},
+    )
+    layout = Layout(
+        format=options["format"],
+        label=options["label"],
+        labels_file=options["labels"],
+        names_file=options["names"],
+        style=_style(options),
+    )
+    return SelectJob(
+        input=input,
+        layout=layout,
+        text=text,
+        model=model,
+        test=_test_settings(options),
+        out=options["out"],
+        force=options["force"],
+        command=_command(),
+    )
+
+
+def _test_settings(options: dict[str, Any]) -> Any:
+    from naively.jobs.settings import DEFAULT_HOLDOUT, TestSettings
+
+    return TestSettings(
+        file=options["test"],
+        labels_file=options["test_labels"],
+        split_column=options["split_column"],
+        holdout=DEFAULT_HOLDOUT if options["holdout"] is None else options["holdout"],
+        seed=options["seed"],
+    )
+
+
+def _style(options: dict[str, Any]) -> Any:
+    from naively.io.tables import TableStyle
+
+    return TableStyle(
+        delimiter=options["delimiter"],
+        quotes=not options["no_quotes"],
+        header=not options["no_header"],
+        encoding=options["encoding"],
+    )
+
+
+def _command() -> str:
+    return shlex.join(["naively", *sys.argv[1:]])
+
+
+@naively.command(short_help="Apply a model to more rows.")
+@with_options(PREDICT)
+@explained
+def predict(model: str, input: str, quiet: bool, **options: Any) -> None:
+    """Apply MODEL (the model.npz of a result) to the rows of FILE and write their labels as CSV.
+
+    A model file is data only: opening one from a stranger never runs code.
+    """
+    from naively.cli import screen
+    from naively.io.samples import Layout
+    from naively.jobs.predict import PredictJob
+    from naively.jobs.predict import predict as run
+
+    layout = Layout(
+        format=options["format"],
+        text=options["text"],
+        label=options["label"],
+        key=options["key"],
+        labels_file=options["labels"],
+        style=_style(options),
+    )
+    job = PredictJob(model, input, layout, options["out"], options["probabilities"])
+    with screen.progress(quiet=quiet) as progress:
+        predicted = run(job, sys.stdout.buffer, progress)
+    screen.show_predicted(predicted, options["out"])
+
+
+@naively.command(short_help="Do the whole job on data that is already here.")
+@click.option(
+    "--out", default="naively-demo", show_default=True, metavar="FOLDER", help="Where to write."
+)
+@click.option("--force", is_flag=True, help="Write into a folder with other files in it.")
+@click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+@explained
+def demo(out: str, force: bool, quiet: bool) -> None:
+    """Ask which words tell whose documentation one is reading.
+
+    The texts are the docstrings of Python and of the libraries that this one is built on, read
+    from their installed sources; nothing is downloaded and none of them is run.
+    """
+    from naively.cli import screen
+    from naively.jobs.demo import demo as run
+
+    with screen.progress(quiet=quiet) as progress:
+        summary = run(out, progress, force=force)
+    screen.show_summary(summary, out)

@@ -1,0 +1,116 @@
+"""What is shown on the terminal: progress on the error output, results on the output."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rich.console import Console
+from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
+from rich.progress import Progress as Bars
+from rich.table import Table
+from rich.text import Text
+
+from naively.io.progress import Progress, silent
+from naively.report.documents import title, weight_of
+from naively.report.names import visible
+from naively.report.summary import Evaluation, Summary
+
+if TYPE_CHECKING:
+    from naively.jobs.predict import Predicted
+
+_SHOWN_FEATURES = 20
+_SHOWN_CLASSES = 4  # so many classes or fewer have their own column of counts
+
+
+@contextmanager
+def progress(*, quiet: bool) -> Iterator[Progress]:
+    """Show how far the work has come, if somebody sits at a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield silent
+        return
+    columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+    with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
+        task = bars.add_task("starting", total=None)
+
+        def update(stage: str, done: int, total: int) -> None:
+            bars.update(task, description=stage, completed=done, total=total or None)
+
+        yield update
+
+
+def show_summary(summary: Summary, out: str) -> None:
+    """Show the features, the certificate and the accuracy."""
+    console = Console(highlight=False, soft_wrap=False)
+    console.print(Text(title(summary), style="bold"))
+    console.print(_features(summary))
+    more = len(summary.features) - _SHOWN_FEATURES
+    if more > 0:
+        console.print(Text(f"and {more:,} more in {visible(str(Path(out) / 'features.csv'))}"))
+    console.print()
+    console.print(Text(str(summary.certificate)))
+    if summary.evaluation is not None:
+        console.print(Text(accuracy_sentence(summary.evaluation)))
+    console.print(Text(f"The model was {summary.settings.final_rows}{_shared(summary)}."))
+    for note in summary.notes:
+        console.print(Text(note))
+    report = visible(str(Path(out) / "report.html"))
+    console.print(Text(f"Report: {report}"))
+
+
+def _features(summary: Summary) -> Table:
+    classes = [each.name for each in summary.classes]
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    table.add_column("#", justify="right")
+    table.add_column("feature", overflow="fold")
+    table.add_column("speaks for", overflow="fold")
+    for name in ("gain", "weight"):
+        table.add_column(name, justify="right", no_wrap=True)
+    wide = len(classes) <= _SHOWN_CLASSES
+    for name in classes if wide else ["count"]:
+        table.add_column(Text(visible(name) if wide else name), justify="right")
+    for row in summary.features[:_SHOWN_FEATURES]:
+        counts = row.counts if wide else (sum(row.counts),)
+        table.add_row(
+            str(row.rank),
+            Text(visible(row.name)),
+            Text(visible(row.speaks_for)),
+            f"{row.gain:,.4g}",
+            f"{weight_of(row, len(classes)):+.2f}",
+            *(f"{count:,.6g}" for count in counts),
+        )
+    return table
+
+
+def accuracy_sentence(evaluation: Evaluation) -> str:
+    """Accuracy, on which rows, and what it has to be compared with."""
+    balanced = (
+        f", mean over classes {evaluation.balanced_accuracy:.4f}"
+        if abs(evaluation.balanced_accuracy - evaluation.accuracy) > 5e-5
+        else ""
+    )
+    return (
+        f"Accuracy {evaluation.accuracy:.4f} on {evaluation.test_rows:,} test rows"
+        f" ({evaluation.method}){balanced}; always answering"
+        f" {visible(evaluation.usual_class)} would reach {evaluation.usual_accuracy:.4f}."
+    )
+
+
+def _shared(summary: Summary) -> str:
+    evaluation = summary.evaluation
+    if evaluation is None or evaluation.shared_features is None:
+        return ""
+    k = len(summary.features)
+    return f"; {evaluation.shared_features:,} of its {k:,} features were also chosen without them"
+
+
+def show_predicted(predicted: Predicted, out: str | None) -> None:
+    """Say how many rows were labelled, where, and how well; nothing where the table itself goes."""
+    console = Console(highlight=False, stderr=out is None)
+    if out is not None:
+        console.print(Text(f"{predicted.rows:,} rows labelled in {visible(out)}"))
+    if predicted.accuracy is not None:
+        console.print(Text(f"Accuracy {predicted.accuracy:.4f} on {predicted.rows:,} rows"))

@@ -1,0 +1,48 @@
+"""Errors that the person at the keyboard can mend.
+
+Each says in one sentence what is wrong, where (file, line or column) and the way out. The command
+line shows the sentence alone; a traceback would only hide it.
+"""
+
+from __future__ import annotations
+
+import errno
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+class InputError(ValueError):
+    """Something in the input that only its owner can mend."""
+
+
+class OutputError(OSError):
+    """The result could not be written; nothing half-written is left."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """Hint for a mistyped name: the nearest known one, or all (the first ten) when none is near."""
+    names = list(known)
+    folded = {each.casefold(): each for each in reversed(names)}
+    close = get_close_matches(name.casefold(), folded, n=1)
+    if close:
+        return f"did you mean `{folded[close[0]]}`?"
+    shown = ", ".join(f"`{each}`" for each in names[:10])
+    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
+    return f"it has {shown}{more}." if names else "it has no columns."
+
+
+def reason(error: OSError) -> str:
+    """Say in words why the system refused, with the way out where there is one."""
+    ways_out = {
+        errno.EACCES: "permission denied; check who may read or write it",
+        errno.EPERM: "permission denied; check who may read or write it",
+        errno.EROFS: "the file system is read-only; choose another place",
+        errno.ENOSPC: "no space left on the device; free some or choose another place",
+        errno.EDQUOT: "the disk quota is used up; free some space or choose another place",
+        errno.EFBIG: "the file would be larger than the system allows; choose another place",
+        errno.ENOENT: "no such file or folder; check the name",
+        errno.EISDIR: "it is a folder; name a file",
+        errno.ENOTDIR: "a part of the path is a file, not a folder; check the name",
+        errno.ENAMETOOLONG: "the name is too long; choose a shorter one",
+    }
+    return ways_out.get(error.errno or 0, error.strerror or str(error))

@@ -1,0 +1,337 @@
+"""Matrices in: svmlight, NumPy / SciPy .npz and Matrix Market files, with their labels."""
+
+from __future__ import annotations
+
+import io
+import re
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+
+from naively._types import Array
+from naively.io.errors import InputError, nearest
+from naively.io.files import clean, explained, open_input, read_lines
+from naively.io.formats import MATRIX_FORMATS, Source, format_of, name_of
+from naively.io.tables import label_text
+
+_SVMLIGHT_ENTRY = re.compile(r"\d+:\S+")
+
+
+@dataclass(frozen=True, slots=True)
+class Matrix:
+    """Rows and columns of numbers, with what the file says about them."""
+
+    source: str  # name of the file
+    X: Any  # (n, m) dense array or CSR matrix
+    labels: list[str] | None = None  # (n,)
+    names: tuple[str, ...] | None = None  # (m,) column names
+    split: list[str] | None = None  # (n,) part each row belongs to
+    first_column: int = 0  # number of the first column in the file: 0 or 1
+
+
+def read_matrix(
+    source: Source,
+    *,
+    format: str | None = None,
+    label: str = "y",
+    split: str | None = None,
+    n_columns: int | None = None,
+    first_column: int | None = None,
+) -> Matrix:
+    """Read a matrix and the labels that its file holds, if any.
+
+    Parameters
+    ----------
+    source
+        A path or binary file object.
+    format
+        One of "svmlight", "npz", "mtx"; by default what the name ends in.
+    label, split
+        Names of the arrays with the label and the part of each row (.npz only).
+    n_columns
+        Columns the matrix must have; by default as many as the file says.
+    first_column
+        Number of the first column in an svmlight file, 0 or 1; by default 1 unless a column 0
+        occurs.
+
+    Raises
+    ------
+    InputError
+        Naming the file and the place in it, if the matrix cannot be read.
+    """
+    format = format_of(source, format)
+    with open_input(source) as file, explained(file.name):
+        match format:
+            case "svmlight":
+                matrix = _svmlight(file.name, _whole(file.stream), n_columns, first_column)
+            case "npz":
+                matrix = _npz(file.name, _whole(file.stream), label, split)
+            case "mtx":
+                matrix = _matrix_market(file.name, file.stream)
+            case _:
+                raise InputError(
+                    f"{file.name}: the name does not tell the format; "
+                    f"give it with --format {'|'.join(MATRIX_FORMATS)}."
+                )
+    _check(matrix, n_columns)
+    return matrix
+
+
+def read_words(source: Source) -> list[str]:
+    """Read the lines of a text file, without blanks around them: labels, names or stop words."""
+    with open_input(source) as file, explained(file.name):
+        return [clean(line.strip()) for line in read_lines(file)]
+
+
+def read_labels(source: Source, rows: int, matrix: str) -> list[str]:
+    """Read one label a line from a file that lies beside a matrix.
+
+    Raises
+    ------
+    InputError
+        If a label is missing or there are not as many as the matrix has rows.
+    """
+    labels = read_words(source)
+    while labels and not labels[-1]:
+        labels.pop()
+    if len(labels) != rows:
+        raise InputError(
+            f"{name_of(source)}: holds {len(labels):,} labels, {matrix} has {rows:,} rows; "
+            "write one label a line."
+        )
+    if "" in labels:
+        raise InputError(
+            f"{name_of(source)}: line {labels.index('') + 1:,}: the label is missing; fill it in."
+        )
+    return labels
+
+
+def read_names(source: Source, columns: int, matrix: str) -> tuple[str, ...]:
+    """Read one column name a line from a file that lies beside a matrix.
+
+    Raises
+    ------
+    InputError
+        If there are not as many names as columns, or one name stands twice.
+    """
+    names = read_words(source)
+    while len(names) > columns and not names[-1]:
+        names.pop()
+    if len(names) != columns:
+        raise InputError(
+            f"{name_of(source)}: holds {len(names):,} names, {matrix} has {columns:,} columns; "
+            "write one name a line."
+        )
+    return tuple(names)
+
+
+def _whole(stream: BinaryIO) -> BinaryIO:
+    return stream if stream.seekable() else io.BytesIO(stream.read())
+
+
+# svmlight --------------------------------------------------------------------------------------
+
+
+def _svmlight(
+    name: str, stream: BinaryIO, n_columns: int | None, first_column: int | None
+) -> Matrix:
+    from sklearn.datasets import load_svmlight_file
+
+    content = io.BytesIO(stream.read())
+    if not content.getvalue().strip():
+        raise InputError(f"{name}: the file is empty; give one with data in it.")
+    try:
+        X, y = load_svmlight_file(content, dtype=np.float64, zero_based=True)
+    except (ValueError, OverflowError, IndexError) as error:
+        raise InputError(_svmlight_fault(name, content.getvalue(), error)) from error
+    if first_column is None:
+        first_column = 0 if X.nnz == 0 or X.indices.min() == 0 else 1
+    width = X.shape[1] - first_column if n_columns is None else n_columns
+    columns = X.indices - first_column
+    if columns.size and (columns.min() < 0 or columns.max() >= width):
+        raise InputError(
+            f"{name}: has columns {X.indices.min()} to {X.indices.max()}, the model knows "
+            f"{first_column} to {first_column + width - 1}; use the numbering of the training file."
+        )
+    X = type(X)((_whole_numbers(X.data), columns, X.indptr), shape=(X.shape[0], width))
+    labels = [cast(str, label_text(value)) for value in y.tolist()]
+    return Matrix(name, X, labels, first_column=first_column)
+
+
+def _svmlight_fault(name: str, content: bytes, error: Exception) -> str:
+    for number, line in enumerate(content.decode("latin-1").splitlines(), 1):
+        fields = line.partition("#")[0].split()
+        if fields and not _svmlight_line(fields):
+            return (
+                f"{name}: line {number:,} is not svmlight; "
+                "write a number as the label and then column:value pairs in ascending order."
+            )
+    return f"{name}: this is not an svmlight file ({error})."
+
+
+def _svmlight_line(fields: Sequence[str]) -> bool:
+    last = -1
+    try:
+        float(fields[0])
+        for field in fields[1:]:
+            if field.startswith("qid:"):
+                continue
+            if not _SVMLIGHT_ENTRY.fullmatch(field):
+                return False
+            column, value = field.split(":", 1)
+            float(value)
+            if int(column) <= last:
+                return False
+            last = int(column)
+    except ValueError:
+        return False
+    return True
+
+
+# .npz ------------------------------------------------------------------------------------------
+
+
+def _npz(name: str, stream: BinaryIO, label: str, split: str | None) -> Matrix:
+    try:
+        # A pickle in a file from somebody else could run code: never allowed.
+        with np.load(stream, allow_pickle=False) as archive:
+            if not isinstance(archive, np.lib.npyio.NpzFile):
+                raise InputError(f"{name}: this is one array; save X and y with numpy.savez.")
+            arrays = {key: archive[key] for key in archive.files if _wanted(key, label, split)}
+            known = archive.files
+    except (ValueError, OSError, zipfile.BadZipFile, KeyError, EOFError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{name}: {_npz_fault(error)}") from error
+    if "format" in arrays and "shape" in arrays:
+        return Matrix(name, _sparse(name, arrays))
+    for key in ("X", split):
+        if key is not None and key not in arrays:
+            raise InputError(f"{name}: there is no array `{key}`; {nearest(key, known)}")
+    return Matrix(
+        name,
+        arrays["X"],
+        _strings(name, label, arrays.get(label)),
+        _names(name, arrays.get("feature_names")),
+        _strings(name, split, arrays.get(split)) if split else None,
+    )
+
+
+def _wanted(key: str, label: str, split: str | None) -> bool:
+    sparse = ("format", "shape", "data", "indices", "indptr", "row", "col")
+    return key in (*sparse, "X", "feature_names", label, split)
+
+
+def _npz_fault(error: Exception) -> str:
+    if "allow_pickle" in str(error):
+        return "it holds Python objects, which are not read; save text as arrays of dtype str."
+    return f"this is not an .npz file, or it is damaged ({error}); get it again."
+
+
+def _sparse(name: str, arrays: dict[str, Array]) -> Any:
+    import scipy.sparse as sp
+
+    kind = arrays["format"].item()
+    kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
+    rows, columns = (int(each) for each in arrays["shape"])
+    shape = (rows, columns)
+    try:
+        if kind == "coo":
+            return sp.coo_array((arrays["data"], (arrays["row"], arrays["col"])), shape).tocsr()
+        if kind not in ("csr", "csc"):
+            raise InputError(f"{name}: sparse format {kind!r} is not read; save CSR, CSC or COO.")
+        make = sp.csr_array if kind == "csr" else sp.csc_array
+        X = make((arrays["data"], arrays["indices"], arrays["indptr"]), shape)
+        X.check_format(full_check=True)
+    except (ValueError, KeyError, TypeError) as error:
+        if isinstance(error, InputError):
+            raise
+        raise InputError(f"{name}: the sparse matrix is not consistent ({error}).") from error
+    return X.tocsr()
+
+
+def _strings(name: str, key: str | None, array: Array | None) -> list[str] | None:
+    if array is None:
+        return None
+    if array.ndim != 1:
+        raise InputError(f"{name}: array `{key}` must have one dimension; it has {array.ndim}.")
+    labels = [label_text(value) for value in array.tolist()]
+    if None in labels:
+        raise InputError(
+            f"{name}: array `{key}`: the label of row {labels.index(None) + 1:,} is missing; "
+            "fill it in or take the row out."
+        )
+    return cast("list[str]", labels)
+
+
+def _names(name: str, array: Array | None) -> tuple[str, ...] | None:
+    if array is None:
+        return None
+    return tuple(clean(str(each)) for each in array.ravel().tolist())
+
+
+# Matrix Market ---------------------------------------------------------------------------------
+
+
+def _matrix_market(name: str, stream: BinaryIO) -> Matrix:
+    import scipy.io
+    import scipy.sparse as sp
+
+    try:
+        X = scipy.io.mmread(io.BytesIO(stream.read()))
+    except (ValueError, TypeError, OverflowError, StopIteration) as error:
+        raise InputError(f"{name}: this is not a Matrix Market file ({error}).") from error
+    return Matrix(name, sp.csr_array(X) if sp.issparse(X) else np.asarray(X), first_column=1)
+
+
+# What every matrix must be ---------------------------------------------------------------------
+
+
+def _check(matrix: Matrix, n_columns: int | None) -> None:
+    X, name = matrix.X, matrix.source
+    if X.ndim != 2 or 0 in X.shape:
+        raise InputError(f"{name}: the matrix must have rows and columns; its shape is {X.shape}.")
+    if X.dtype.kind not in "biuf":
+        raise InputError(f"{name}: the matrix must hold numbers; it holds {X.dtype}.")
+    if n_columns is not None and X.shape[1] != n_columns:
+        raise InputError(
+            f"{name}: has {X.shape[1]:,} columns, the model was trained on {n_columns:,}; "
+            "give the same columns in the same order."
+        )
+    for what, found in (("labels", matrix.labels), ("parts", matrix.split)):
+        if found is not None and len(found) != X.shape[0]:
+            raise InputError(f"{name}: {len(found):,} {what} for {X.shape[0]:,} rows.")
+    if matrix.names is not None and len(matrix.names) != X.shape[1]:
+        raise InputError(f"{name}: {len(matrix.names):,} feature names for {X.shape[1]:,} columns.")
+    _check_finite(name, X)
+
+
+def _check_finite(name: str, X: Any) -> None:
+    values = X if isinstance(X, np.ndarray) else X.data
+    if values.dtype.kind != "f" or np.isfinite(values).all():
+        return
+    place = first_place(X, ~np.isfinite(values))
+    raise InputError(
+        f"{name}: {place} is not a finite number; replace NaN and infinite values first."
+    )
+
+
+def first_place(X: Any, bad: Array) -> str:
+    """Row and column, counted from 1, of the first entry marked in `bad` (shaped like the data)."""
+    if isinstance(X, np.ndarray):
+        row, column = np.argwhere(bad)[0]
+    else:
+        entry = int(np.argmax(bad))
+        row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
+        column = X.indices[entry]
+    return f"the value in row {int(row) + 1:,}, column {int(column) + 1:,}"
+
+
+def _whole_numbers(data: Array) -> Array:
+    # svmlight files do not say whether they hold counts; integers are counted exactly and fast.
+    with np.errstate(invalid="ignore"):
+        whole = data.astype(np.int64)
+    return whole if np.array_equal(whole, data) else data

@@ -1,0 +1,162 @@
+"""Rows of a file of any kind, as documents or as a matrix, with label and part of each."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from naively.io.errors import InputError
+from naively.io.files import Fingerprint, fingerprint
+from naively.io.formats import TABLE_FORMATS, Source, format_of, name_of
+from naively.io.matrices import Matrix, read_labels, read_matrix, read_names
+from naively.io.models import Model
+from naively.io.progress import Progress, silent
+from naively.io.tables import (
+    Columns,
+    TableStyle,
+    label_text,
+    labels_of,
+    read_columns,
+    texts_of,
+)
+
+Documents: TypeAlias = list[tuple[str, ...]]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where things stand in a file. A name that is None has its default, or is not wanted."""
+
+    format: str | None = None  # one of FORMATS; None: by the name of the file
+    text: tuple[str, ...] = ()  # columns of text
+    label: str | None = None  # column (or array of an .npz file) with the label
+    split: str | None = None  # column (or array) that says train or test
+    key: str | None = None  # column that identifies a row, copied to predictions
+    labels_file: str | None = None  # for a matrix: one label a line
+    names_file: str | None = None  # for a matrix: one column name a line
+    style: TableStyle = TableStyle()
+
+
+@dataclass(frozen=True, slots=True)
+class Samples:
+    """The rows of one file. Exactly one of `documents` and `matrix` is there."""
+
+    file: Fingerprint
+    documents: Documents | None = None
+    matrix: Matrix | None = None
+    labels: list[str] | None = None
+    split: list[str] | None = None
+    keys: list[str] | None = None
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        if self.documents is not None:
+            return len(self.documents)
+        return 0 if self.matrix is None else int(self.matrix.X.shape[0])
+
+
+def is_text(source: Source, format: str | None = None) -> bool:
+    """Whether a file holds texts (a table) rather than numbers (a matrix).
+
+    Raises
+    ------
+    InputError
+        If its name does not tell.
+    """
+    return format_of(source, format) in TABLE_FORMATS
+
+
+def read_samples(source: Source, layout: Layout, progress: Progress = silent) -> Samples:
+    """Read the rows of a file with their labels, for training or testing.
+
+    Raises
+    ------
+    InputError
+        Naming the file and the place in it, if it cannot be read or labels are missing.
+    """
+    if is_text(source, layout.format):
+        return _read_table(source, layout, progress)
+    matrix = read_matrix(
+        source, format=layout.format, label=layout.label or "y", split=layout.split
+    )
+    if layout.split and matrix.split is None:
+        raise InputError(
+            f"{matrix.source}: --split-column needs a table or an .npz file with an array "
+            f"`{layout.split}`; give the test rows with --test instead."
+        )
+    labels = _matrix_labels(matrix, layout)
+    names = _matrix_names(matrix, layout)
+    matrix = Matrix(matrix.source, matrix.X, labels, names, matrix.split, matrix.first_column)
+    return Samples(fingerprint(source), None, matrix, labels, matrix.split)
+
+
+def read_unlabelled(
+    source: Source, layout: Layout, model: Model, progress: Progress = silent
+) -> Samples:
+    """Read the rows of a file as a model needs them; labels only where the layout names them.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or is not of the kind the model was trained on.
+    """
+    text = is_text(source, layout.format)
+    if text != (model.text is not None):
+        raise InputError(
+            f"{name_of(source)}: the model was trained on {'a matrix' if text else 'text'}, "
+            f"this file holds {'text' if text else 'a matrix'}; give a file like the one of "
+            "training."
+        )
+    if model.text is not None:
+        return _read_table(source, layout, progress)
+    matrix = read_matrix(
+        source,
+        format=layout.format,
+        label=layout.label or "y",
+        n_columns=model.n_features,
+        first_column=model.first_column,
+    )
+    wanted = layout.label or layout.labels_file
+    return Samples(
+        fingerprint(source), None, matrix, _matrix_labels(matrix, layout) if wanted else None
+    )
+
+
+def _read_table(source: Source, layout: Layout, progress: Progress) -> Samples:
+    wanted = [*layout.text, *(n for n in (layout.label, layout.split, layout.key) if n)]
+    columns = read_columns(
+        source, wanted, format=layout.format, style=layout.style, progress=progress
+    )
+    return Samples(
+        fingerprint(source),
+        texts_of(columns, layout.text),
+        labels=labels_of(columns, layout.label) if layout.label else None,
+        split=labels_of(columns, layout.split) if layout.split else None,
+        keys=_keys(columns, layout.key) if layout.key else None,
+    )
+
+
+def _keys(columns: Columns, name: str) -> list[str]:
+    try:
+        return [label_text(value) or "" for value in columns.column(name)]
+    except TypeError as error:
+        raise InputError(f"{columns.source}: column `{name}` holds {error}, not a key.") from error
+
+
+def _matrix_labels(matrix: Matrix, layout: Layout) -> list[str]:
+    if layout.labels_file:
+        return read_labels(layout.labels_file, matrix.X.shape[0], matrix.source)
+    if matrix.labels is None:
+        raise InputError(
+            f"{matrix.source}: holds no labels; give them, one a line, with --labels FILE "
+            "(an .npz file may hold them as an array, named with --label)."
+        )
+    return matrix.labels
+
+
+def _matrix_names(matrix: Matrix, layout: Layout) -> tuple[str, ...]:
+    columns = matrix.X.shape[1]
+    if layout.names_file:
+        return read_names(layout.names_file, columns, matrix.source)
+    first = matrix.first_column
+    return matrix.names or tuple(str(i) for i in range(first, first + columns))

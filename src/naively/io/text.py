@@ -1,0 +1,148 @@
+"""Text in: from documents to counts of words or characters."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from naively.io.errors import InputError
+from naively.io.progress import Progress, silent
+
+ANALYZERS = ("word", "char", "char_wb")
+TOKEN_PATTERN = r"(?u)\b\w\w+\b"  # scikit-learn's: words of two or more letters or digits
+_REPORT_EVERY = 200  # documents between two reports of progress
+
+_Analyzer = Callable[[str], list[str]]
+
+
+@dataclass(frozen=True, slots=True)
+class TextRule:
+    """How a document becomes features; it travels with the model, so both sides count alike."""
+
+    columns: tuple[str, ...] = ("text",)  # the columns of text; no n-gram spans two of them
+    analyzer: str = "word"
+    ngrams: tuple[int, int] = (1, 1)  # smallest and largest n
+    stop_words: tuple[str, ...] = ()
+    token_pattern: str = TOKEN_PATTERN
+    lowercase: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """How often each feature occurs in each document."""
+
+    X: Any  # (n, m) CSR, int64
+    names: tuple[str, ...]  # (m,) ascending when found in the documents
+
+
+def count(
+    documents: Sequence[tuple[str, ...]], rule: TextRule, progress: Progress = silent
+) -> Counted:
+    """Count the features that occur in the documents.
+
+    Raises
+    ------
+    InputError
+        If no document holds any feature, or the rule cannot be applied.
+    """
+    vectorizer = _vectorizer(rule)
+    try:
+        X = vectorizer.fit_transform(_reported(documents, progress))
+    except ValueError as error:
+        raise InputError(
+            "No document holds any word that the rules let through; check that --text names the "
+            "text, and --stop-words, --token-pattern and --ngrams."
+        ) from error
+    names = vectorizer.get_feature_names_out()
+    return Counted(X, tuple(names.tolist()))
+
+
+def count_known(
+    documents: Sequence[tuple[str, ...]],
+    names: Sequence[str],
+    rule: TextRule,
+    progress: Progress = silent,
+) -> Any:
+    """Count given features only: (n, len(names)) CSR, int64."""
+    import scipy.sparse as sp
+
+    if not names:
+        return sp.csr_array((len(documents), 0), dtype=np.int64)
+    vectorizer = _vectorizer(rule, {name: i for i, name in enumerate(names)})
+    return vectorizer.transform(_reported(documents, progress))
+
+
+def english_stop_words() -> tuple[str, ...]:
+    """Give scikit-learn's list of English stop words, sorted."""
+    from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+
+    return tuple(sorted(ENGLISH_STOP_WORDS))
+
+
+def _vectorizer(rule: TextRule, vocabulary: dict[str, int] | None = None) -> Any:
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    return CountVectorizer(
+        analyzer=_per_column(_analyzer(rule)), vocabulary=vocabulary, dtype=np.int64
+    )
+
+
+def _per_column(analyze: _Analyzer) -> Callable[[tuple[str, ...]], Iterable[str]]:
+    def analyzed(document: tuple[str, ...]) -> Iterable[str]:
+        if len(document) == 1:
+            return analyze(document[0])
+        return [feature for part in document for feature in analyze(part)]
+
+    return analyzed
+
+
+def _analyzer(rule: TextRule) -> _Analyzer:
+    """Build scikit-learn's analyzer for the rule: the same tokens as its users know."""
+    from sklearn.feature_extraction.text import CountVectorizer
+
+    _check_pattern(rule)
+    word = rule.analyzer == "word"
+    plain = CountVectorizer(
+        lowercase=rule.lowercase, token_pattern=rule.token_pattern
+    ).build_analyzer()
+    # A stop word is taken apart as the texts are, or "don't" would never match.
+    stop = sorted({token for entry in rule.stop_words for token in plain(entry)}) if word else []
+    vectorizer = CountVectorizer(
+        analyzer=rule.analyzer,
+        ngram_range=rule.ngrams,
+        stop_words=stop or None,
+        token_pattern=rule.token_pattern if word else None,
+        lowercase=rule.lowercase,
+    )
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Your stop_words may be inconsistent")
+        analyzer: _Analyzer = vectorizer.build_analyzer()
+    return analyzer
+
+
+def _check_pattern(rule: TextRule) -> None:
+    try:
+        groups = re.compile(rule.token_pattern).groups
+    except re.error as error:
+        raise InputError(
+            f"`--token-pattern` must be a regular expression: {error}; got {rule.token_pattern!r}."
+        ) from error
+    if groups > 1:
+        raise InputError(
+            f"`--token-pattern` must have at most one group, {groups} given; "
+            "write the others as (?:...)."
+        )
+
+
+def _reported(
+    documents: Sequence[tuple[str, ...]], progress: Progress
+) -> Iterator[tuple[str, ...]]:
+    for done, document in enumerate(documents):
+        if done % _REPORT_EVERY == 0:
+            progress("counting", done, len(documents))
+        yield document

@@ -1,0 +1,172 @@
+"""The summary of a run, from its models and its answers to the test rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+import numpy as np
+
+import naively
+from naively._types import Array, IntArray
+from naively.io.text import TextRule
+from naively.jobs.rows import LEFT_OUT, TEST, TRAIN, Rows
+from naively.jobs.settings import ModelSettings, SelectJob
+from naively.jobs.training import Trained
+from naively.report.summary import (
+    ClassRow,
+    Evaluation,
+    FeatureRow,
+    Mistake,
+    Settings,
+    Summary,
+)
+
+_MISTAKES = 20  # kinds of mistakes kept in the summary
+
+
+def summarize(
+    job: SelectJob, rows: Rows, tested: Trained, final: Trained, answers: IntArray | None
+) -> Summary:
+    """Tell what came out.
+
+    Parameters
+    ----------
+    job, rows
+        What was asked, and the rows it was done on.
+    tested, final
+        The model that was tested, and the one that is written: the same one, or trained anew.
+    answers
+        Number of the class that `tested` gave each test row, or None without test rows.
+    """
+    notes = []
+    left_out = int((rows.part == LEFT_OUT).sum())
+    if left_out:
+        notes.append(
+            f"{left_out:,} rows that are neither train nor test in column "
+            f"{job.test.split_column} were left out."
+        )
+    evaluation, classes = None, _class_rows(rows, final, None, None)
+    if answers is not None:
+        truth = rows.labels[rows.part == TEST]
+        named = np.array(tested.model.classes, dtype=object)[answers]
+        evaluation = _evaluation(rows, tested, final, truth, named)
+        classes = _class_rows(rows, final, truth, named)
+        notes.extend(_unseen_note(tested, truth, named))
+    return Summary(
+        settings=_settings(job, rows, tested, final),
+        files=rows.files,
+        n_features=final.n_features,
+        n_rows=final.n_rows,
+        certificate=final.estimator.certificate_,
+        classes=classes,
+        features=feature_rows(final),
+        evaluation=evaluation,
+        notes=tuple(notes),
+    )
+
+
+def feature_rows(trained: Trained) -> tuple[FeatureRow, ...]:
+    """Describe the selected features, by falling gain."""
+    estimator, model = trained.estimator, trained.model
+    selection = estimator.selection_
+    weights = model.rule.weights - model.rule.weights.mean(axis=0)
+    speaks_for = np.argmax(weights, axis=0)
+    counts = estimator.statistics_.table[selection.support]
+    order = np.argsort(-selection.gain, kind="stable")
+    return tuple(
+        FeatureRow(
+            rank=rank,
+            name=model.names[i],
+            gain=float(selection.gain[i]),
+            speaks_for=model.classes[speaks_for[i]],
+            weights=tuple(weights[:, i].tolist()),
+            counts=tuple(counts[i].tolist()),
+        )
+        for rank, i in enumerate(order.tolist(), 1)
+    )
+
+
+def _evaluation(
+    rows: Rows, tested: Trained, final: Trained, truth: Array, answers: Array
+) -> Evaluation:
+    train_labels = Counter(rows.labels[rows.part == TRAIN].tolist())
+    usual = max(sorted(train_labels), key=lambda each: train_labels[each])
+    wrong = Counter((t, a) for t, a in zip(truth.tolist(), answers.tolist(), strict=True) if t != a)
+    mistakes = sorted(wrong.items(), key=lambda item: (-item[1], item[0]))[:_MISTAKES]
+    shared = len(set(tested.model.names) & set(final.model.names))
+    recalls = [float((answers[truth == each] == each).mean()) for each in set(truth.tolist())]
+    return Evaluation(
+        method=rows.test_method,
+        train_rows=tested.n_rows,
+        test_rows=len(truth),
+        accuracy=float((truth == answers).mean()),
+        balanced_accuracy=float(np.mean(sorted(recalls))),
+        usual_class=usual,
+        usual_accuracy=float((truth == usual).mean()),
+        unseen_rows=sum(each not in train_labels for each in truth.tolist()),
+        mistakes=tuple(Mistake(t, a, n) for (t, a), n in mistakes),
+        shared_features=None if final is tested else shared,
+    )
+
+
+def _unseen_note(tested: Trained, truth: Array, answers: Array) -> Iterable[str]:
+    seen = np.isin(truth.astype(str), tested.model.classes)
+    if not seen.all() and seen.any():
+        labels = ", ".join(sorted(set(truth[~seen].tolist()))[:5])
+        accuracy = float((truth[seen] == answers[seen]).mean())
+        yield (
+            f"{int((~seen).sum()):,} test rows have labels that training does not have "
+            f"({labels}) and count as mistakes; without them the accuracy is {accuracy:.4f}."
+        )
+
+
+def _class_rows(
+    rows: Rows, final: Trained, truth: Array | None, answers: Array | None
+) -> tuple[ClassRow, ...]:
+    trained = dict(zip(final.model.classes, final.estimator.statistics_.class_rows, strict=True))
+    tested = Counter() if truth is None else Counter(truth.tolist())
+    called = Counter() if answers is None else Counter(answers.tolist())
+    right: Counter[str] = Counter()
+    if truth is not None and answers is not None:
+        right.update(truth[truth == answers].tolist())
+    return tuple(
+        ClassRow(
+            name=name,
+            train_rows=int(trained[name]),
+            test_rows=tested[name],
+            recall=right[name] / tested[name] if tested[name] else None,
+            precision=right[name] / called[name] if called[name] else None,
+        )
+        for name in final.model.classes
+    )
+
+
+def _settings(job: SelectJob, rows: Rows, tested: Trained, final: Trained) -> Settings:
+    if final is not tested:
+        final_rows = "trained on all rows, after the test"
+    elif (rows.part == TEST).any():
+        final_rows = "trained on the training rows only: it is the model that was tested"
+    else:
+        final_rows = "trained on all rows; nothing was tested"
+    return Settings(
+        command=job.command,
+        version=naively.__version__,
+        model=job.model.kind,
+        k=str(job.model.k),
+        alpha=job.model.alpha,
+        exact=job.model.exact,
+        features=_features_in_words(rows.text, job.model),
+        final_rows=final_rows,
+    )
+
+
+def _features_in_words(text: TextRule | None, settings: ModelSettings) -> str:
+    presence = settings.kind == "bernoulli" or settings.binary
+    if text is None:
+        return "rows with a value above 0" if presence else "sum of the values of the column"
+    lo, hi = text.ngrams
+    units = "words" if text.analyzer == "word" else "characters"
+    sizes = f"runs of {lo} to {hi} {units}" if hi > lo else f"runs of {hi} {units}"
+    what = "words" if units == "words" and hi == 1 else sizes
+    return f"rows that hold it ({what})" if presence else f"occurrences ({what})"

@@ -1,0 +1,106 @@
+"""Apply a model to a file."""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+from dataclasses import dataclass, replace
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from naively._types import FloatArray
+from naively.io.errors import OutputError
+from naively.io.files import atomic_file
+from naively.io.models import Model, load_model, posterior, scores
+from naively.io.progress import Progress, silent
+from naively.io.samples import Layout, Samples, read_unlabelled
+from naively.io.text import TextRule, count_known
+from naively.jobs.rows import check_counts
+
+
+@dataclass(frozen=True, slots=True)
+class PredictJob:
+    """All that `naively predict` is asked."""
+
+    model: str
+    input: str
+    layout: Layout  # text columns, if others than those of training; label, to compare with
+    out: str | None = None  # None: give the table to `stdout`
+    probabilities: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Predicted:
+    """Answers for the rows of a file."""
+
+    rows: int
+    accuracy: float | None  # where the file has labels and they were asked for
+
+
+def predict(job: PredictJob, stdout: BinaryIO, progress: Progress = silent) -> Predicted:
+    """Apply a model to a file and write the answers as CSV.
+
+    Raises
+    ------
+    InputError
+        If the model or the input cannot be used.
+    OutputError
+        If the answers cannot be written; an older file of that name is then unchanged.
+    """
+    if job.out is not None:
+        _check_not_input(job.out, job.model, job.input)
+    model = load_model(job.model)
+    layout = job.layout
+    if model.text is not None and not layout.text:
+        layout = replace(layout, text=model.text.columns)
+    samples = read_unlabelled(job.input, layout, model, progress)
+    found = scores(model, _selected(model, samples, progress))
+    progress("writing", 0, 0)
+    _write(_answers_csv(model, samples, layout.key, found, job.probabilities), job.out, stdout)
+    if samples.labels is None:
+        return Predicted(len(samples), None)
+    answers = np.array(model.classes)[np.argmax(found, axis=1)]
+    return Predicted(len(samples), float((answers == np.array(samples.labels)).mean()))
+
+
+def _selected(model: Model, samples: Samples, progress: Progress) -> Any:
+    """Give the selected columns (n, k) of the rows."""
+    if samples.matrix is None:
+        return count_known(samples.documents or [], model.names, model.text or TextRule(), progress)
+    if model.kind == "multinomial":
+        check_counts(samples.file.name, samples.matrix.X)
+    return samples.matrix.X[:, model.columns]
+
+
+def _write(table: bytes, out: str | None, stdout: BinaryIO) -> None:
+    if out is None:
+        stdout.write(table)
+        stdout.flush()
+        return
+    with atomic_file(out) as file:
+        file.write(table)
+
+
+def _check_not_input(out: str, *inputs: str) -> None:
+    for each in inputs:
+        if os.path.exists(out) and os.path.exists(each) and os.path.samefile(out, each):
+            raise OutputError(f"{out}: it is also read; choose another --out.")
+
+
+def _answers_csv(
+    model: Model, samples: Samples, key: str | None, found: FloatArray, probabilities: bool
+) -> bytes:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    heads = [f"p:{name}" for name in model.classes] if probabilities else []
+    writer.writerow([key or "row", "label", *heads])
+    first = samples.keys or [str(i + 1) for i in range(len(found))]
+    answers = np.argmax(found, axis=1).tolist()
+    figures = posterior(found).tolist() if probabilities else [[]] * len(found)
+    writer.writerows(
+        [row, model.classes[answer], *map(repr, p)]
+        for row, answer, p in zip(first, answers, figures, strict=True)
+    )
+    return out.getvalue().encode("utf-8")

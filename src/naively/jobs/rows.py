@@ -1,0 +1,224 @@
+"""From files to rows that are counted, labelled and parted into training and test."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from naively._types import Array, IntArray
+from naively.io.errors import InputError
+from naively.io.formats import format_by_name
+from naively.io.matrices import first_place, read_words
+from naively.io.progress import Progress, silent
+from naively.io.samples import Layout, Samples, is_text, read_samples
+from naively.io.text import TextRule, count, english_stop_words
+from naively.jobs.settings import SelectJob, TestSettings
+from naively.report.summary import FileRow
+
+TRAIN, TEST, LEFT_OUT = 0, 1, 2  # parts of the rows
+_PARTS = {"train": TRAIN, "training": TRAIN, "test": TEST, "testing": TEST}
+_SPARE_PARTS = ("dev", "development", "val", "valid", "validation", "extra", "unsup")
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows ready for training and testing."""
+
+    X: Any  # (n, m) CSR or dense
+    labels: Array  # (n,) text
+    names: tuple[str, ...]  # (m,)
+    part: IntArray  # (n,) TRAIN, TEST or LEFT_OUT
+    files: tuple[FileRow, ...]
+    test_method: str  # in words
+    text: TextRule | None
+    first_column: int = 0
+
+    def of(self, *parts: int) -> tuple[Any, Array]:
+        """Rows of the parts, with their labels."""
+        chosen = np.flatnonzero(np.isin(self.part, parts))
+        return self.X[chosen], self.labels[chosen]
+
+
+def load(job: SelectJob, progress: Progress = silent) -> Rows:
+    """Read and count the rows of a job, and part them."""
+    layout = _defaults(job)
+    samples = [read_samples(job.input, layout, progress)]
+    if job.test.file is not None:
+        samples.append(read_samples(job.test.file, _test_layout(job, layout), progress))
+    labels = np.array([each for part in samples for each in part.labels or ()], dtype=object)
+    part, method = _parts(job.test, samples, labels)
+    X, names, text = _counted(job, samples, progress)
+    _check_labels(job.input, labels[part == TRAIN])
+    return Rows(X, labels, names, part, _file_rows(samples), method, text, _first_column(samples))
+
+
+def _defaults(job: SelectJob) -> Layout:
+    layout = replace(job.layout, split=job.test.split_column)
+    if not is_text(job.input, layout.format):
+        return layout
+    return replace(layout, text=job.text.columns, label=layout.label or "label")
+
+
+def _test_layout(job: SelectJob, layout: Layout) -> Layout:
+    file = job.test.file or ""
+    # A format that was given is that of the training file; another name may say otherwise.
+    format = format_by_name(file) or layout.format
+    if is_text(file, format) != is_text(job.input, layout.format):
+        raise InputError(f"{file}: must hold the same as {job.input}, text or a matrix.")
+    return replace(layout, format=format, split=None, labels_file=job.test.labels_file)
+
+
+def _first_column(samples: Sequence[Samples]) -> int:
+    matrix = samples[0].matrix
+    return 0 if matrix is None else matrix.first_column
+
+
+def _file_rows(samples: Sequence[Samples]) -> tuple[FileRow, ...]:
+    roles = ("training" if len(samples) > 1 else "training and test", "test")
+    return tuple(
+        FileRow(each.file.name, role, len(each), each.file.size, each.file.sha256)
+        for each, role in zip(samples, roles, strict=False)
+    )
+
+
+def _counted(
+    job: SelectJob, samples: Sequence[Samples], progress: Progress
+) -> tuple[Any, tuple[str, ...], TextRule | None]:
+    documents = [row for each in samples for row in each.documents or ()]
+    if documents:
+        counted = count(documents, job.text, progress)
+        X, names, text = counted.X, counted.names, job.text
+    else:
+        X, names, text = *_stacked(samples), None
+    if job.model.kind == "multinomial":
+        check_counts(samples[0].file.name, X)
+    if job.model.binary:
+        X = (X != 0).astype(np.int64)
+    return X, names, text
+
+
+def _stacked(samples: Sequence[Samples]) -> tuple[Any, tuple[str, ...]]:
+    import scipy.sparse as sp
+
+    matrices = [each.matrix for each in samples if each.matrix is not None]
+    first = matrices[0]
+    for each in matrices[1:]:
+        if each.X.shape[1] != first.X.shape[1] or each.first_column != first.first_column:
+            raise InputError(
+                f"{each.source}: has {each.X.shape[1]:,} columns numbered from "
+                f"{each.first_column}, {first.source} has {first.X.shape[1]:,} numbered from "
+                f"{first.first_column}; give the same columns in both."
+            )
+    names = first.names or ()
+    if len(matrices) == 1:
+        return first.X, names
+    blocks = [each.X for each in matrices]
+    if any(sp.issparse(block) for block in blocks):
+        return sp.vstack(blocks, format="csr"), names
+    return np.vstack(blocks), names
+
+
+def check_counts(name: str, X: Any) -> None:
+    """Refuse negative values, which are no counts.
+
+    Raises
+    ------
+    InputError
+        Naming the file and the place.
+    """
+    values = X if isinstance(X, np.ndarray) else X.data
+    if values.dtype.kind in "if" and values.size and values.min() < 0:
+        raise InputError(
+            f"{name}: {first_place(X, values < 0)} is negative, and counts cannot be; "
+            "use --model bernoulli, which asks only whether a value is above 0."
+        )
+
+
+def _check_labels(name: str, labels: Array) -> None:
+    found = Counter(labels.tolist())
+    if len(found) < 2:
+        only = "".join(f" ({each})" for each in found)
+        raise InputError(
+            f"{name}: the training rows hold one class only{only}; "
+            "two or more are needed to tell apart (is --label the right column?)."
+        )
+    if len(labels) >= 20 and 2 * len(found) > len(labels):
+        raise InputError(
+            f"{name}: the labels have {len(found):,} different values in {len(labels):,} rows, "
+            "which is no class; choose another column with --label."
+        )
+
+
+# Training and test rows ------------------------------------------------------------------------
+
+
+def _parts(
+    settings: TestSettings, samples: Sequence[Samples], labels: Array
+) -> tuple[IntArray, str]:
+    if settings.file is not None:
+        part = np.repeat([TRAIN, TEST], [len(each) for each in samples])
+        return part, f"the rows of {samples[1].file.name}"
+    if settings.split_column is not None:
+        return _column_parts(settings.split_column, samples[0])
+    if settings.holdout == 0:
+        return np.full(len(labels), TRAIN), "no row"
+    part = holdout_parts(labels, settings.holdout, settings.seed)
+    share = f"{100 * settings.holdout:g} %"
+    return part, f"{share} of each class, held out at random with seed {settings.seed}"
+
+
+def _column_parts(column: str, samples: Samples) -> tuple[IntArray, str]:
+    values = [value.casefold() for value in samples.split or ()]
+    unknown = sorted(set(values) - set(_PARTS) - set(_SPARE_PARTS))
+    if unknown:
+        raise InputError(
+            f"{samples.file.name}: column `{column}` must hold train and test (rows of dev or "
+            f"validation are left out); it also holds {unknown[0]!r}."
+        )
+    part = np.array([_PARTS.get(value, LEFT_OUT) for value in values], dtype=np.int64)
+    for which, number in (("train", TRAIN), ("test", TEST)):
+        if not (part == number).any():
+            raise InputError(
+                f"{samples.file.name}: no row has {which!r} in column `{column}`; "
+                "use --test or --holdout instead of --split-column."
+            )
+    return part, f"the rows with test in column {column}"
+
+
+def holdout_parts(labels: Array, share: float, seed: int) -> IntArray:
+    """Part rows at random, class by class; every class keeps at least one row for training.
+
+    Parameters
+    ----------
+    labels
+        Label of each row (n,).
+    share
+        Share of the rows of each class that is tested on, in (0, 1).
+    seed
+        Of the random numbers; the same seed gives the same parts.
+
+    Returns
+    -------
+    part
+        0 for training, 1 for test (n,).
+    """
+    generator = np.random.default_rng(seed)
+    _, codes = np.unique(labels.astype(str), return_inverse=True)
+    part = np.full(len(labels), TRAIN)
+    for c in range(codes.max(initial=-1) + 1):
+        members = generator.permutation(np.flatnonzero(codes == c))
+        part[members[: min(round(share * len(members)), len(members) - 1)]] = TEST
+    return part
+
+
+def stop_words(choice: str | None) -> tuple[str, ...]:
+    """Stop words by name (`english`) or from a file with one a line."""
+    if choice is None:
+        return ()
+    if choice == "english":
+        return english_stop_words()
+    return tuple(sorted({word for word in read_words(choice) if word}))

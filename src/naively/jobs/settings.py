@@ -1,0 +1,48 @@
+"""What the jobs are asked, as records."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from naively.io.samples import Layout
+from naively.io.text import TextRule
+
+DEFAULT_HOLDOUT = 0.2
+
+
+@dataclass(frozen=True, slots=True)
+class ModelSettings:
+    """Which model to train, and how."""
+
+    kind: str = "multinomial"
+    k: int | float | str = 100
+    alpha: float = 1.0
+    exact: bool = False
+    time_limit: float | None = None  # seconds
+    min_count: int = 1  # features counted less often in training are left out
+    binary: bool = False  # every count above 0 becomes 1
+
+
+@dataclass(frozen=True, slots=True)
+class TestSettings:
+    """Which rows to test on. The first that is given holds: file, column, share."""
+
+    file: str | None = None
+    labels_file: str | None = None
+    split_column: str | None = None
+    holdout: float = DEFAULT_HOLDOUT
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class SelectJob:
+    """All that `naively select` is asked."""
+
+    input: str
+    layout: Layout
+    text: TextRule
+    model: ModelSettings
+    test: TestSettings
+    out: str
+    force: bool = False
+    command: str = ""  # to repeat the run

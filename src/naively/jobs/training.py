@@ -1,0 +1,112 @@
+"""Train a model on some parts of the rows, and apply it to the test rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, cast
+
+import numpy as np
+
+from naively._types import IntArray
+from naively.estimators.base import AbstractSparseClassifier
+from naively.estimators.naive_bayes import SparseBernoulliNB, SparseMultinomialNB
+from naively.families.rules import LinearRule
+from naively.io.errors import InputError
+from naively.io.models import Model, scores
+from naively.jobs.rows import TEST, Rows
+from naively.jobs.settings import ModelSettings
+
+
+@dataclass(frozen=True, slots=True)
+class Trained:
+    """A model with what is worth telling of its training."""
+
+    model: Model
+    estimator: AbstractSparseClassifier
+    n_features: int  # to choose from
+    n_rows: int
+
+
+def train(
+    rows: Rows, parts: tuple[int, ...], settings: ModelSettings, *, clip: bool = False
+) -> Trained:
+    """Select features and train the classifier on some parts of the rows.
+
+    Parameters
+    ----------
+    rows
+        All rows.
+    parts
+        The parts to train on.
+    settings
+        The model.
+    clip
+        Whether a `k` above the number of features means all of them, instead of an error.
+    """
+    X, labels = rows.of(*parts)
+    kept = _kept(X, rows.text is not None, settings)
+    k = settings.k
+    if isinstance(k, int) and k > len(kept):
+        if not clip:
+            raise InputError(
+                f"`-k` must be at most the number of features, {len(kept):,}; got {k:,}. "
+                "Use -k all for all of them."
+            )
+        k = len(kept)
+    estimator = _estimator(replace(settings, k=k))
+    try:
+        estimator.fit(X if len(kept) == X.shape[1] else X[:, kept], labels.astype(str))
+    except ValueError as error:
+        raise InputError(f"{rows.files[0].name}: {error}") from error
+    return Trained(_model(rows, settings, estimator, kept), estimator, len(kept), len(labels))
+
+
+def _kept(X: Any, text: bool, settings: ModelSettings) -> IntArray:
+    # Words that occur in test rows only are no features; columns of a matrix always are.
+    least = max(settings.min_count, 1) if text else settings.min_count
+    if least <= 0 or (least == 1 and not text):
+        return np.arange(X.shape[1])
+    counted = (X > 0) if settings.kind == "bernoulli" else X
+    kept = np.flatnonzero(np.asarray(counted.sum(axis=0)).ravel() >= least)
+    if len(kept) == 0:
+        raise InputError(
+            f"No feature is counted {least:,} times or more in training; lower --min-count."
+        )
+    return kept
+
+
+def _estimator(settings: ModelSettings) -> AbstractSparseClassifier:
+    if settings.kind == "bernoulli":
+        return SparseBernoulliNB(k=settings.k, alpha=settings.alpha)
+    return SparseMultinomialNB(
+        k=settings.k,
+        alpha=settings.alpha,
+        exact=settings.exact,
+        time_limit=settings.time_limit,
+    )
+
+
+def _model(
+    rows: Rows, settings: ModelSettings, estimator: AbstractSparseClassifier, kept: IntArray
+) -> Model:
+    columns = kept[estimator.selection_.support]
+    # With --binary a count above 0 is a 1 for prediction too.
+    threshold = 0.0 if settings.kind == "bernoulli" or settings.binary else None
+    return Model(
+        kind=settings.kind,
+        classes=tuple(str(each) for each in estimator.classes_),
+        names=tuple(rows.names[i] for i in columns),
+        columns=columns.astype(np.int64),
+        n_features=rows.X.shape[1],
+        rule=cast(LinearRule, estimator.rule_),
+        threshold=threshold,
+        text=rows.text,
+        first_column=rows.first_column,
+    )
+
+
+def answer_test_rows(model: Model, rows: Rows) -> IntArray:
+    """Give the number of the class that the model finds for each test row."""
+    chosen = np.flatnonzero(rows.part == TEST)
+    found = scores(model, rows.X[chosen][:, model.columns])
+    return np.asarray(np.argmax(found, axis=1), dtype=np.int64)

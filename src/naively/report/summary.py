@@ -1,0 +1,95 @@
+"""What came out of a run, as one record; every document is made from it and from nothing else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from naively.selection.certificate import Certificate
+
+
+@dataclass(frozen=True, slots=True)
+class FileRow:
+    """A file that was read."""
+
+    name: str
+    role: str  # "training", "test", ...
+    rows: int
+    size: int  # bytes; 0 for a pipe
+    sha256: str  # empty for a pipe
+
+
+@dataclass(frozen=True, slots=True)
+class FeatureRow:
+    """A selected feature."""
+
+    rank: int  # 1 is the largest gain
+    name: str
+    gain: float  # nats of training log-likelihood
+    speaks_for: str  # the class whose score it raises most
+    weights: tuple[float, ...]  # (C,) nats added to each class, relative to their mean
+    counts: tuple[float, ...]  # (C,) as counted in training, without smoothing
+
+
+@dataclass(frozen=True, slots=True)
+class ClassRow:
+    """A class and how well it is recognised; None where there is nothing to tell it from."""
+
+    name: str
+    train_rows: int
+    test_rows: int
+    recall: float | None  # share of its test rows that were recognised
+    precision: float | None  # share of the test rows called so that were of the class
+
+
+@dataclass(frozen=True, slots=True)
+class Mistake:
+    """Test rows of one class taken for another."""
+
+    truth: str
+    answer: str
+    rows: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """How well the features predict rows that had no part in choosing them."""
+
+    method: str  # in words: which rows were tested
+    train_rows: int  # rows that the tested model was trained on
+    test_rows: int
+    accuracy: float
+    balanced_accuracy: float  # mean recall over the classes that occur in the test rows
+    usual_class: str  # the class with most training rows
+    usual_accuracy: float  # of always answering `usual_class`
+    unseen_rows: int  # test rows of classes that training does not have; they count as mistakes
+    mistakes: tuple[Mistake, ...]  # the most frequent first
+    shared_features: int | None = None  # also in the final model, if that was trained anew
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """What was asked."""
+
+    command: str  # to repeat the run
+    version: str  # of naively
+    model: str
+    k: str
+    alpha: float
+    exact: bool
+    features: str  # in words: what the features are
+    final_rows: str  # in words: which rows the final model was trained on
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """The outcome of `naively select`."""
+
+    settings: Settings
+    files: tuple[FileRow, ...]
+    n_features: int  # to choose from
+    n_rows: int  # that the final model was trained on
+    certificate: Certificate
+    classes: tuple[ClassRow, ...]
+    features: tuple[FeatureRow, ...]  # by falling gain
+    evaluation: Evaluation | None
+    notes: tuple[str, ...] = ()  # what the reader should know of the data
