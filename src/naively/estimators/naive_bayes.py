@@ -9,9 +9,9 @@ import scipy.sparse as sp
 
 from naively._types import Array, FloatArray
 from naively.estimators.base import AbstractSparseNaiveBayes, LinearWeightsMixin
-from naively.estimators.parameters import check_alpha
-from naively.families import bernoulli, multinomial
+from naively.families.bernoulli import bernoulli
 from naively.families.family import Family
+from naively.families.multinomial import multinomial
 from naively.families.priors import log_prior
 from naively.statistics.counts import ClassCounts
 
@@ -28,6 +28,14 @@ class AbstractCountNaiveBayes(LinearWeightsMixin, AbstractSparseNaiveBayes):
     def feature_count_(self) -> Array:
         """Weighted count of each class and feature, (n_classes, n_features); unsmoothed."""
         return self.statistics_.feature_count
+
+    @property
+    def feature_log_prob_(self) -> FloatArray:
+        """Log probability of each feature given the class, (n_classes, n_features).
+
+        Equal over the classes outside the support.
+        """
+        return self.family_.feature_log_prob(self.statistics_, self.selection_.support)
 
 
 @final
@@ -131,7 +139,7 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
 
     def family(self, statistics: ClassCounts) -> Family[ClassCounts]:
         """Return the model as functions of its statistics."""
-        return multinomial.multinomial(check_alpha(self.alpha, statistics.n_features))
+        return multinomial(self.alpha)
 
     def _search_options(self) -> dict[str, Any]:
         return {
@@ -147,13 +155,6 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
                 "Negative values in data passed to SparseMultinomialNB (input X): counts are "
                 ">= 0. Center classifiers take values of any sign."
             )
-
-    @property
-    def feature_log_prob_(self) -> FloatArray:
-        """Log probability of each feature given the class, (n_classes, n_features)."""
-        return multinomial.feature_log_prob(
-            self.statistics_, self.selection_.support, check_alpha(self.alpha, self.n_features_in_)
-        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()
@@ -255,7 +256,7 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
 
     def family(self, statistics: ClassCounts) -> Family[ClassCounts]:
         """Return the model as functions of its statistics."""
-        return bernoulli.bernoulli(check_alpha(self.alpha, statistics.n_features))
+        return bernoulli(self.alpha)
 
     def _check_values(self, X: Any) -> None:
         if self.binarize is not None:
@@ -277,13 +278,6 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
                 f"{threshold}. Pass X.toarray() or a threshold >= 0."
             )
         return (X > threshold).astype(np.float64)
-
-    @property
-    def feature_log_prob_(self) -> FloatArray:
-        """Log probability of presence given the class, (n_classes, n_features)."""
-        return bernoulli.feature_log_prob(
-            self.statistics_, self.selection_.support, check_alpha(self.alpha, self.n_features_in_)
-        )
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

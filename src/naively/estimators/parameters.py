@@ -8,8 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from naively._types import FloatArray
-
 
 def resolve_k(k: Any, n_features: int) -> int:
     """Return the number of features that `k` asks for.
@@ -52,25 +50,3 @@ def resolve_k(k: Any, n_features: int) -> int:
         f"`k` must be an int in [0, {n_features}] (n_features={n_features}), a fraction in "
         f"(0, 1] or 'all'; got {k!r}."
     )
-
-
-def check_alpha(alpha: Any, n_features: int) -> float | FloatArray:
-    """Return the smoothing as a float or an array of shape (n_features,).
-
-    Raises
-    ------
-    ValueError
-        If a value is negative or not finite, or the array has another length.
-    """
-    try:
-        values = np.asarray(alpha, dtype=np.float64)
-    except (TypeError, ValueError):
-        values = np.asarray(np.nan)
-    if values.ndim > 1 or (values.ndim == 1 and len(values) != n_features):
-        raise ValueError(
-            "`alpha` must be a number or an array with one value per feature "
-            f"(n_features={n_features}); got an array of shape {values.shape}."
-        )
-    if not (np.isfinite(values).all() and (values >= 0).all()):
-        raise ValueError(f"`alpha` must be finite and >= 0; got {alpha!r}.")
-    return float(values) if values.ndim == 0 else values
