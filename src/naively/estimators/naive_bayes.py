@@ -6,6 +6,7 @@ from typing import Any, final
 
 import numpy as np
 import scipy.sparse as sp
+from sklearn.utils.validation import check_is_fitted
 
 from naively._types import Array, FloatArray
 from naively.estimators.base import AbstractSparseNaiveBayes, LinearWeightsMixin
@@ -36,6 +37,26 @@ class AbstractCountNaiveBayes(LinearWeightsMixin, AbstractSparseNaiveBayes):
         Equal over the classes outside the support.
         """
         return self.family_.feature_log_prob(self.statistics_, self.selection_.support)
+
+    def predict_joint_log_proba(self, X: Any) -> FloatArray:
+        """Joint log-likelihood of each row and class, all features included.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        joint : ndarray of shape (n_samples, n_classes)
+            log P(c) + log P(x | c), without the multinomial coefficient.
+        """
+        check_is_fitted(self)
+        X = self._prepare(self._check_rows(X))
+        rule = self.family_.joint_rule(
+            self.statistics_, self.selection_.support, self.class_log_prior_
+        )
+        return rule.joint(X)
 
 
 @final

@@ -39,7 +39,7 @@ from naively.families.family import (
     divergence,
     smoothing,
 )
-from naively.families.rules import LinearRule, event_log
+from naively.families.rules import LinearRule, event_log, joint_rule
 
 
 def bernoulli(alpha: object = 1.0) -> Family[CountTable]:
@@ -54,6 +54,7 @@ def bernoulli(alpha: object = 1.0) -> Family[CountTable]:
         baseline=partial(_baseline, alpha),
         rule=partial(_rule, alpha),
         feature_log_prob=partial(feature_log_prob, alpha=alpha),
+        joint_rule=partial(_joint_rule, alpha),
         per_column=per_column,
     )
 
@@ -187,3 +188,11 @@ def feature_log_prob(
         log_prob = np.tile(np.log(f) - np.log(n), (n_classes, 1))
         log_prob[:, support] = np.log(present.T) - np.log(rows.T)
     return log_prob
+
+
+def _joint_rule(
+    alpha: float | FloatArray, statistics: CountTable, support: IntArray, log_prior: FloatArray
+) -> LinearRule:
+    log_prob = feature_log_prob(statistics, support, alpha)
+    with np.errstate(divide="ignore"):
+        return joint_rule(log_prior, log_prob, np.log1p(-np.exp(log_prob)))

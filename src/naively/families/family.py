@@ -14,7 +14,7 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
-from naively.families.rules import Rule
+from naively.families.rules import LinearRule, Rule
 
 S = TypeVar("S", contravariant=True)
 
@@ -59,6 +59,8 @@ class Family(Generic[S]):
     rule: Callable[[S, IntArray, FloatArray], Rule]  # statistics, support (k,), log prior (C,)
     # (C, m) log-probability of every feature, pooled outside the support: statistics, support
     feature_log_prob: Callable[[S, IntArray], FloatArray] | None = None
+    # Joint log-likelihood over all features: statistics, support, log prior
+    joint_rule: Callable[[S, IntArray, FloatArray], LinearRule] | None = None
     # Present if equal columns have equal gains; then they are grouped before anything is computed.
     per_column: PerColumn[S] | None = None
     # Present if the gains do not add up (multinomial); otherwise the k largest are the optimum.
@@ -67,7 +69,10 @@ class Family(Generic[S]):
 
 def checked_alpha(alpha: object) -> float | FloatArray:
     """Smoothing as a float or a (m,) array, refused if negative or not finite."""
-    values = np.asarray(alpha, dtype=np.float64)
+    try:
+        values = np.asarray(alpha, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"`alpha` must be a number or one per feature; got {alpha!r}.") from None
     if values.ndim > 1:
         raise ValueError(
             f"`alpha` must be a number or one number per feature; got an array of shape "

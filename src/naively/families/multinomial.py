@@ -46,7 +46,7 @@ from naively.families.family import (
     divergence,
     smoothing,
 )
-from naively.families.rules import LinearRule, event_log
+from naively.families.rules import LinearRule, event_log, joint_rule
 
 
 def multinomial(alpha: object = 1.0) -> Family[CountTable]:
@@ -58,6 +58,7 @@ def multinomial(alpha: object = 1.0) -> Family[CountTable]:
         baseline=partial(_baseline, alpha),
         rule=partial(_rule, alpha),
         feature_log_prob=partial(feature_log_prob, alpha=alpha),
+        joint_rule=partial(_joint_rule, alpha),
         coupled_counts=partial(_coupled_counts, alpha),
     )
 
@@ -176,3 +177,9 @@ def feature_log_prob(
         inside = np.log(g[support].sum() or 1.0) - np.log(g.sum() or 1.0)
         log_prob[:, support] = np.log(f.T) - np.log(totals)[:, None] + inside
     return log_prob
+
+
+def _joint_rule(
+    alpha: float | FloatArray, statistics: CountTable, support: IntArray, log_prior: FloatArray
+) -> LinearRule:
+    return joint_rule(log_prior, feature_log_prob(statistics, support, alpha))

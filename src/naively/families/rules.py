@@ -37,16 +37,47 @@ class LinearRule:
     veto_offset: FloatArray | None = None  # (C,) events of probability 0 in a row of zeros
     veto: FloatArray | None = None  # (C, k) change of that number when the entry is non-zero
 
+    def joint(self, X: Any) -> FloatArray:
+        """Intercept plus weights, -inf where vetoed: (n, C) from X (n, k), dense or CSR."""
+        joint = np.asarray(X @ self.weights.T, dtype=np.float64) + self.intercept
+        if self.veto is None:
+            return joint
+        vetoes = self.veto_offset + np.asarray((X != 0).astype(np.float64) @ self.veto.T)
+        return np.where(vetoes > 0, -np.inf, joint)
+
     def scores(self, X: Any) -> FloatArray:
         """Score of each class: (n, C) from X (n, k), dense or CSR, up to a term per row."""
-        scores = np.asarray(X @ self.weights.T, dtype=np.float64) + self.intercept
-        if self.veto is None:
-            return scores
-        vetoes = self.veto_offset + np.asarray((X != 0).astype(np.float64) @ self.veto.T)
-        scores = np.where(vetoes > 0, -np.inf, scores)
+        scores = self.joint(X)
         undecided = np.all(np.isneginf(scores), axis=1)
         scores[undecided] = self.log_prior
         return scores
+
+
+def joint_rule(
+    log_prior: FloatArray, log_present: FloatArray, log_absent: FloatArray | None = None
+) -> LinearRule:
+    """Rule over all features whose `joint` is the log-likelihood of a row and its class.
+
+    Parameters
+    ----------
+    log_prior : (C,)
+    log_present : (C, m)
+        Log-probability that each unit of an entry adds; -inf vetoes.
+    log_absent : (C, m), optional
+        Log-probability that an entry of zero adds.
+    """
+    never = np.isneginf(log_present)
+    if log_absent is None:
+        log_absent = np.zeros((len(log_prior), 1))
+    always = np.isneginf(log_absent)
+    absent = np.where(always, 0.0, log_absent)
+    return LinearRule(
+        intercept=log_prior + absent.sum(axis=1),
+        weights=np.where(never, 0.0, log_present) - absent,
+        log_prior=log_prior,
+        veto_offset=always.sum(axis=1, dtype=np.float64),
+        veto=never.astype(np.float64) - always,
+    )
 
 
 def event_log(weight: FloatArray, total: FloatArray) -> tuple[FloatArray, BoolArray]:
