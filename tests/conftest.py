@@ -1,6 +1,6 @@
-from hypothesis import settings
+"""Settings of the whole test run."""
 
-settings.register_profile(
-    "naively", deadline=None, derandomize=True
-)  # kernels compile at first use
-settings.load_profile("naively")
+import os
+
+# scikit-learn's check of array API input needs this before SciPy is imported.
+os.environ.setdefault("SCIPY_ARRAY_API", "1")

@@ -291,7 +291,7 @@ def test_columns_in_another_order_or_number(Model):
             with pytest.raises(ValueError, match="feature"):
                 method(bad)
     plain = Model(k=1).fit(frame.to_numpy(), [0, 1])
-    for method in (plain.predict, plain.transform, plain.decision_function):
+    for method in (plain.predict, plain.transform, plain.predict_log_proba):
         with pytest.raises(ValueError, match="5 features"):
             method(np.ones((1, 5)))
     with pytest.raises(ValueError, match="5 features"):

@@ -6,9 +6,9 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
-import reference
 import scipy.sparse as sp
 
+import reference
 from naively import ClassCounts
 
 rng = np.random.default_rng(0)

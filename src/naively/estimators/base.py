@@ -12,7 +12,6 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-import scipy.sparse as sp
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.feature_selection import SelectorMixin
@@ -23,9 +22,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from naively._types import Array, BoolArray, FloatArray
 from naively.estimators.parameters import resolve_k
 from naively.families.family import Family
-from naively.families.rules import LinearRule
 from naively.selection.certificate import Certificate, Selection
 from naively.selection.solve import solve
+from naively.statistics.matrix import is_sparse
 
 
 class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
@@ -85,28 +84,11 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
 
     def _check_rows(self, X: Any) -> Any:
         X = validate_data(self, X, reset=False, accept_sparse="csr")
-        if sp.issparse(X) and not X.has_canonical_format:
+        if is_sparse(X) and not X.has_canonical_format:
             X = X.copy()
             X.sum_duplicates()
         self._check_values(X)
         return X
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """Score each class, or the second against the first when there are two.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to score.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Two classes: positive where the second class wins. Otherwise one column per class,
-            up to a term common to the row; the largest wins.
-        """
-        scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
     def predict(self, X: Any) -> Array:
         """Predict the class of each row.
@@ -391,10 +373,33 @@ class AbstractSparseNaiveBayes(PosteriorMixin, AbstractSparseClassifier):
         return self.statistics_.class_weight
 
 
+class DecisionFunctionMixin:
+    """Scores for ranking. Models of counts have `predict_proba` alone, as in scikit-learn."""
+
+    _scores: Any
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Score each class, or the second against the first when there are two.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Two classes: positive where the second class wins. Otherwise one column per class,
+            up to a term common to the row; the largest wins.
+        """
+        scores = self._scores(X)
+        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
+
+
 class LinearWeightsMixin:
     """Weights of a linear rule, laid out over all features as scikit-learn does."""
 
-    rule_: LinearRule
+    rule_: Any
     selection_: Selection
     statistics_: Any
 
@@ -417,7 +422,7 @@ class LinearWeightsMixin:
 
 def refuse_negative(estimator: Any, X: Any) -> None:
     """Raise if rows of counts hold negative values."""
-    values = X.data if sp.issparse(X) else X
+    values = X.data if is_sparse(X) else X
     if values.size and values.min() < 0:
         raise ValueError(
             f"Negative values in data passed to {type(estimator).__name__} (input X): counts are "

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, final
 
 import numpy as np
-import scipy.sparse as sp
 from sklearn.utils.validation import check_is_fitted
 
 from naively._types import Array, FloatArray
@@ -15,10 +14,13 @@ from naively.families.family import Family
 from naively.families.multinomial import multinomial
 from naively.families.priors import log_prior
 from naively.statistics.counts import ClassCounts
+from naively.statistics.matrix import is_sparse
 
 
 class AbstractCountNaiveBayes(LinearWeightsMixin, AbstractSparseNaiveBayes):
     """Naive Bayes on class counts: smoothing, priors and the names scikit-learn gives them."""
+
+    family_: Any  # of counts, so it has `feature_log_prob` and `joint_rule`
 
     def _log_prior(self, statistics: ClassCounts) -> FloatArray:
         return log_prior(
@@ -170,7 +172,7 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         }
 
     def _check_values(self, X: Any) -> None:
-        values = X.data if sp.issparse(X) else X
+        values = X.data if is_sparse(X) else X
         if values.size and values.min() < 0:
             raise ValueError(
                 "Negative values in data passed to SparseMultinomialNB (input X): counts are "
@@ -282,7 +284,7 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
     def _check_values(self, X: Any) -> None:
         if self.binarize is not None:
             return
-        values = X.data if sp.issparse(X) else np.asarray(X)
+        values = X.data if is_sparse(X) else np.asarray(X)
         if not ((values == 0) | (values == 1)).all():
             raise ValueError(
                 "`binarize=None` states that X holds zeros and ones only, but it holds other "
@@ -291,7 +293,7 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
 
     def _prepare(self, X: Any) -> Any:
         threshold = self.binarize or 0.0
-        if not sp.issparse(X):
+        if not is_sparse(X):
             return (np.asarray(X) > threshold).astype(np.float64)
         if threshold < 0:
             raise ValueError(

@@ -36,15 +36,15 @@ def resolve_k(k: Any, n_features: int) -> int:
     """
     if isinstance(k, str) and k == "all":
         return n_features
-    if isinstance(k, Integral) and not isinstance(k, bool | np.bool_) and k >= 0:
-        if k > n_features:
+    if isinstance(k, Integral) and not isinstance(k, bool | np.bool_) and int(k) >= 0:
+        if int(k) > n_features:
             warnings.warn(
                 f"`k`={k} is greater than n_features={n_features}: all features are used.",
                 UserWarning,
                 stacklevel=4,
             )
         return min(int(k), n_features)
-    if isinstance(k, Real) and not isinstance(k, Integral) and 0 < k <= 1:
+    if isinstance(k, Real) and not isinstance(k, Integral) and 0 < float(k) <= 1:
         return max(round(float(k) * n_features), 1)
     raise ValueError(
         f"`k` must be an int in [0, {n_features}] (n_features={n_features}), a fraction in "
