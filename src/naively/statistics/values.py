@@ -13,11 +13,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Self, final
 
-import numba
 import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
@@ -35,6 +33,7 @@ from naively.kernels.medians import (
 from naively.statistics.labels import union_of_classes
 from naively.statistics.matrix import Matrix, canonical, is_sparse
 from naively.statistics.rows import LabelledRows, refuse_overflow
+from naively.statistics.threads import in_threads
 
 _BLOCK = 1 << 21  # values sorted at a time: 1 to 2 MB, which stays in the cache
 _WIDEST = 256  # columns of a block: transposing more of them at once defeats the cache
@@ -244,7 +243,7 @@ def _dense_centers(X: Matrix, codes: Array, shares: _Shares, result: ClassMedian
         columns = np.arange(first, min(first + width, X.shape[1]))
         _dense_block(X, order, bounds, columns, shares, result)
 
-    _in_threads(work, range(0, X.shape[1], width))
+    in_threads(work, range(0, X.shape[1], width))
 
 
 def _dense_block(
@@ -305,18 +304,6 @@ def _write_centers(
         result.pooled_center,
         result.pooled_dispersion,
     )
-
-
-def _in_threads(work: Any, items: Any) -> None:
-    """Run `work` on every item, as many at a time as Numba has threads."""
-    n_threads = min(numba.get_num_threads(), len(items))
-    if n_threads < 2:
-        for item in items:
-            work(item)
-        return
-    with ThreadPoolExecutor(n_threads) as pool:
-        for _ in pool.map(work, items):
-            pass
 
 
 # -- sparse --------------------------------------------------------------------------------------
