@@ -1,0 +1,165 @@
+"""Feature search by the predicted error, against naive re-evaluation of every set."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import reference_error as reference
+from naively.error.estimates import expected_error
+from naively.error.feature_search import Criterion, search
+
+
+def problem(seed, n_classes, n_features):
+    rng = np.random.default_rng(seed)
+    P = rng.gamma(0.8, size=(n_classes, n_features)) + 0.01
+    P = P / P.sum(axis=1, keepdims=True) * rng.uniform(0.6, 1, (n_classes, 1))
+    priors = rng.dirichlet(np.full(n_classes, 5.0))
+    return P, priors
+
+
+def criterion_of(P, priors, length, pooled):
+    return Criterion.from_probabilities(P, np.full(len(P), length), priors, pooled=pooled)
+
+
+def naive_forward(P, k, length, priors, pooled):
+    support = []
+    for _ in range(k):
+        left = [d for d in range(P.shape[1]) if d not in support]
+        errors = [reference.search_error(P, [*support, d], length, priors, pooled) for d in left]
+        smallest = min(errors)
+        chosen = next(i for i, e in enumerate(errors) if e <= smallest * (1 + 1e-10))
+        support.append(left[chosen])
+    return support
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("seed", range(6))
+def test_forward_equals_naive_evaluation(seed, n_classes, pooled):
+    P, priors = problem(seed, n_classes, 9)
+    found = search(criterion_of(P, priors, 20.0, pooled), 6, "forward")
+    order = naive_forward(P, 6, 20.0, priors, pooled)
+    np.testing.assert_array_equal(found.order, order)
+    for size, error in zip(found.sizes, found.errors, strict=True):
+        expected = reference.search_error(P, order[:size], 20.0, priors, pooled)
+        assert error == pytest.approx(expected, abs=1e-12)
+    assert found.evaluations == 9 + 8 + 7 + 6 + 5 + 4
+
+
+@pytest.mark.parametrize("pooled", [False, True])
+def test_the_criterion_is_the_normal_estimate(pooled):
+    P, priors = problem(1, 2, 8)
+    P[0, 2] = P[1, 5] = 0.0  # words that decide
+    criterion = criterion_of(P, priors, 12, pooled)
+    for support in ([], [3], [2, 3], [2, 5, 7], list(range(8))):
+        expected = expected_error(
+            P, length=12, priors=priors, method="normal", support=support, pooled=pooled
+        )
+        found = criterion.error(np.array(support, dtype=np.int64))
+        assert found == pytest.approx(expected.error, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_taking_away_undoes_adding(seed):
+    P, priors = problem(seed, 3, 7)
+    criterion = criterion_of(P, priors, 15.0, False)
+    members = np.array([0, 2, 4, 6])
+    candidate = np.isin(np.arange(7), members)
+    errors = criterion.errors(members, candidate, -1)
+    for i in members:
+        assert errors[i] == pytest.approx(criterion.error(members[members != i]), abs=1e-12)
+    assert np.isinf(errors[[1, 3, 5]]).all()
+
+
+def test_best_individual():
+    P, priors = problem(3, 2, 10)
+    found = search(criterion_of(P, priors, 10.0, False), 4, "best_individual")
+    alone = [reference.search_error(P, [d], 10.0, priors, False) for d in range(10)]
+    np.testing.assert_array_equal(found.order, np.argsort(alone)[:4])
+    np.testing.assert_array_equal(found.support, np.sort(found.order))
+
+
+def test_ties_go_to_the_lowest_index():
+    P = np.array([[0.1, 0.3, 0.3, 0.1], [0.1, 0.1, 0.1, 0.1]])
+    criterion = criterion_of(P, np.array([0.5, 0.5]), 10.0, False)
+    assert search(criterion, 1, "forward").support.tolist() == [1]
+    assert search(criterion, 3, "best_individual").order.tolist() == [1, 2, 0]
+
+
+@pytest.mark.parametrize(("plus", "minus"), [(2, 1), (3, 1), (3, 2), (1, 2), (0, 1)])
+@pytest.mark.parametrize("k", [0, 1, 4, 7, 8])
+def test_plus_l_take_away_r_ends_on_k(plus, minus, k):
+    P, priors = problem(5, 2, 8)
+    criterion = criterion_of(P, priors, 10.0, False)
+    found = search(criterion, k, "plus_l_minus_r", plus=plus, minus=minus)
+    assert len(found.support) == k
+    assert found.error == pytest.approx(criterion.error(found.support), abs=1e-12)
+    assert (np.abs(np.diff(found.sizes)) == 1).all()
+
+
+def test_plus_l_take_away_r_may_beat_forward():
+    gains = []
+    for seed in range(30):
+        P, priors = problem(seed, 2, 10)
+        criterion = criterion_of(P, priors, 30.0, True)
+        forward = search(criterion, 4, "forward").error
+        gains.append(forward - search(criterion, 4, "plus_l_minus_r", plus=3, minus=2).error)
+    assert max(gains) > 1e-4
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_branch_and_bound(seed):
+    P, priors = problem(seed, 2, 9)
+    criterion = criterion_of(P, priors, 25.0, False)
+    found = search(criterion, 4, "branch_and_bound")
+    sets = [np.array(s) for s in itertools.combinations(range(9), 4)]
+    best = min(criterion.error(s) for s in sets)
+    assert found.complete
+    assert found.error >= best - 1e-12
+    if found.violations == 0:
+        assert found.error == pytest.approx(best, rel=1e-9)
+    assert found.error <= search(criterion, 4, "forward").error + 1e-12
+
+
+def test_branch_and_bound_sees_that_its_assumption_fails():
+    """Pooled: two words say something about each other, a third one only adds noise."""
+    violations = 0
+    for seed in range(10):
+        P, priors = problem(seed, 2, 8)
+        violations += search(criterion_of(P, priors, 5.0, True), 3, "branch_and_bound").violations
+    assert violations > 0
+
+
+def test_branch_and_bound_stops_at_its_limit():
+    P, priors = problem(0, 2, 12)
+    found = search(criterion_of(P, priors, 25.0, False), 6, "branch_and_bound", max_nodes=2)
+    assert not found.complete
+    assert len(found.support) == 6
+
+
+@pytest.mark.parametrize("strategy", ["best_individual", "forward", "branch_and_bound"])
+def test_no_feature_and_all_features(strategy):
+    P, priors = problem(2, 2, 5)
+    criterion = criterion_of(P, priors, 10.0, False)
+    nothing = search(criterion, 0, strategy)
+    assert nothing.support.tolist() == []
+    assert nothing.error == pytest.approx(priors.min())
+    assert search(criterion, 5, strategy).support.tolist() == [0, 1, 2, 3, 4]
+
+
+def test_threads_do_not_change_the_result():
+    P, priors = problem(0, 2, 9000)
+    criterion = criterion_of(P, priors, 30.0, False)
+    everything, members = np.ones(9000, dtype=bool), np.arange(5)
+    both = criterion.errors(members, everything, 1)
+    import numba
+
+    threads = numba.get_num_threads()
+    numba.set_num_threads(1)
+    try:
+        np.testing.assert_array_equal(criterion.errors(members, everything, 1), both)
+    finally:
+        numba.set_num_threads(threads)
