@@ -1,0 +1,197 @@
+r"""Leave-one-out errors along a path, the supports held fixed, in one sweep over the rows.
+
+Row j of class c and weight s only enters the parameters of its own class. Without it the counts are
+f_ci - s x_i, so for the multinomial model
+
+    score of c = log(n_c - s) + sum_i x_i log(f_ci - s x_i) - n log(F_c(S) - s n),  n = sum_i x_i,
+
+the sums over i in S, and the scores of all other classes are as before. For presence, with
+N_c = n_c - s rows left and a_ci = n_c - f_ci rows without the feature,
+
+    score of c = log N_c + sum_{i in S} log(a_ci - s) - log N_c
+                         + sum_{i in S, x_i = 1} log(f_ci - s) - log(a_ci - s),
+
+smoothing added to every count; a feature that all rows of the class have never meets x_i = 0, and
+keeps a_ci. The result equals n refits with the same supports. It is honest about the parameters
+and blind to the selection, which has seen every row.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from naively._types import FloatArray, IntArray
+from naively.error.path_rule import CHUNK, smoothed_counts, sum_of_parts
+from naively.error.visits import Visits
+from naively.families.family import CoupledCounts
+from naively.kernels.path_scores import leave_one_out_errors_csr
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Labelled rows of a CSR matrix, as the rule takes them."""
+
+    X: Any  # (n, m)
+    labels: IntArray  # (n,) position of the class
+    weight: FloatArray  # (n,), or (0,) if all are 1
+
+    def take(self, rows: IntArray) -> Rows:
+        """Return some of the rows."""
+        weight = self.weight[rows] if len(self.weight) else self.weight
+        return Rows(self.X[rows], self.labels[rows], weight)
+
+    @property
+    def total(self) -> float:
+        """Weight of all rows."""
+        return float(self.weight.sum()) if len(self.weight) else float(len(self.labels))
+
+
+@dataclass(frozen=True, slots=True)
+class _Parameters:
+    """What the kernel needs to know about the classes."""
+
+    cell: FloatArray  # (U, 2 C)
+    absent: FloatArray  # (U or 0, C)
+    base: FloatArray  # (G, C)
+    own_base: FloatArray  # (G, C)
+    total: FloatArray  # (G or 0, C)
+    shift: FloatArray  # (G, C)
+
+
+def multinomial_errors(
+    counts: CoupledCounts,
+    class_weight: FloatArray,
+    visits: Visits,
+    rows: Rows,
+    log_prior: FloatArray | None,
+) -> FloatArray:
+    """Weight (G,) of the rows decided wrongly by a multinomial model that has not counted them.
+
+    Parameters
+    ----------
+    counts : CoupledCounts
+        Counts of all rows, and positive smoothing.
+    class_weight : ndarray of shape (C,)
+        Weight of the rows of each class.
+    visits : Visits
+        The supports.
+    rows : Rows
+        The rows behind the counts.
+    log_prior : ndarray of shape (C,) or None
+        Fixed priors; None if they are learned from the rows.
+    """
+    smoothed = smoothed_counts(counts, visits.feature)
+    total = visits.totals(smoothed)
+    total = np.where(total > 0, total, 1.0)  # no feature: no row has a size there
+    fixed = np.zeros(len(class_weight)) if log_prior is None else log_prior
+    base = np.tile(fixed, (len(total), 1))
+    parameters = _Parameters(
+        cell=np.hstack([smoothed, np.log(smoothed)]),
+        absent=np.empty((0, smoothed.shape[1])),
+        base=base,
+        own_base=base,
+        total=total,
+        shift=np.log(total),
+    )
+    return _sweep(parameters, class_weight, visits, rows, learned=log_prior is None)
+
+
+def presence_errors(
+    present: FloatArray,
+    alpha: float | FloatArray,
+    class_weight: FloatArray,
+    visits: Visits,
+    rows: Rows,
+    log_prior: FloatArray | None,
+) -> FloatArray:
+    """Weight (G,) of the rows decided wrongly by a Bernoulli model that has not counted them.
+
+    Parameters
+    ----------
+    present : ndarray of shape (m, C)
+        Weight of the rows with the feature.
+    alpha : float or ndarray of shape (m,)
+        Positive smoothing.
+    class_weight, visits, rows, log_prior
+        As in `multinomial_errors`; the entries of the rows are 0 or 1.
+    """
+    alpha = alpha if isinstance(alpha, float) else alpha[visits.feature, None]
+    present = present[visits.feature]
+    errors = np.zeros(visits.n_points)
+    # What a row of zeros scores without one row depends on the weight of that row.
+    for s in np.unique(rows.weight) if len(rows.weight) else [1.0]:
+        part = rows.take(np.flatnonzero(rows.weight == s)) if len(rows.weight) else rows
+        parameters = _presence_parameters(present, alpha, class_weight, visits, s, log_prior)
+        errors += _sweep(parameters, class_weight, visits, part, learned=log_prior is None)
+    return errors
+
+
+def _presence_parameters(
+    present: FloatArray,
+    alpha: float | FloatArray,
+    class_weight: FloatArray,
+    visits: Visits,
+    s: float,
+    log_prior: FloatArray | None,
+) -> _Parameters:
+    without = np.maximum(class_weight - present, 0.0)
+    total = class_weight + 2 * np.asarray(alpha)
+    meets_zero = without >= s * (1 - 1e-9)
+    reduced = np.where(meets_zero, without - s, without) + alpha
+    # Classes without rows have no row to leave out; any positive number will do for them.
+    rows_left = np.where(class_weight > s * (1 - 1e-9), total - s, total)
+    log_absent = np.log(without + alpha) - np.log(total)
+    fixed = np.zeros(len(class_weight)) if log_prior is None else log_prior
+    smoothed = present + alpha
+    zeros = np.zeros((visits.n_points, len(class_weight)))
+    return _Parameters(
+        cell=np.hstack([smoothed, np.log(smoothed) - np.log(without + alpha)]),
+        absent=reduced,
+        base=fixed + visits.totals(log_absent),
+        own_base=fixed + visits.totals(np.log(reduced) - np.log(rows_left)),
+        total=np.empty((0, len(class_weight))),
+        shift=zeros,
+    )
+
+
+def _sweep(
+    parameters: _Parameters,
+    class_weight: FloatArray,
+    visits: Visits,
+    rows: Rows,
+    *,
+    learned: bool,
+) -> FloatArray:
+    X, p = rows.X, parameters
+    n = X.shape[0]
+
+    def part(first: int) -> FloatArray:
+        wrong = np.zeros(visits.n_points)
+        leave_one_out_errors_csr(
+            X.data,
+            X.indices,
+            X.indptr,
+            rows.labels,
+            rows.weight,
+            first,
+            min(first + CHUNK, n),
+            visits.slot,
+            visits.ptr,
+            visits.enter,
+            visits.leave,
+            p.cell,
+            p.absent,
+            p.base,
+            p.own_base,
+            p.total,
+            p.shift,
+            class_weight,
+            learned,
+            wrong,
+        )
+        return wrong
+
+    return sum_of_parts(part, range(0, n, CHUNK), visits.n_points)

@@ -1,0 +1,72 @@
+"""When each feature is in the supports of a path."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from naively._types import Array, FloatArray, IntArray
+from naively.kernels.path_scores import group_visits
+from naively.selection.path import SparsityPath, SteppedSupports
+
+_NONE = np.empty(0, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class Visits:
+    """Stays of the features in the supports; slots number the features that occur at all."""
+
+    slot: Array  # (m,) int32, -1 for features that never occur
+    ptr: IntArray  # (U + 1,) where the visits of each slot start
+    enter: IntArray  # (V,) first grid point of a visit
+    leave: IntArray  # (V,) grid point after the last one
+    n_points: int
+
+    @property
+    def feature(self) -> IntArray:
+        """Feature of each slot, ascending: (U,)."""
+        return np.flatnonzero(self.slot >= 0)
+
+    def totals(self, values: FloatArray) -> FloatArray:
+        """Sum over the features of each grid point (G, C) of values (U, C)."""
+        per_visit = np.repeat(np.arange(len(self.ptr) - 1), np.diff(self.ptr))
+        sums = np.zeros((self.n_points + 1, values.shape[1]))
+        for c in range(values.shape[1]):
+            part = values[per_visit, c]
+            sums[:, c] = np.bincount(self.enter, part, self.n_points + 1)
+            sums[:, c] -= np.bincount(self.leave, part, self.n_points + 1)
+        return np.asarray(np.cumsum(sums[:-1], axis=0))
+
+
+def path_visits(path: SparsityPath, n_features: int) -> Visits:
+    """Visits of all features along a path."""
+    G = len(path.k)
+    if isinstance(path.supports, SteppedSupports):
+        return _stepped_visits(path.supports, n_features, G)
+    first = path.supports.first_grid_position(path.k)
+    slot = np.full(n_features, -1, dtype=np.int32)
+    inside = np.flatnonzero(first < G)
+    slot[inside] = np.arange(len(inside), dtype=np.int32)
+    ptr = np.arange(len(inside) + 1)
+    return Visits(slot, ptr, first[inside], np.full(len(inside), G), G)
+
+
+def _stepped_visits(supports: SteppedSupports, n_features: int, G: int) -> Visits:
+    """Visits of a path whose supports are not nested."""
+    d = len(supports.coupled.groups.size)
+    position = np.repeat(np.arange(G), np.diff(supports.step))
+    order = np.lexsort((position, supports.group))
+    changes = (
+        supports.coupled.groups.columns.labels(np.arange(d)),
+        np.searchsorted(supports.group[order], np.arange(d + 1)),
+        position[order],
+        supports.change[order],
+        G,
+    )
+    slot = np.empty(n_features, dtype=np.int32)
+    U, V = group_visits(*changes, slot, _NONE, _NONE, _NONE)
+    ptr, enter, leave = np.zeros(U + 1, np.int64), np.empty(V, np.int64), np.empty(V, np.int64)
+    if V:
+        group_visits(*changes, slot, ptr, enter, leave)
+    return Visits(slot, ptr, enter, leave, G)
