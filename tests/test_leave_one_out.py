@@ -15,7 +15,7 @@ from naively.statistics.regions import Regions, WordCounts, is_whole
 
 
 def word_counts(X, y, weights, regions, n_classes):
-    arranged = sp.csr_matrix(regions.arrange(sp.csr_matrix(X)))
+    arranged = sp.csr_matrix(X if regions.columns() is None else X[:, regions.columns()])
     onehot = np.eye(n_classes)[y] * np.asarray(weights)[:, None]
     if is_whole(arranged.data) and is_whole(np.asarray(weights)):
         table = regions.fold((X.T @ onehot).astype(np.int64))

@@ -12,10 +12,16 @@ __version__ = "0.1.0"
 _HOMES = {
     "Certificate": "naively.selection.certificate",
     "ClassCounts": "naively.statistics.counts",
+    "CoverageCurve": "naively.error.coverage",
+    "CoverageDisplay": "naively.plots.coverage",
     "ErrorEstimate": "naively.error.estimates",
+    "HybridNB": "naively.estimators.hybrid",
+    "RegionVectorizer": "naively.estimators.regions",
+    "SeparationWarning": "naively.estimators.hybrid",
     "SparseBernoulliNB": "naively.estimators.naive_bayes",
     "SparseMultinomialNB": "naively.estimators.naive_bayes",
     "SparsityPath": "naively.selection.path",
+    "accuracy_coverage_curve": "naively.error.coverage",
     "expected_error": "naively.error.estimates",
     "sparsity_path": "naively.estimators.path",
 }

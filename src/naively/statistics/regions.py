@@ -48,14 +48,28 @@ class Regions:
         """Which of the T normalisers belongs to each region, (R,): one if the words are shared."""
         return np.arange(self.n_regions, dtype=np.int64) * (not self.shared)
 
-    def arrange(self, X: Any) -> Any:
-        """Bring the columns of a sparse matrix together by region."""
-        return X if self.order is None else X[:, self.order]
+    def columns(self, words: BoolArray | None = None) -> IntArray | None:
+        """Columns of some words by region, in the order of `keep`; None: all, as they are."""
+        if words is None:
+            return self.order
+        kept = np.flatnonzero(np.tile(words, self.n_regions) if self.shared else words)
+        return kept if self.order is None else self.order[kept]
+
+    def bring_together(self, columns: Array) -> Array:
+        """Values of the columns, (m, ...), by region."""
+        return columns if self.order is None else columns[self.order]
+
+    def fold_rows(self, X: Any) -> Any:
+        """Sparse rows of columns, (n, m), to rows of words, (n, V)."""
+        together = X if self.order is None else X[:, self.order]
+        if not self.shared or self.n_regions == 1:
+            return together
+        bounds = zip(self.starts[:-1], self.starts[1:], strict=True)
+        return sum(together[:, begin:end] for begin, end in bounds)
 
     def fold(self, table: Array) -> Array:
         """Table of columns, (m, C), to table of words, (V, C)."""
-        if self.order is not None:
-            table = table[self.order]
+        table = self.bring_together(table)
         if not self.shared or self.n_regions == 1:
             return table
         return np.asarray(table.reshape(self.n_regions, self.n_words, -1).sum(axis=0))
@@ -67,17 +81,10 @@ class Regions:
         bounds = zip(self.starts[:-1], self.starts[1:], strict=True)
         return np.stack([words[begin:end].sum(axis=0) for begin, end in bounds])
 
-    def spread(self, words: BoolArray) -> BoolArray:
-        """Mask of words, (V,), to mask of columns, (m,)."""
-        columns = np.tile(words, self.n_regions) if self.shared else words
-        if self.order is None:
-            return columns
-        mask = np.empty_like(columns)
-        mask[self.order] = columns
-        return mask
-
-    def keep(self, words: BoolArray) -> Regions:
-        """Regions of the matrix that has only the columns of some words, by region."""
+    def keep(self, words: BoolArray | None = None) -> Regions:
+        """Regions of the matrix that has only the columns of some words, brought together."""
+        if words is None:
+            return Regions(self.starts, self.shared)
         columns = np.tile(words, self.n_regions) if self.shared else words
         kept = np.concatenate([[0], np.cumsum(columns)])
         return Regions(kept[self.starts].astype(np.int64), self.shared)
@@ -131,7 +138,9 @@ def plain_values(data: Array) -> Array:
 
 
 def is_whole(values: Array) -> bool:
-    """Whether all values are whole numbers whose sum is exact in any order."""
-    if values.dtype.kind not in "biu" and not np.array_equal(values, np.rint(values)):
+    """Whether all values, >= 0, are whole numbers whose sum is exact in any order."""
+    if not values.size:
+        return True
+    if values.dtype.kind == "f" and not np.array_equal(values, np.rint(values)):
         return False
-    return bool(np.abs(values).sum(dtype=np.float64) < _EXACT)
+    return float(values.max()) * values.size < _EXACT

@@ -1,0 +1,276 @@
+"""Which columns are which region, and text columns as regions of one matrix of counts."""
+
+from __future__ import annotations
+
+from itertools import chain
+from numbers import Integral
+from typing import Any, Self, final
+
+import numpy as np
+import scipy.sparse as sp
+from sklearn.base import BaseEstimator, TransformerMixin, clone
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.utils.validation import check_is_fitted
+
+from naively._types import Array
+from naively.statistics.regions import Regions
+
+
+def resolve_regions(regions: Any, n_features: int, *, shared: bool) -> Regions:
+    """Return the regions that the parameter `regions` describes.
+
+    Parameters
+    ----------
+    regions : None, int, sequence of slices, or array-like of shape (n_features,)
+        One region; so many blocks of equal width; the columns of each region; the region of each
+        column, in the sorted order of their labels.
+    n_features : int
+        Number of columns.
+    shared : bool
+        Whether column q of every region is the same word.
+
+    Returns
+    -------
+    Regions
+
+    Raises
+    ------
+    ValueError
+        If the regions do not divide the columns, or share words and differ in width.
+    """
+    if regions is None:
+        regions = 1
+    if isinstance(regions, Integral) and not isinstance(regions, bool | np.bool_):
+        return _blocks(int(regions), n_features, shared)
+    label_of = np.asarray(_labels_of_slices(regions, n_features))
+    if label_of.shape != (n_features,):
+        raise ValueError(
+            "`regions` must be a number of blocks, slices, or the region of each of the "
+            f"{n_features} columns; got {regions!r}."
+        )
+    widths = np.unique(label_of, return_counts=True)[1]
+    if shared and len(set(widths.tolist())) > 1:
+        raise ValueError(
+            "With `shared_vocabulary=True` all regions must have the same words, hence as many "
+            f"columns; got {widths.tolist()}. Set `shared_vocabulary=False` or pad with zeros."
+        )
+    starts = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
+    order = np.argsort(label_of, kind="stable")
+    together = np.array_equal(order, np.arange(n_features))
+    return Regions(starts, shared, None if together else order)
+
+
+def _blocks(n_regions: int, n_features: int, shared: bool) -> Regions:
+    if n_regions < 1 or n_features % n_regions:
+        raise ValueError(
+            f"`regions` must be a number of blocks of equal width that divides the columns "
+            f"(n_features={n_features}); got {n_regions}. Blocks of other widths: pass slices."
+        )
+    return Regions(np.arange(n_regions + 1, dtype=np.int64) * (n_features // n_regions), shared)
+
+
+def _labels_of_slices(regions: Any, n_features: int) -> Any:
+    """Return the region of each column where `regions` holds slices, else `regions`."""
+    if not isinstance(regions, list | tuple) or not any(isinstance(r, slice) for r in regions):
+        return regions
+    if not all(isinstance(r, slice) for r in regions):
+        raise ValueError(f"`regions` must hold slices only, or none; got {regions!r}.")
+    label_of = np.full(n_features, -1)
+    times = np.zeros(n_features, dtype=np.int64)
+    for r, columns in enumerate(regions):
+        label_of[columns] = r
+        times[columns] += 1
+    if (times != 1).any():
+        column = int(np.flatnonzero(times != 1)[0])
+        raise ValueError(
+            f"The slices in `regions` must hold each of the {n_features} columns once; column "
+            f"{column} is in {times[column]} of them."
+        )
+    return label_of
+
+
+@final
+class RegionVectorizer(TransformerMixin, BaseEstimator):
+    """Text columns of a table to word counts side by side, over one vocabulary.
+
+    A table with the columns subject and body becomes the matrix [counts of subject | counts of
+    body], both blocks with the same words in the same order: the input of
+    :class:`HybridNB` with `regions=2`. Feature names are `subject:word` and `body:word`.
+
+    Parameters
+    ----------
+    columns : list of str, default=None
+        Names of the text columns; by default all columns of the table, in their order.
+    vectorizer : object, default=None
+        Turns texts into a sparse matrix of counts, with `fit_transform`, `transform` and (for
+        feature names) `get_feature_names_out`; by default
+        :class:`~sklearn.feature_extraction.text.CountVectorizer`. It sees every cell as a
+        document of its own: `min_df` and `max_df` count cells.
+
+    Attributes
+    ----------
+    columns_ : list of str
+        The text columns, one region each.
+    vectorizer_ : object
+        The fitted vectorizer, with the vocabulary that the columns share.
+    n_regions_ : int
+        Number of regions.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Columns of the table seen in `fit`.
+    n_features_in_ : int
+        Their number.
+
+    See Also
+    --------
+    HybridNB : The classifier that weighs the regions.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from naively import RegionVectorizer
+    >>> posts = pd.DataFrame({"subject": ["big sale", "meeting"], "body": ["sale now", "at noon"]})
+    >>> vectorizer = RegionVectorizer()
+    >>> vectorizer.fit_transform(posts).toarray()
+    array([[0, 1, 0, 0, 0, 1, 0, 0, 0, 0, 1, 1],
+           [0, 0, 1, 0, 0, 0, 1, 0, 0, 1, 0, 0]])
+    >>> list(vectorizer.get_feature_names_out()[[1, 11]])
+    ['subject:big', 'body:sale']
+    """
+
+    def __init__(self, columns: Any = None, *, vectorizer: Any = None) -> None:
+        self.columns = columns
+        self.vectorizer = vectorizer
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Learn the vocabulary of all columns together.
+
+        Parameters
+        ----------
+        X : data frame of shape (n_samples, n_columns)
+            A pandas, polars or pyarrow table.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        self : object
+            The fitted vectorizer.
+        """
+        self.fit_transform(X)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None) -> Any:
+        """Learn the vocabulary and count.
+
+        Parameters
+        ----------
+        X : data frame of shape (n_samples, n_columns)
+            A pandas, polars or pyarrow table. A missing text is an empty one.
+        y : None
+            Ignored.
+
+        Returns
+        -------
+        counts : sparse matrix of shape (n_samples, n_regions * n_words)
+            One block of columns for each text column.
+
+        Raises
+        ------
+        ValueError, TypeError
+            If X is not a table, lacks a column, or a column does not hold text.
+        """
+        names = _column_names(X)
+        columns = names if self.columns is None else list(self.columns)
+        texts = _texts(X, columns)
+        self.vectorizer_ = CountVectorizer() if self.vectorizer is None else clone(self.vectorizer)
+        counts = self.vectorizer_.fit_transform(list(chain.from_iterable(texts)))
+        self.columns_ = columns
+        self.n_regions_ = len(columns)
+        self.feature_names_in_ = np.array(names, dtype=object)
+        self.n_features_in_ = len(names)
+        return self._side_by_side(counts)
+
+    def transform(self, X: Any) -> Any:
+        """Count the words of the vocabulary.
+
+        Parameters
+        ----------
+        X : data frame of shape (n_samples, n_columns)
+            A table with the text columns of `fit`; their order does not matter.
+
+        Returns
+        -------
+        counts : sparse matrix of shape (n_samples, n_regions * n_words)
+            One block of columns for each text column.
+        """
+        check_is_fitted(self, "vectorizer_")
+        texts = _texts(X, self.columns_)
+        return self._side_by_side(self.vectorizer_.transform(list(chain.from_iterable(texts))))
+
+    def _side_by_side(self, counts: Any) -> Any:
+        """Turn the texts of one column after the other into regions beside each other."""
+        n = counts.shape[0] // self.n_regions_
+        blocks = [counts[r * n : (r + 1) * n] for r in range(self.n_regions_)]
+        return sp.hstack(blocks, format="csr")
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Name of each column: the text column, a colon, the word.
+
+        Parameters
+        ----------
+        input_features : None
+            Ignored.
+
+        Returns
+        -------
+        names : ndarray of str of shape (n_regions * n_words,)
+            Such as `subject:word`.
+        """
+        check_is_fitted(self, "vectorizer_")
+        words = self.vectorizer_.get_feature_names_out()
+        return np.array([f"{c}:{word}" for c in self.columns_ for word in words], dtype=object)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.string = True
+        tags.input_tags.two_d_array = True
+        return tags
+
+
+def _column_names(X: Any) -> list[str]:
+    names = getattr(X, "column_names", None)  # pyarrow; its `columns` are the values
+    if names is None:
+        names = getattr(X, "columns", None)
+    if names is None:
+        raise TypeError(
+            f"X must be a pandas, polars or pyarrow table with named columns; got {type(X)}. "
+            "Texts of one region only: use scikit-learn's CountVectorizer and `regions=1`."
+        )
+    return list(names)
+
+
+def _texts(X: Any, columns: list[str]) -> list[list[str]]:
+    names = _column_names(X)
+    if not columns:
+        raise ValueError("`columns` must name at least one text column; got none.")
+    missing = [column for column in columns if column not in names]
+    if missing:
+        raise ValueError(f"X has no column {missing[0]!r}; its columns are {names}.")
+    return [_column_texts(X[column], column) for column in columns]
+
+
+def _column_texts(column: Any, name: str) -> list[str]:
+    values = column.to_pylist() if hasattr(column, "to_pylist") else column.to_list()
+    texts = ["" if _is_missing(value) else value for value in values]
+    stranger = next((text for text in texts if not isinstance(text, str)), None)
+    if stranger is not None:
+        raise ValueError(
+            f"Column {name!r} must hold text; got {stranger!r}. Convert it to strings, or leave "
+            "it out of `columns`."
+        )
+    return texts
+
+
+def _is_missing(value: Any) -> bool:
+    # pandas.NA is neither equal nor unequal to itself, and pandas need not be installed.
+    return value is None or type(value).__name__ == "NAType" or bool(value != value)

@@ -1,0 +1,1 @@
+"""Displays: numbers first, then a plot of them (needs matplotlib)."""
