@@ -38,9 +38,13 @@ EXPECTED = {
 @parametrize_with_checks(
     [
         HybridNB(),
-        HybridNB(1, normalize=False),
-        HybridNB(shared_vocabulary=False, alpha=0.1, penalty=1.0),
-        HybridNB(estimator=SparseMultinomialNB(k="all")),
+        HybridNB(
+            shared_vocabulary=False,
+            normalize=False,
+            alpha=0.1,
+            penalty=1.0,
+            estimator=SparseMultinomialNB(k="all"),
+        ),
     ],
     expected_failed_checks=lambda _: EXPECTED,
 )

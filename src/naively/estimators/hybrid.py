@@ -21,6 +21,7 @@ from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.estimators.base import (
     AbstractSelectingClassifier,
+    DecisionFunctionMixin,
     PosteriorMixin,
     contrast,
     refuse_negative,
@@ -40,7 +41,7 @@ class SeparationWarning(ConvergenceWarning):
 
 
 @final
-class HybridNB(PosteriorMixin, AbstractSelectingClassifier):
+class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifier):
     r"""Naive Bayes with one learned weight for each region of the document.
 
     Word probabilities are those of :class:`~sklearn.naive_bayes.MultinomialNB`. How much each
