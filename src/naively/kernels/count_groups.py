@@ -1,7 +1,7 @@
 """Which columns of a class-count table are equal: count the distinct ones, and find them again.
 
 Pairs of counts below 256 (nearly all columns of any text) are counted in a direct 256 x 256 table
-that stays in the cache; a column with a larger or a fractional count is kept individually. Nothing
+that stays in the cache; a column with a larger or a fractional count is a group of its own. Nothing
 as long as the table is written.
 """
 
@@ -14,6 +14,16 @@ from naively._types import Array, IntArray
 from naively.kernels.compiled import kernel
 
 SIDE = 256  # counts below this share the direct table of SIDE x SIDE cells
+
+
+@kernel
+def _cell(first: float, second: float) -> int:
+    """Cell of a pair of non-negative counts, -1 if it has none."""
+    if first < 256 and second < 256:
+        row, column = int(first), int(second)
+        if row == first and column == second:
+            return row * 256 + column
+    return -1
 
 
 @kernel
@@ -33,12 +43,10 @@ def count_pairs(table: Array, start: int, stop: int, cells: IntArray, rest: IntA
     """
     n_rest = 0
     for j in range(uint64(start), uint64(stop)):
-        first, second = table[j, 0], table[j, 1]
-        if first < 256 and second < 256:
-            row, column = int(first), int(second)
-            if row == first and column == second:
-                cells[uint64(row * 256 + column)] += 1
-                continue
+        cell = _cell(table[j, 0], table[j, 1])
+        if cell >= 0:
+            cells[uint64(cell)] += 1
+            continue
         if n_rest == len(rest):
             return -1
         rest[n_rest] = j
@@ -47,51 +55,95 @@ def count_pairs(table: Array, start: int, stop: int, cells: IntArray, rest: IntA
 
 
 @kernel
+def label_pairs(
+    table: Array,
+    start: int,
+    stop: int,
+    group_of_cell: IntArray,
+    first_rest: int,
+    label: IntArray,
+    out: IntArray,
+) -> None:
+    """Label the columns start..stop.
+
+    Parameters
+    ----------
+    table, start, stop : as in `count_pairs`
+    group_of_cell : (SIDE * SIDE,)
+    first_rest : group of the first column of the range that has no cell; the others follow
+    label : (d,) label of each group
+    out : (stop - start,)
+    """
+    rest = first_rest
+    for j in range(uint64(start), uint64(stop)):
+        cell = _cell(table[j, 0], table[j, 1])
+        if cell >= 0:
+            group = group_of_cell[uint64(cell)]
+        else:
+            group = rest
+            rest += 1
+        out[j - uint64(start)] = label[uint64(group)]
+
+
+@kernel
 def take_pairs(
     table: Array,
     start: int,
     stop: int,
-    label_of_cell: IntArray,
-    label_of_rest: IntArray,
+    group_of_cell: IntArray,
+    first_rest: int,
+    label: IntArray,
     quota: IntArray,
-    out: IntArray,
-) -> int:
+    columns: IntArray,
+    groups: IntArray,
+) -> None:
     """List the first `quota[label]` columns of every label among the columns start..stop.
 
     Parameters
     ----------
-    table : (m, 2) as given to `count_pairs`
-    start, stop : the range of columns
-    label_of_cell : (SIDE * SIDE,)
-    label_of_rest : label of the columns without a cell, in their order
+    table, start, stop, group_of_cell, first_rest, label : as in `label_pairs`
     quota : how many columns of each label to take; used up on return
-    out : receives the columns, ascending
-
-    Returns
-    -------
-    How many columns were taken.
+    columns, groups : (sum of quota,) receive the columns, ascending, and their groups
     """
-    n_out = n_rest = 0
+    rest = first_rest
+    n = 0
     for j in range(uint64(start), uint64(stop)):
-        first, second = table[j, 0], table[j, 1]
-        label = -1
-        if first < 256 and second < 256:
-            row, column = int(first), int(second)
-            if row == first and column == second:
-                label = label_of_cell[uint64(row * 256 + column)]
-        if label < 0:
-            label = label_of_rest[n_rest]
-            n_rest += 1
-        if quota[uint64(label)] > 0:
-            quota[uint64(label)] -= 1
-            out[n_out] = j
-            n_out += 1
-    return n_out
+        cell = _cell(table[j, 0], table[j, 1])
+        if cell >= 0:
+            group = group_of_cell[uint64(cell)]
+        else:
+            group = rest
+            rest += 1
+        of = uint64(label[uint64(group)])
+        if quota[of] > 0:
+            quota[of] -= 1
+            columns[n] = j
+            groups[n] = group
+            n += 1
+
+
+@kernel
+def take_labelled(label: Array, quota: IntArray, columns: IntArray) -> None:
+    """List the first `quota[label]` columns of every label.
+
+    Parameters
+    ----------
+    label : (m,) label of each column
+    quota : how many columns of each label to take; used up on return
+    columns : (sum of quota,) receives the columns, ascending
+    """
+    n = 0
+    for j in range(uint64(len(label))):
+        of = uint64(label[j])
+        if quota[of] > 0:
+            quota[of] -= 1
+            columns[n] = j
+            n += 1
 
 
 @kernel
 def number_equal_rows(table: Array, limit: int, slots: Array, number: Array) -> int:
-    """Give numbers to the distinct rows of the table in order of first appearance.
+    """Give numbers to the distinct rows of the table, in order of first appearance.
 
     Rows are looked up in an open hash table. Rows whose sum exceeds `limit` repeat too rarely to be
     worth comparing and get a number of their own.
@@ -143,38 +195,6 @@ def number_equal_rows(table: Array, limit: int, slots: Array, number: Array) -> 
 
 
 @kernel
-def take_numbered(number: Array, label_of_number: IntArray, quota: IntArray, out: IntArray) -> int:
-    """List the first `quota[label]` columns of every label, ascending; returns how many."""
-    n_out = 0
-    for j in range(uint64(len(number))):
-        label = label_of_number[uint64(number[j])]
-        if quota[uint64(label)] > 0:
-            quota[uint64(label)] -= 1
-            out[n_out] = j
-            n_out += 1
-    return n_out
-
-
-@kernel
-def label_pairs(
-    table: Array, start: int, stop: int, label_of_cell: IntArray, rest: IntArray, out: IntArray
-) -> None:
-    """Label the columns start..stop; arguments as in `take_pairs`, `out` is (stop - start,)."""
-    n_rest = 0
-    for j in range(uint64(start), uint64(stop)):
-        first, second = table[j, 0], table[j, 1]
-        label = -1
-        if first < 256 and second < 256:
-            row, column = int(first), int(second)
-            if row == first and column == second:
-                label = label_of_cell[uint64(row * 256 + column)]
-        if label < 0:
-            label = rest[n_rest]
-            n_rest += 1
-        out[j - uint64(start)] = label
-
-
-@kernel
 def first_positions(
     group: IntArray,
     pointer: IntArray,
@@ -183,7 +203,7 @@ def first_positions(
     never: int,
     out: IntArray,
 ) -> None:
-    """Position in the grid at which each column is in for the first time.
+    """Position in a grid of k at which each column is in for the first time.
 
     Parameters
     ----------

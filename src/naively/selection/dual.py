@@ -30,6 +30,7 @@ from scipy.special import xlogy
 
 from naively._types import FloatArray, IntArray
 from naively.kernels.hull import TINY, best_weights, log_shares
+from naively.kernels.linear_gains import linear_gains, taken_totals
 from naively.kernels.weighted_top import take_largest
 from naively.selection.groups import Matrix
 
@@ -45,19 +46,32 @@ class Problem:
     alpha: float | FloatArray  # smoothing: one value, or (d,)
     entropy: FloatArray  # (d,) sum_c f_ci log f_ci - g_i log g_i, <= 0
     size: IntArray  # (d,)
+    base_value: float = 0.0  # entropy and class totals of columns that are in whatever is chosen
+    base_totals: FloatArray | float = 0.0  # (C,)
 
     def gains(self, log_a: FloatArray) -> FloatArray:
         """h_i at the shares exp(log_a): (d,) nats."""
-        return np.asarray(self.entropy - self.counts @ log_a - self.alpha * log_a.sum())
+        shift = self.alpha * log_a.sum()
+        if isinstance(self.counts, np.ndarray):
+            return np.asarray(linear_gains(self.counts, self.entropy, log_a) - shift)
+        return np.asarray(self.entropy - self.counts @ log_a - shift)
 
     def totals(self, take: FloatArray | IntArray) -> FloatArray:
         """F_c of taking take[i] times column i: (C,) smoothed counts."""
-        return np.asarray(self.counts.T @ take + np.sum(self.alpha * take))
+        if isinstance(self.counts, np.ndarray):
+            totals = taken_totals(self.counts, take)
+        else:
+            totals = self.counts.T @ take
+        return np.asarray(totals + np.sum(self.alpha * take) + self.base_totals)
+
+    def linear_value(self, take: FloatArray | IntArray) -> float:
+        """Sum of the entropies of a (fractional) selection: nats."""
+        return float(np.sum(self.entropy * take)) + self.base_value
 
     def value(self, take: FloatArray | IntArray) -> float:
         """q, the gain of a (fractional) selection: nats."""
         totals = self.totals(take)
-        return float(self.entropy @ take - totals @ log_shares(totals))
+        return self.linear_value(take) - float(np.sum(totals * log_shares(totals)))
 
 
 def coupled_problem(counts: Matrix, alpha: float | FloatArray, size: IntArray) -> Problem:
@@ -118,31 +132,32 @@ def solve_dual(problem: Problem, k: int, start: FloatArray | None = None) -> Dua
         return _empty_solution(problem, log_a)
     vertices: list[IntArray] = []
     values, totals = np.empty(0), np.empty((0, problem.counts.shape[1]))
-    weights = np.empty(0)
     bound, reached = np.inf, -np.inf
     best = (log_a, 0.0, np.empty(0))
+    fraction = np.zeros(len(problem.size))
     for evaluations in range(1, MAX_ROUNDS + 1):  # noqa: B007
         gains = problem.gains(log_a)
         take = np.empty_like(problem.size)
         threshold = take_largest(gains, problem.size, k, take)
-        value, total = float(problem.entropy @ take), problem.totals(take)
-        upper = value - float(total @ log_a)
+        value, total = problem.linear_value(take), problem.totals(take)
+        upper = value - float(np.sum(total * log_a))
         if upper < bound:
             bound, best = upper, (log_a, threshold, gains)
         if bound - reached <= TOLERANCE * abs(bound):
             break
-        kept = np.flatnonzero(weights)
-        vertices = [*(vertices[v] for v in kept), take]
-        values, totals = np.append(values[kept], value), np.vstack([totals[kept], total])
-        weights = np.append(weights[kept], 0.0 if len(kept) else 1.0)
-        before = reached
-        best_weights(values, totals, weights)
-        mixed = weights @ totals
+        values, totals = np.append(values, value), np.vstack([totals, total])
+        weights, slack = best_weights(values, totals)
+        mixed = np.sum(weights[:, None] * totals, axis=0)
         log_a = log_shares(mixed)
-        reached = float(weights @ values - mixed @ log_a)
-        if reached <= before:
+        mixture = float(np.sum(weights * values) - np.sum(mixed * log_a))
+        active = weights * abs(bound) >= slack
+        active[np.argmax(weights)] = True
+        vertices = [v for v, kept in zip([*vertices, take], active, strict=True) if kept]
+        values, totals = values[active], totals[active]
+        if mixture <= reached:
             break
-    fraction = np.sum([w * v for w, v in zip(weights, vertices, strict=True)], axis=0)
+        reached = mixture
+        fraction = np.sum([w * v for w, v in zip(weights[active], vertices, strict=True)], axis=0)
     return DualSolution(max(bound, reached), reached, *best, fraction, vertices, evaluations)
 
 

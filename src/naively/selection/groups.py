@@ -7,7 +7,7 @@ columns of each are taken; the columns meant are those of lowest index.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, TypeVar
@@ -18,16 +18,16 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from naively._types import Array, BoolArray, IntArray
+from naively.kernels.compiled import read_only
 from naively.kernels.count_groups import (
     SIDE,
     count_pairs,
     label_pairs,
     number_equal_rows,
-    take_numbered,
+    take_labelled,
     take_pairs,
 )
 
-T = TypeVar("T")
 R = TypeVar("R")
 Matrix: TypeAlias = "Array | sparse.csr_array"
 
@@ -40,7 +40,7 @@ SMALL_SUM = 256  # larger columns of a table of many classes are not worth compa
 class Columns(Protocol):
     """The way back from groups to columns."""
 
-    def take(self, label: IntArray, quota: IntArray) -> IntArray:
+    def take(self, label: IntArray, quota: IntArray) -> tuple[IntArray, IntArray]:
         """List the `quota[label]` columns of lowest index among all groups of each label.
 
         Parameters
@@ -52,7 +52,8 @@ class Columns(Protocol):
 
         Returns
         -------
-        (sum of quota,) ascending column indices.
+        columns : (sum of quota,) ascending
+        groups : (sum of quota,) the group of each
         """
         ...
 
@@ -69,8 +70,8 @@ class Groups:
     size: IntArray  # (d,) how many columns are equal to each
     columns: Columns
 
-    def expand(self, take: IntArray) -> IntArray:
-        """Columns of a selection of `take[g]` columns of each group g, ascending."""
+    def expand(self, take: IntArray) -> tuple[IntArray, IntArray]:
+        """Columns of a selection of `take[g]` columns of each group g, ascending; their groups."""
         return self.columns.take(np.arange(len(self.size)), take)
 
     def dense(self) -> Array:
@@ -95,12 +96,12 @@ def count_groups(table: Array, *, by_column: bool = False) -> Groups:
         Keep every column a group of its own, because columns differ in more than their counts.
     """
     if by_column:
-        return _singles(table)
+        return single_columns(table)
     if table.shape[1] == 2:
-        return _group_pairs(table) or _singles(table)
+        return _group_pairs(table) or single_columns(table)
     if table.dtype.kind in "iu" or _is_whole(table):
         return _group_rows(table)
-    return _singles(table)
+    return single_columns(table)
 
 
 # --- every column its own group ---------------------------------------------------------------
@@ -110,25 +111,23 @@ def count_groups(table: Array, *, by_column: bool = False) -> Groups:
 class SingleColumns:
     """Group g is column g."""
 
-    def take(self, label: IntArray, quota: IntArray) -> IntArray:
+    def take(self, label: IntArray, quota: IntArray) -> tuple[IntArray, IntArray]:
         """See `Columns`."""
-        out = np.empty(int(quota.sum()), dtype=np.int64)
-        take_numbered(np.arange(len(label)), label, quota.copy(), out)
-        return out
+        columns = np.empty(int(quota.sum()), dtype=np.int64)
+        take_labelled(label, quota.copy(), columns)
+        return columns, columns
 
     def labels(self, label: IntArray) -> IntArray:
         """See `Columns`."""
         return label
 
 
-def _singles(table: Array) -> Groups:
+def single_columns(table: Array) -> Groups:
+    """Make each column a group; a table of real numbers is not copied."""
     counts: Matrix = table
     if table.dtype.kind in "iu":
-        counts = (
-            sparse.csr_array(table.astype(np.float64))
-            if table.shape[1] > 2
-            else table.astype(np.float64)
-        )
+        values = table.astype(np.float64)
+        counts = sparse.csr_array(values) if table.shape[1] > 2 else values
     return Groups(counts, np.ones(len(table), dtype=np.int64), SingleColumns())
 
 
@@ -142,54 +141,68 @@ class PairColumns:
     table: Array  # (m, 2)
     cells: IntArray  # (p,) the cells that occur
     per_chunk: IntArray  # (chunks, p) how often, in each chunk of columns
-    rest: tuple[IntArray, ...]  # per chunk: columns without a cell, ascending
+    rest_start: IntArray  # (chunks + 1,) groups of the individual columns of each chunk
 
-    def take(self, label: IntArray, quota: IntArray) -> IntArray:
+    def take(self, label: IntArray, quota: IntArray) -> tuple[IntArray, IntArray]:
         """See `Columns`."""
-        label_of_cell, rest_label = self._lookup(label)
-        quotas = self._quotas(label, rest_label, quota)
+        group_of_cell = self._group_of_cell()
+        quotas = self._quotas(label, quota)
         ends = np.cumsum(quotas.sum(axis=1))
-        out = np.empty(int(ends[-1]), dtype=np.int64)
+        columns, groups = np.empty((2, int(ends[-1])), dtype=np.int64)
 
         def run(t: int) -> None:
-            if quotas[t].any():
-                part = out[ends[t] - quotas[t].sum() : ends[t]]
+            part = slice(ends[t] - quotas[t].sum(), ends[t])
+            if part.start < part.stop:
                 begin, end = _chunk(t, len(self.table))
                 take_pairs(
-                    self.table, begin, end, label_of_cell, rest_label[t], quotas[t].copy(), part
+                    self.table,
+                    begin,
+                    end,
+                    group_of_cell,
+                    self.rest_start[t],
+                    label,
+                    quotas[t],
+                    columns[part],
+                    groups[part],
                 )
 
-        _in_threads(run, range(len(self.rest)))
-        return out
+        in_threads(run, len(self.per_chunk))
+        return columns, groups
 
     def labels(self, label: IntArray) -> IntArray:
         """See `Columns`."""
-        label_of_cell, rest_label = self._lookup(label)
+        group_of_cell = self._group_of_cell()
         out = np.empty(len(self.table), dtype=np.int64)
 
         def run(t: int) -> None:
             begin, end = _chunk(t, len(self.table))
-            label_pairs(self.table, begin, end, label_of_cell, rest_label[t], out[begin:end])
+            label_pairs(
+                self.table,
+                begin,
+                end,
+                group_of_cell,
+                self.rest_start[t],
+                label,
+                out[begin:end],
+            )
 
-        _in_threads(run, range(len(self.rest)))
+        in_threads(run, len(self.per_chunk))
         return out
 
-    def _lookup(self, label: IntArray) -> tuple[IntArray, list[IntArray]]:
-        """Label of each cell, -1 for none, and per chunk those of the columns without a cell."""
-        label_of_cell = np.full(SIDE * SIDE, -1, dtype=np.int64)
-        label_of_cell[self.cells] = label[: len(self.cells)]
-        starts = len(self.cells) + np.cumsum([0, *(len(r) for r in self.rest)])
-        return label_of_cell, [label[starts[t] : starts[t + 1]] for t in range(len(self.rest))]
+    def _group_of_cell(self) -> IntArray:
+        group_of_cell = np.zeros(SIDE * SIDE, dtype=np.int64)
+        group_of_cell[self.cells] = np.arange(len(self.cells))
+        return group_of_cell
 
-    def _quotas(self, label: IntArray, rest_label: list[IntArray], quota: IntArray) -> IntArray:
+    def _quotas(self, label: IntArray, quota: IntArray) -> IntArray:
         """How many columns of each label come from each chunk: the earlier chunks first."""
-        quotas = np.empty((len(self.rest), len(quota)), dtype=np.int64)
+        quotas = np.zeros((len(self.per_chunk), len(quota)), dtype=np.int64)
         left = quota.copy()
-        for t, of_rest in enumerate(rest_label):
-            here = np.bincount(of_rest, minlength=len(quota))
+        for t, here in enumerate(quotas):
             np.add.at(here, label[: len(self.cells)], self.per_chunk[t])
-            quotas[t] = np.minimum(here, left)
-            left -= quotas[t]
+            np.add.at(here, label[self.rest_start[t] : self.rest_start[t + 1]], 1)
+            np.minimum(here, left, out=here)
+            left -= here
         return quotas
 
 
@@ -200,6 +213,7 @@ def _chunk(t: int, m: int) -> tuple[int, int]:
 def _group_pairs(table: Array) -> Groups | None:
     """Group the columns of a two-class table; None if too many are large or fractional."""
     m = len(table)
+    table = read_only(table)
     n_chunks = max(1, -(-m // CHUNK))
     cells = np.zeros((n_chunks, SIDE * SIDE), dtype=np.int64)
 
@@ -209,27 +223,28 @@ def _group_pairs(table: Array) -> Groups | None:
         n_rest = count_pairs(table, begin, end, cells[t], rest)
         return rest[:n_rest].copy() if n_rest >= 0 else None
 
-    rest = _in_threads(run, range(n_chunks))
-    if any(part is None for part in rest):
+    rest = [part for part in in_threads(run, n_chunks) if part is not None]
+    if len(rest) < n_chunks:
         return None
-    occurring = np.flatnonzero(cells.sum(axis=0))
+    occurring = np.flatnonzero(cells.any(axis=0))
     per_chunk = cells[:, occurring]
-    individual = np.concatenate([part for part in rest if part is not None])
     pairs = np.column_stack([occurring // SIDE, occurring % SIDE])
-    counts = np.concatenate([pairs, table[individual]]).astype(np.float64)
-    size = np.concatenate([per_chunk.sum(axis=0), np.ones(len(individual), dtype=np.int64)])
-    columns = PairColumns(
-        table, occurring, per_chunk, tuple(part for part in rest if part is not None)
+    counts = np.concatenate([pairs, *(table[part] for part in rest)]).astype(np.float64)
+    individual = np.ones(len(counts) - len(pairs), dtype=np.int64)
+    rest_start = np.cumsum([len(pairs), *(len(part) for part in rest)])
+    return Groups(
+        counts,
+        np.concatenate([per_chunk.sum(axis=0), individual]),
+        PairColumns(table, occurring, per_chunk, rest_start),
     )
-    return Groups(counts, size, columns)
 
 
-def _in_threads(run: Callable[[T], R], items: Iterable[T]) -> list[R]:
-    items = list(items)
-    if len(items) == 1 or get_num_threads() == 1:
-        return [run(item) for item in items]
+def in_threads(run: Callable[[int], R], n: int) -> list[R]:
+    """Run n tasks in as many threads as numba uses; results in order."""
+    if n == 1 or get_num_threads() == 1:
+        return [run(t) for t in range(n)]
     with ThreadPoolExecutor(get_num_threads()) as pool:
-        return list(pool.map(run, items))
+        return list(pool.map(run, range(n)))
 
 
 # --- many classes: a hash table of short count vectors --------------------------------------------
@@ -241,11 +256,11 @@ class NumberedColumns:
 
     number: NDArray[np.int32]  # (m,) group of each column
 
-    def take(self, label: IntArray, quota: IntArray) -> IntArray:
+    def take(self, label: IntArray, quota: IntArray) -> tuple[IntArray, IntArray]:
         """See `Columns`."""
-        out = np.empty(int(quota.sum()), dtype=np.int64)
-        take_numbered(self.number, label, quota.copy(), out)
-        return out
+        columns = np.empty(int(quota.sum()), dtype=np.int64)
+        take_labelled(label[self.number], quota.copy(), columns)
+        return columns, self.number[columns].astype(np.int64)
 
     def labels(self, label: IntArray) -> IntArray:
         """See `Columns`."""
@@ -260,7 +275,7 @@ def _group_rows(table: Array) -> Groups:
     m = len(table)
     slots = np.full(1 << max(4, int(2 * m).bit_length()), -1, dtype=np.int32)
     number = np.empty(m, dtype=np.int32)
-    d = number_equal_rows(table, SMALL_SUM, slots, number)
+    d = number_equal_rows(read_only(table), SMALL_SUM, slots, number)
     first = np.empty(d, dtype=np.int64)
     first[number[::-1]] = np.arange(m - 1, -1, -1)
     counts = sparse.csr_array(table[first].astype(np.float64))

@@ -171,7 +171,7 @@ class ClassedSupports:
         """See `Supports`."""
         ends = self._class_ends()
         sizes = np.diff(ends, prepend=0)
-        return self.columns.take(self.label, np.clip(k - (ends - sizes), 0, sizes))
+        return self.columns.take(self.label, np.clip(k - (ends - sizes), 0, sizes))[0]
 
     def _rank(self) -> IntArray:
         """Rank of each column, the best is 0: (m,)."""
@@ -243,8 +243,8 @@ class SteppedSupports:
         """See `Supports`."""
         position = int(np.searchsorted(self.grid, k))
         if position < len(self.grid) and self.grid[position] == k:
-            return self.coupled.groups.expand(self._take(position))
-        return self.coupled.groups.expand(solve_groups(self.coupled, k).take)
+            return self.coupled.groups.expand(self._take(position))[0]
+        return self.coupled.groups.expand(solve_groups(self.coupled, k).take)[0]
 
     def first_grid_position(self, k: IntArray) -> IntArray:
         """See `Supports`."""

@@ -10,7 +10,7 @@ from scipy.special import xlogy
 
 from naively._types import FloatArray, IntArray
 from naively.families.family import CountTable, CoupledCounts, Family, PerColumn
-from naively.families.multinomial import class_shares, multinomial_gain
+from naively.kernels.hull import log_shares
 from naively.selection.certificate import Certificate, Selection
 from naively.selection.dual import DualSolution, Problem, coupled_problem, solve_dual
 from naively.selection.groups import Groups, count_groups
@@ -69,11 +69,12 @@ def _optimal(support: IntArray, gain: FloatArray, baseline: float) -> Selection:
 
 def _solve_grouped(family: Family[S], per_column: PerColumn[S], statistics: S, k: int) -> Selection:
     groups = count_groups(statistics.table)
-    gain = per_column.gain(statistics, groups.dense())
+    table = groups.dense()
+    gain = per_column.gain(statistics, table)
     label, quota = best_classes(gain, groups.size, k)
-    support = groups.columns.take(label, quota)
-    baseline = float(per_column.pooled(statistics, groups.dense()) @ groups.size)
-    return _optimal(support, per_column.gain(statistics, statistics.table[support]), baseline)
+    support, group = groups.columns.take(label, quota)
+    baseline = float(np.sum(per_column.pooled(statistics, table) * groups.size))
+    return _optimal(support, gain[group], baseline)
 
 
 def best_classes(gain: FloatArray, size: IntArray, k: int) -> tuple[IntArray, IntArray]:
@@ -129,6 +130,16 @@ class CoupledGroups:
         full += np.clip(k - take.sum() - (np.cumsum(room) - room), 0, room)
         return full
 
+    def gains(self, take: IntArray) -> FloatArray:
+        """Contribution of a column of each group to the gain of a selection: (d,).
+
+        The gain h_i at the class shares of the selection; over its columns it sums to its gain.
+        """
+        log_a = log_shares(self.problem.totals(take[self.seen]))
+        gains = np.zeros(len(take))
+        gains[self.seen] = np.maximum(self.problem.gains(log_a), 0.0)
+        return gains
+
 
 @dataclass(frozen=True, slots=True)
 class GroupSelection:
@@ -155,15 +166,15 @@ def coupled_groups(counts: CoupledCounts) -> CoupledGroups:
 def _pooled(groups: Groups, alpha: float | FloatArray) -> float:
     """Sum_i g_i log g_i - G log G: nats."""
     g = np.asarray(groups.counts.sum(axis=1)).ravel() + groups.counts.shape[1] * np.asarray(alpha)
-    total = float(g @ groups.size)
-    return float(xlogy(g, g) @ groups.size - xlogy(total, total))
+    total = float(np.sum(g * groups.size))
+    return float(np.sum(xlogy(g, g) * groups.size) - xlogy(total, total))
 
 
 def _solve_coupled(counts: CoupledCounts, k: int) -> Selection:
     coupled = coupled_groups(counts)
     solution = solve_groups(coupled, min(k, len(counts.table)))
-    support = coupled.groups.expand(solution.take)
-    return Selection(support, gain_on_support(counts, support), solution.certificate)
+    support, group = coupled.groups.expand(solution.take)
+    return Selection(support, coupled.gains(solution.take)[group], solution.certificate)
 
 
 def solve_groups(
@@ -184,15 +195,6 @@ def solve_groups(
     take, value = round_solution(coupled.problem, inner, dual)
     certificate = coupled_certificate(coupled, k, dual, value)
     return GroupSelection(coupled.filled(take, k), dual.shares, certificate)
-
-
-def gain_on_support(counts: CoupledCounts, support: IntArray) -> FloatArray:
-    """Contribution of each selected column: h_i at the shares of the support; sums to its gain."""
-    alpha = counts.alpha if isinstance(counts.alpha, float) else counts.alpha[support]
-    table = counts.table[support]
-    seen = np.any(table > 0, axis=1)
-    part = alpha if isinstance(alpha, float) else alpha[seen]
-    return multinomial_gain(table, class_shares(table[seen], part), alpha)
 
 
 def coupled_certificate(
