@@ -130,10 +130,11 @@ def best_weights(values: FloatArray, totals: FloatArray) -> tuple[FloatArray, Fl
     price = gradient.max()
     scale = max(abs(price), 1e-30)
     slack = price - gradient + 1e-2 * scale
-    for _ in range(100):
+    accuracy = 1e-14 * (scale + np.abs(values).max())  # of a gradient: a difference of such sums
+    for _ in range(60):
         mu = np.sum(weights * slack) / n
         residual = np.abs(gradient - price + slack).max()
-        if mu * n <= 1e-15 * scale and residual <= 1e-14 * scale:
+        if mu * n <= 1e-15 * scale and residual <= accuracy:
             break
         matrix = _curvature(totals, mixed)
         right = np.ones((n, 2))

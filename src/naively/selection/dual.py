@@ -164,9 +164,10 @@ def solve_dual(problem: Problem, k: int, start: FloatArray | None = None) -> Dua
 def _empty_solution(problem: Problem, log_a: FloatArray) -> DualSolution:
     gains = problem.gains(log_a)
     nothing = np.zeros(len(gains))
+    value = problem.value(nothing)
     return DualSolution(
-        0.0,
-        0.0,
+        value,
+        value,
         log_a,
         float(np.max(gains, initial=0.0)),
         gains,

@@ -13,6 +13,7 @@ from naively.families.family import CountTable, CoupledCounts, Family, PerColumn
 from naively.kernels.hull import log_shares
 from naively.selection.certificate import Certificate, Selection
 from naively.selection.dual import DualSolution, Problem, coupled_problem, solve_dual
+from naively.selection.exact import TOLERANCE, Search, SearchResult, branch_and_bound
 from naively.selection.groups import Groups, count_groups
 from naively.selection.rounding import round_solution
 from naively.selection.top_k import tie_class, tie_step, top_k
@@ -45,7 +46,8 @@ def solve(
         Limits of `exact`; when they are reached, the best found so far is returned.
     """
     if family.coupled_counts is not None:
-        return _solve_coupled(family.coupled_counts(statistics), k)
+        search = Search(max_nodes, time_limit) if exact else None
+        return _solve_coupled(family.coupled_counts(statistics), k, search)
     if family.per_column is not None:
         return _solve_grouped(family, family.per_column, statistics, k)
     gain = family.gain(statistics)
@@ -170,17 +172,21 @@ def _pooled(groups: Groups, alpha: float | FloatArray) -> float:
     return float(np.sum(xlogy(g, g) * groups.size) - xlogy(total, total))
 
 
-def _solve_coupled(counts: CoupledCounts, k: int) -> Selection:
+def _solve_coupled(counts: CoupledCounts, k: int, search: Search | None) -> Selection:
     coupled = coupled_groups(counts)
-    solution = solve_groups(coupled, min(k, len(counts.table)))
+    solution = solve_groups(coupled, min(k, len(counts.table)), search=search)
     support, group = coupled.groups.expand(solution.take)
     return Selection(support, coupled.gains(solution.take)[group], solution.certificate)
 
 
 def solve_groups(
-    coupled: CoupledGroups, k: int, *, start: FloatArray | None = None
+    coupled: CoupledGroups,
+    k: int,
+    *,
+    start: FloatArray | None = None,
+    search: Search | None = None,
 ) -> GroupSelection:
-    """Select k columns: dual, rounding, certificate.
+    """Select k columns: dual, rounding, certificate; branch and bound if a search is asked for.
 
     Parameters
     ----------
@@ -189,32 +195,37 @@ def solve_groups(
         At most the number of columns.
     start : (C,), optional
         Class shares to start from.
+    search : Search, optional
+        Limits of the branch and bound.
     """
     inner = min(k, coupled.n_seen)
     dual = solve_dual(coupled.problem, inner, start=start)
     take, value = round_solution(coupled.problem, inner, dual)
-    certificate = coupled_certificate(coupled, k, dual, value)
+    found = SearchResult(take, value, max(dual.bound, value), 0)
+    if inner in (0, 1, coupled.n_seen):
+        # One column alone gains nothing, and all columns leave no choice: optimal as they are.
+        found = SearchResult(take, value, value, 0)
+    elif search is not None:
+        found = branch_and_bound(coupled.problem, inner, dual, take, search)
+    take = found.take
+    certificate = _certificate(coupled, k, found, dual)
     return GroupSelection(coupled.filled(take, k), dual.shares, certificate)
 
 
-def coupled_certificate(
-    coupled: CoupledGroups, k: int, dual: DualSolution, value: float
+def _certificate(
+    coupled: CoupledGroups, k: int, found: SearchResult, dual: DualSolution
 ) -> Certificate:
-    """Certificate of a selection of gain `value` among those of k columns."""
-    n_classes = coupled.problem.counts.shape[1]
-    inner = min(k, coupled.n_seen)
-    # One column alone gains nothing, and all columns leave no choice.
-    bound = value if inner in (0, 1, coupled.n_seen) else max(dual.bound, value)
-    less = inner - n_classes - 2
     a_priori = -np.inf
+    less = min(k, coupled.n_seen) - coupled.problem.counts.shape[1] - 2
     if less >= 0:
         a_priori = coupled.baseline + solve_dual(coupled.problem, less, start=dual.shares).value
     return Certificate(
         k=k,
-        objective=coupled.baseline + value,
-        bound=coupled.baseline + bound,
+        objective=coupled.baseline + found.value,
+        bound=coupled.baseline + found.bound,
         baseline=coupled.baseline,
         a_priori=a_priori,
-        proven_optimal=bound - value <= 1e-12 * bound,
+        proven_optimal=found.bound - found.value <= TOLERANCE * abs(found.bound),
         evaluations=max(dual.evaluations, 1),
+        nodes=found.nodes,
     )
