@@ -15,7 +15,7 @@ from rich.table import Table
 from rich.text import Text
 
 from naively.io.progress import Progress, silent
-from naively.report.documents import title, weight_of
+from naively.report.documents import figure, title, weight_of
 from naively.report.names import visible
 from naively.report.summary import Evaluation, Summary
 
@@ -78,9 +78,9 @@ def _features(summary: Summary) -> Table:
             str(row.rank),
             Text(visible(row.name)),
             Text(visible(row.speaks_for)),
-            f"{row.gain:,.4g}",
+            figure(row.gain),
             f"{weight_of(row, len(classes)):+.2f}",
-            *(f"{count:,.6g}" for count in counts),
+            *map(figure, counts),
         )
     return table
 

@@ -136,7 +136,8 @@ def _zstandard(raw: BinaryIO, name: str) -> BinaryIO:
     with suppress(ImportError):
         import pyarrow as pa
 
-        return cast(BinaryIO, pa.CompressedInputStream(raw, "zstd"))
+        stream = pa.CompressedInputStream(raw, "zstd")
+        return cast(BinaryIO, io.BufferedReader(stream))
     raise InputError(
         f"{name}: zstd needs Python 3.14 or the extra `arrow`; "
         "install it with: pip install 'naively[arrow]'"
@@ -197,7 +198,11 @@ def _raw_lines(file: Input, encoding: str) -> Iterator[Any]:
             f"`--encoding` must be an encoding that Python knows, such as utf-8; got {encoding!r}."
         ) from error
     if unit != b"\n":  # UTF-16 and the like: lines cannot be told apart before decoding
-        yield from io.TextIOWrapper(file.stream, encoding, newline="\n")
+        text = io.TextIOWrapper(file.stream, encoding, newline="\n")
+        try:
+            yield from text
+        finally:
+            text.detach()  # the stream is not ours to close
         return
     lines = iter(file.stream)
     first = next(lines, b"")

@@ -195,11 +195,16 @@ def _svmlight_line(fields: Sequence[str]) -> bool:
 
 
 def _npz(name: str, stream: BinaryIO, label: str, split: str | None) -> Matrix:
+    start = stream.read(6)
+    stream.seek(-len(start), 1)
+    if not start.startswith((b"PK", b"\x93NUMPY")):
+        raise InputError(f"{name}: this is not an .npz file; get it again.")
     try:
         # A pickle in a file from somebody else could run code: never allowed.
-        with np.load(stream, allow_pickle=False) as archive:
-            if not isinstance(archive, np.lib.npyio.NpzFile):
-                raise InputError(f"{name}: this is one array; save X and y with numpy.savez.")
+        loaded = np.load(stream, allow_pickle=False)
+        if isinstance(loaded, np.ndarray):
+            raise InputError(f"{name}: this is one array; save X and y with numpy.savez.")
+        with loaded as archive:
             arrays = {key: archive[key] for key in archive.files if _wanted(key, label, split)}
             known = archive.files
     except (ValueError, OSError, zipfile.BadZipFile, KeyError, EOFError) as error:

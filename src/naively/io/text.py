@@ -41,9 +41,13 @@ class Counted:
 
 
 def count(
-    documents: Sequence[tuple[str, ...]], rule: TextRule, progress: Progress = silent
+    documents: Sequence[tuple[str, ...]],
+    rule: TextRule,
+    progress: Progress = silent,
+    *,
+    source: str = "the input",
 ) -> Counted:
-    """Count the features that occur in the documents.
+    """Count the features that occur in the documents, which are called `source` in messages.
 
     Raises
     ------
@@ -55,8 +59,8 @@ def count(
         X = vectorizer.fit_transform(_reported(documents, progress))
     except ValueError as error:
         raise InputError(
-            "No document holds any word that the rules let through; check that --text names the "
-            "text, and --stop-words, --token-pattern and --ngrams."
+            f"{source}: no text holds any word that the rules let through; check that --text "
+            "names the text, and --stop-words, --token-pattern and --ngrams."
         ) from error
     names = vectorizer.get_feature_names_out()
     return Counted(X, tuple(names.tolist()))

@@ -51,8 +51,8 @@ def load(job: SelectJob, progress: Progress = silent) -> Rows:
         samples.append(read_samples(job.test.file, _test_layout(job, layout), progress))
     labels = np.array([each for part in samples for each in part.labels or ()], dtype=object)
     part, method = _parts(job.test, samples, labels)
-    X, names, text = _counted(job, samples, progress)
     _check_labels(job.input, labels[part == TRAIN])
+    X, names, text = _counted(job, samples, progress)
     return Rows(X, labels, names, part, _file_rows(samples), method, text, _first_column(samples))
 
 
@@ -90,7 +90,7 @@ def _counted(
 ) -> tuple[Any, tuple[str, ...], TextRule | None]:
     documents = [row for each in samples for row in each.documents or ()]
     if documents:
-        counted = count(documents, job.text, progress)
+        counted = count(documents, job.text, progress, source=job.input)
         X, names, text = counted.X, counted.names, job.text
     else:
         X, names, text = *_stacked(samples), None

@@ -44,13 +44,13 @@ def train(
         Whether a `k` above the number of features means all of them, instead of an error.
     """
     X, labels = rows.of(*parts)
-    kept = _kept(X, rows.text is not None, settings)
+    kept = _kept(rows, X, settings)
     k = settings.k
     if isinstance(k, int) and k > len(kept):
         if not clip:
             raise InputError(
-                f"`-k` must be at most the number of features, {len(kept):,}; got {k:,}. "
-                "Use -k all for all of them."
+                f"{rows.files[0].name}: `-k` must be at most the number of features, "
+                f"{len(kept):,}; got {k:,} (-k all takes all of them)."
             )
         k = len(kept)
     estimator = _estimator(replace(settings, k=k))
@@ -61,16 +61,18 @@ def train(
     return Trained(_model(rows, settings, estimator, kept), estimator, len(kept), len(labels))
 
 
-def _kept(X: Any, text: bool, settings: ModelSettings) -> IntArray:
+def _kept(rows: Rows, X: Any, settings: ModelSettings) -> IntArray:
     # Words that occur in test rows only are no features; columns of a matrix always are.
+    text = rows.text is not None
     least = max(settings.min_count, 1) if text else settings.min_count
-    if least <= 0 or (least == 1 and not text):
+    if least == 0 or (least == 1 and not text):
         return np.arange(X.shape[1])
     counted = (X > 0) if settings.kind == "bernoulli" else X
     kept = np.flatnonzero(np.asarray(counted.sum(axis=0)).ravel() >= least)
     if len(kept) == 0:
         raise InputError(
-            f"No feature is counted {least:,} times or more in training; lower --min-count."
+            f"{rows.files[0].name}: no feature is counted {least:,} times or more in training; "
+            "lower --min-count."
         )
     return kept
 

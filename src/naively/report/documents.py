@@ -14,12 +14,13 @@ from typing import Any
 
 from naively.report.names import visible
 from naively.report.summary import FeatureRow, Summary
+from naively.selection.certificate import Certificate
 
 FORMAT = "naively summary"
 VERSION = 1
 _SHOWN_FEATURES = 1000  # on the page; features.csv has all
 _SHOWN_CLASSES = 100  # on the page
-_COLUMN_CLASSES = 6  # so many classes or fewer have their own columns on the page
+_COLUMN_CLASSES = 4  # so many classes or fewer have their own columns on the page
 
 
 def features_csv(summary: Summary) -> str:
@@ -96,7 +97,7 @@ def summary_html(summary: Summary) -> str:
     )
     environment.filters |= {
         "visible": visible,
-        "nats": lambda value: f"{value:,.4g}",
+        "figure": figure,
         "share": lambda value: "" if value is None else f"{100 * value:.1f} %",
         "weight": lambda value: f"{value:+.2f}".replace("-", "\N{MINUS SIGN}"),
     }
@@ -108,6 +109,7 @@ def summary_html(summary: Summary) -> str:
         policy=f"default-src 'none'; style-src 'sha256-{digest}'; "
         "base-uri 'none'; form-action 'none'",
         title=title(summary),
+        assurance=assurance(summary.certificate),
         shown=summary.features[:_SHOWN_FEATURES],
         shown_classes=summary.classes[:_SHOWN_CLASSES],
         wide=len(summary.classes) <= _COLUMN_CLASSES,
@@ -122,6 +124,20 @@ def title(summary: Summary) -> str:
     if len(classes) == 2:
         return f"{what} tell {classes[0]} from {classes[1]}"
     return f"{what} tell {len(classes)} classes apart"
+
+
+def assurance(certificate: Certificate) -> str:
+    """Say in two words how good the choice is proven to be."""
+    if certificate.proven_optimal:
+        return "optimal"
+    # Rounded down: what is proven must never be overstated.
+    share = math.floor(1e6 * (1 - certificate.relative_gap)) / 1e4
+    return f"\N{GREATER-THAN OR EQUAL TO} {share:.4f} %"
+
+
+def figure(value: float) -> str:
+    """Four digits or more, without powers of ten."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
 
 
 def weight_of(row: FeatureRow, classes: int) -> float:
