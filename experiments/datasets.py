@@ -25,8 +25,8 @@ def rows(folder, name):
         return [json.loads(line) for line in lines]
 
 
-def text_split(folder, name):
-    """Texts and labels of the official split, or a stratified 80/20 one (seed 0)."""
+def text_split(folder, name, seed=0):
+    """Texts and labels of the official split, or a stratified 80/20 one."""
     file = {
         "sst2": "sst2/sst2_phrases.jsonl.gz",
         "newsgroups20": "newsgroups20/newsgroups20.jsonl.gz",
@@ -37,7 +37,7 @@ def text_split(folder, name):
             record["text"] = record["subject"] + "\n" + record["body"]
     if "split" not in records[0]:
         labels = [record["label"] for record in records]
-        train, test = train_test_split(records, test_size=0.2, stratify=labels, random_state=0)
+        train, test = train_test_split(records, test_size=0.2, stratify=labels, random_state=seed)
     else:
         train = [record for record in records if record["split"] == "train"]
         test = [record for record in records if record["split"] == "test"]
