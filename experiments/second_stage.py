@@ -7,11 +7,14 @@ import sys
 import time
 
 import numpy as np
+import scipy.sparse as sp
 from datasets import arguments, text_split
+from scipy.special import rel_entr
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.feature_selection import chi2, mutual_info_classif
+from sklearn.feature_selection import chi2
 from sklearn.model_selection import StratifiedKFold
 from sklearn.naive_bayes import BernoulliNB, MultinomialNB
+from sklearn.preprocessing import label_binarize
 
 from naively import SparseBernoulliNB, SparseMultinomialNB
 
@@ -35,6 +38,28 @@ def odds_ratio(X, y):
     """Largest absolute log odds ratio of presence between classes (Mladenic, Grobelnik 1999)."""
     log_p = BernoulliNB().fit(X, y).feature_log_prob_
     return spread(log_p - np.log1p(-np.exp(log_p)))
+
+
+def mutual_information(X, y):
+    """What mutual_info_classif(discrete_features=True) gives for counts, without a loop of columns."""
+    labels = label_binarize(y, classes=np.unique(y), sparse_output=True)
+    if labels.shape[1] == 1:
+        labels = sp.hstack([1 - labels.toarray(), labels], format="csr")
+    n, prior = len(y), np.asarray(labels.mean(axis=0)).ravel()
+    absent = np.tile(prior, (X.shape[1], 1))  # probability of (column is 0, class)
+    information = np.zeros(X.shape[1])
+
+    def add(joint):
+        marginal = joint.sum(axis=1, keepdims=True) * prior
+        information[:] += rel_entr(joint, marginal).sum(axis=1)
+
+    for value in np.unique(X.data):
+        has = sp.csr_array((X.data == value, X.indices, X.indptr), X.shape)
+        joint = np.asarray((has.astype(float).T @ labels).todense()) / n
+        absent -= joint
+        add(joint)
+    add(np.maximum(absent, 0))
+    return information
 
 
 def accuracy(X, y, X_test, y_test, mask):
@@ -61,7 +86,7 @@ def supports(X, y, ks):
     """Name of each method and its masks by k; scores are computed once."""
     scores = {
         "chi2": lambda: chi2(X, y)[0],
-        "mutual information": lambda: mutual_info_classif(X, y, discrete_features=True),
+        "mutual information": lambda: mutual_information(X, y),
         "thresholded MNB": lambda: spread(MultinomialNB().fit(X, y).feature_log_prob_),
         "odds ratio": lambda: odds_ratio(X, y),
     }
