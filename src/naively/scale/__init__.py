@@ -1,0 +1,1 @@
+"""Statistics of raw text, of data larger than memory, and of data larger than a machine."""

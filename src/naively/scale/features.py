@@ -1,0 +1,129 @@
+"""What the columns of statistics mean, and a fingerprint by which files are matched."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal, final
+
+FORMAT = 1  # raise when the same definition would give other columns
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class TextFeatures:
+    r"""Words, word n-grams or character n-grams of a text, as scikit-learn's vectorizers see them.
+
+    Parameters
+    ----------
+    analyzer : {"word", "char", "char_wb"}, default="word"
+        Words; characters; characters inside words padded by blanks.
+    ngram_range : tuple of (int, int), default=(1, 1)
+        Smallest and largest n.
+    lowercase : bool, default=True
+        Fold the case first, by the Unicode rule of `str.lower`.
+    min_characters : int, default=2
+        Shortest word that counts: 2 is scikit-learn's default `token_pattern`
+        ``(?u)\b\w\w+\b``, 1 the pattern ``(?u)\b\w+\b``.
+    stop_words : tuple of str, default=()
+        Words dropped before n-grams are formed.
+    n_hashed : int, default=None
+        Number of columns to hash into, as `HashingVectorizer(alternate_sign=False)` does. By
+        default every term has a column of its own.
+    presence : bool, default=False
+        Count rows that hold a term, instead of its occurrences.
+    """
+
+    analyzer: Literal["word", "char", "char_wb"] = "word"
+    ngram_range: tuple[int, int] = (1, 1)
+    lowercase: bool = True
+    min_characters: int = 2
+    stop_words: tuple[str, ...] = ()
+    n_hashed: int | None = None
+    presence: bool = False
+    kind: Literal["text"] = field(default="text", init=False)
+
+    def __post_init__(self) -> None:
+        if self.analyzer not in ("word", "char", "char_wb"):
+            raise ValueError(
+                f"`analyzer` must be 'word', 'char' or 'char_wb'; got {self.analyzer!r}."
+            )
+        low, high = self.ngram_range
+        if not 1 <= low <= high:
+            raise ValueError(
+                f"`ngram_range` must be (low, high) with 1 <= low <= high; got {self.ngram_range}."
+            )
+        if self.min_characters < 1:
+            raise ValueError(f"`min_characters` must be at least 1; got {self.min_characters}.")
+        if self.n_hashed is not None and not 1 <= self.n_hashed <= 2**31 - 1:
+            raise ValueError(f"`n_hashed` must be in [1, 2**31 - 1]; got {self.n_hashed}.")
+        object.__setattr__(self, "stop_words", tuple(sorted(self.stop_words)))
+        object.__setattr__(self, "ngram_range", (int(low), int(high)))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ColumnFeatures:
+    """Columns of a matrix.
+
+    Parameters
+    ----------
+    n_columns : int
+        Number of columns m.
+    names : str, default=None
+        Fingerprint of the column names, if they have names.
+    presence : bool, default=False
+        Count entries above `threshold` instead of adding values up.
+    threshold : float, default=0.0
+        Only with `presence`.
+    resolution : float, default=None
+        Values are rounded to multiples of this before they are added; None adds them as they are.
+    """
+
+    n_columns: int
+    names: str | None = None
+    presence: bool = False
+    threshold: float = 0.0
+    resolution: float | None = None
+    kind: Literal["columns"] = field(default="columns", init=False)
+
+
+FeatureDefinition = TextFeatures | ColumnFeatures
+
+
+def fingerprint(features: FeatureDefinition) -> str:
+    """Return the SHA-256 of a definition: equal if and only if the columns mean the same."""
+    return hashlib.sha256(to_json(features).encode()).hexdigest()
+
+
+def to_json(features: FeatureDefinition) -> str:
+    """Return a definition as canonical JSON."""
+    return json.dumps({"format": FORMAT, **asdict(features)}, sort_keys=True)
+
+
+def from_json(text: str) -> FeatureDefinition:
+    """Return the definition that `to_json` wrote."""
+    fields: dict[str, Any] = json.loads(text)
+    kind, version = fields.pop("kind"), fields.pop("format")
+    if version != FORMAT:
+        raise ValueError(
+            f"These statistics define their features in format {version}; this version reads "
+            f"format {FORMAT}. Count the data again, or use the version that wrote them."
+        )
+    if kind == "columns":
+        return ColumnFeatures(**fields)
+    fields["ngram_range"] = tuple(fields["ngram_range"])
+    fields["stop_words"] = tuple(fields["stop_words"])
+    return TextFeatures(**fields)
+
+
+def difference(first: FeatureDefinition, second: FeatureDefinition) -> str:
+    """Say in which settings two definitions differ: "lowercase=True and lowercase=False"."""
+    ours, theirs = asdict(first), asdict(second)
+    names = [name for name in {**ours, **theirs} if ours.get(name) != theirs.get(name)]
+
+    def settings(values: dict[str, Any]) -> str:
+        return ", ".join(f"{name}={values[name]!r}" for name in names if name in values)
+
+    return f"{settings(ours)} and {settings(theirs)}"
