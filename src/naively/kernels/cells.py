@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from naively._types import Array, FloatArray, IntArray
+from naively._types import Array, IntArray
 from naively.kernels.compiled import kernel
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
@@ -52,7 +52,6 @@ def add_cells(
     values: Array,
     ends: IntArray,
     codes: Array,
-    weights: FloatArray,
     n_classes: int,
     first_row: int,
     keys: Array,
@@ -61,8 +60,7 @@ def add_cells(
 ) -> int:
     """Add the entries of each row to their cells; return the row reached.
 
-    No `values` (length 0) means ones, no `weights` likewise. Stops when the table might become
-    fuller than half.
+    No `values` (length 0) means ones. Stops when the table might become fuller than half.
     """
     mask = np.uint64(len(keys) - 1)
     width = np.uint64(n_classes)
@@ -72,7 +70,6 @@ def add_cells(
         if (n_cells + ends[i] - begin) * 2 > len(keys):
             used[0] = n_cells
             return i
-        w = sums.dtype.type(weights[i]) if len(weights) else sums.dtype.type(1)
         for position in range(begin, ends[i]):
             key = np.uint64(columns[position]) * width + np.uint64(codes[i]) + _ONE
             h = key * _SPREAD
@@ -83,7 +80,7 @@ def add_cells(
                 keys[slot] = key
                 n_cells += 1
             value = sums.dtype.type(values[position]) if len(values) else sums.dtype.type(1)
-            sums[slot] += value * w
+            sums[slot] += value
     used[0] = n_cells
     return len(ends)
 

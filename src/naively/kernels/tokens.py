@@ -134,7 +134,12 @@ def refill_slots(hashes: Array, n_entries: int, slots: Array) -> None:
 
 @kernel
 def characters_utf8(
-    text: Array, offsets: IntArray, space: BoolArray, points: Array, ends: IntArray
+    text: Array,
+    offsets: IntArray,
+    lowercase: bool,
+    space: BoolArray,
+    points: Array,
+    ends: IntArray,
 ) -> None:
     """Write the code points of each row, a run of two or more spaces as one blank."""
     written = 0
@@ -152,6 +157,8 @@ def characters_utf8(
             if run >= 2:
                 points[written - 1] = 32
                 continue
+            if lowercase and 65 <= point <= 90:
+                point += 32
             points[written] = point
             written += 1
         ends[i] = written

@@ -12,7 +12,8 @@ from typing import final
 
 import numpy as np
 
-from naively._types import Array, IntArray
+from naively._types import Array, BoolArray, IntArray
+from naively.kernels.compiled import read_only
 from naively.kernels.ngrams import ngram_nodes, refill_nodes, spell_nodes, spelling_lengths
 from naively.kernels.tokens import (
     NOTHING,
@@ -99,7 +100,7 @@ class Analyzer:
         low, high = self.features.ngram_range
         frozen = self._columns is not None
         if self._of_characters:
-            points = _characters(texts)
+            points = _characters(texts, space_characters(), lowercase=self.features.lowercase)
             if self.features.analyzer == "char":
                 return self._tree.read(points, low, high, clipped=False, frozen=frozen)
             padded, words = _padded(points)
@@ -124,10 +125,7 @@ class Analyzer:
         """Enter the terms of a vocabulary; return the position of each identifier in it."""
         texts = Texts(vocabulary.bytes, vocabulary.starts)
         if self._of_characters:
-            points = np.empty(len(texts.bytes), dtype=np.uint32)
-            ends = np.empty(len(texts), dtype=np.int64)
-            characters_utf8(texts.bytes, texts.offsets, _NO_SPACE, points, ends)
-            symbols = Stream(points, ends)
+            symbols = _characters(texts, _NO_SPACE, lowercase=False)
         else:
             symbols = self._words.read(texts, word_bytes(lowercase=False), 1, frozen=False)
         if self._direct:
@@ -143,12 +141,12 @@ class Analyzer:
 _NO_SPACE = np.zeros(0x110000, dtype=np.bool_)
 
 
-def _characters(texts: Texts) -> Stream:
-    total = int(texts.offsets[-1] - texts.offsets[0])
-    points = np.empty(total, dtype=np.uint32)
+def _characters(texts: Texts, space: BoolArray, *, lowercase: bool) -> Stream:
+    points = np.empty(int(texts.offsets[-1] - texts.offsets[0]), dtype=np.uint32)
     ends = np.empty(len(texts), dtype=np.int64)
-    characters_utf8(texts.bytes, texts.offsets, space_characters(), points, ends)
-    return Stream(points, ends)
+    content, offsets = read_only(texts.bytes), read_only(texts.offsets)
+    characters_utf8(content, offsets, lowercase, space, points, ends)
+    return Stream(points[: ends[-1]] if len(ends) else points, ends)
 
 
 def _padded(points: Stream) -> tuple[Stream, IntArray]:
@@ -185,31 +183,34 @@ class _Words:
         self.used = np.zeros(1, dtype=np.int64)
 
     def read(self, texts: Texts, word_byte: Array, least: int, *, frozen: bool) -> Stream:
-        content = texts.bytes
-        ascii_only = not (content[texts.offsets[0] : texts.offsets[-1]] >= 128).any()
+        content, offsets = read_only(texts.bytes), read_only(texts.offsets)
+        ascii_only = not (content[offsets[0] : offsets[-1]] >= 128).any()
         table = _NO_TABLE if ascii_only else word_characters()
-        total = int(texts.offsets[-1] - texts.offsets[0])
+        total = int(offsets[-1] - offsets[0])
         ids = np.empty(total // least + 1, dtype=np.uint32)
         ends = np.empty(len(texts), dtype=np.int64)
         row = 0
         while True:
             row = words_utf8(
-                content, texts.offsets, row, word_byte, table, least, frozen, self.slots,
+                content, offsets, row, word_byte, table, least, frozen, self.slots,
                 self.hashes, self.starts, self.arena, self.used, ids, ends,
             )  # fmt: skip
             if row == len(ends):
                 return Stream(ids[: ends[-1]] if len(ends) else ids[:0], ends)
-            self._grow(int(texts.offsets[row + 1] - texts.offsets[row]))
+            self._make_room(int(texts.offsets[row + 1] - texts.offsets[row]))
 
-    def _grow(self, n_bytes: int) -> None:
+    def _make_room(self, n_bytes: int) -> None:
+        """Enlarge what a row of `n_bytes` might overflow."""
+        n_words = int(self.used[0])
+        if self.starts[n_words] + n_bytes > len(self.arena):
+            self.arena = _longer(self.arena, 2 * (len(self.arena) + n_bytes))
+        if n_words + n_bytes // 2 + 1 < len(self.hashes):
+            return
         capacity = 2 * max(len(self.hashes), n_bytes)
         self.hashes = _longer(self.hashes, capacity)
         self.starts = _longer(self.starts, capacity + 1)
-        used = int(self.starts[self.used[0]])
-        if used + n_bytes > len(self.arena) // 2:
-            self.arena = _longer(self.arena, 2 * (len(self.arena) + n_bytes))
         self.slots = np.zeros(_power_of_two(2 * capacity), dtype=np.uint32)
-        refill_slots(self.hashes, int(self.used[0]), self.slots)
+        refill_slots(self.hashes, n_words, self.slots)
 
     def spelled(self) -> Texts:
         starts = self.starts[: self.used[0] + 1]
@@ -248,11 +249,13 @@ class _Tree:
     def spelled(self, symbols: Texts, separator: int) -> Texts:
         keys = self.keys[: self.used[0]]
         lengths = np.empty(len(keys), dtype=np.int64)
-        spelling_lengths(keys, symbols.offsets, separator, lengths)
+        spelling_lengths(keys, read_only(symbols.offsets), separator, lengths)
         starts = np.zeros(len(keys) + 1, dtype=np.int64)
         np.cumsum(lengths, out=starts[1:])
         arena = np.empty(starts[-1], dtype=np.uint8)
-        spell_nodes(keys, symbols.bytes, symbols.offsets, separator, starts, arena)
+        spell_nodes(
+            keys, read_only(symbols.bytes), read_only(symbols.offsets), separator, starts, arena
+        )
         return Texts(arena, starts)
 
 

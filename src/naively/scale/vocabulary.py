@@ -10,6 +10,7 @@ from typing import Any, Self, final
 import numpy as np
 
 from naively._types import Array, IntArray
+from naively.kernels.compiled import read_only
 from naively.kernels.spelling import (
     differs_from_previous,
     gather_strings,
@@ -55,7 +56,7 @@ class Vocabulary:
         """
         order = _sorting_order(arena, starts)
         new = np.empty(len(order), dtype=np.bool_)
-        differs_from_previous(arena, starts, order, new)
+        differs_from_previous(read_only(arena), read_only(starts), order, new)
         positions = np.empty(len(order), dtype=np.int64)
         positions[order] = np.cumsum(new) - 1
         return _gathered(cls, arena, starts, order[new]), positions
@@ -101,7 +102,7 @@ class Vocabulary:
     def hashed(self, n_columns: int) -> IntArray:
         """Return the column of each name among `n_columns`, as `HashingVectorizer` places it."""
         columns = np.empty(len(self), dtype=np.int64)
-        murmur3_columns(self.bytes, self.starts, n_columns, columns)
+        murmur3_columns(read_only(self.bytes), read_only(self.starts), n_columns, columns)
         return columns
 
     def digest(self) -> str:
@@ -122,7 +123,7 @@ def _gathered(cls: Any, arena: Array, starts: IntArray, order: IntArray) -> Any:
     new_starts = np.zeros(len(order) + 1, dtype=np.int64)
     np.cumsum((starts[1:] - starts[:-1])[order], out=new_starts[1:])
     new_arena = np.empty(new_starts[-1], dtype=np.uint8)
-    gather_strings(arena, starts, order, new_starts, new_arena)
+    gather_strings(read_only(arena), read_only(starts), order, new_starts, new_arena)
     return cls(new_arena, new_starts)
 
 
@@ -133,6 +134,7 @@ def _sorting_order(arena: Array, starts: IntArray) -> IntArray:
     if not len(order):
         return order
     keys = np.empty(len(order), dtype=np.uint64)
+    arena, starts = read_only(arena), read_only(starts)
     prefix_keys(arena, starts, order, 0, keys)
     order = np.argsort(keys, kind="stable")
     # Where a run of equal keys begins, in sorted order, is the rank of all its members so far.

@@ -1,0 +1,323 @@
+"""Text straight to class statistics, without a matrix; rows only where rows are needed.
+
+    texts --Analyzer--> identifiers of terms --> sums per (term, class) --> vocabulary, ClassCounts
+
+Naive Bayes needs sums. `TextCounter` adds them up batch by batch and sorts the terms once, at the
+end, so the vocabulary is exact after one pass. `text_matrix` makes sparse rows over the terms that
+matter, for what sees single rows: prediction, accuracy, cross-validation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, final
+
+import numpy as np
+import scipy.sparse as sp
+
+from naively._types import Array, IntArray
+from naively.kernels.cells import add_cells, count_ids, distinct_ids, move_cells
+from naively.scale.analysis import Analyzer, Stream
+from naively.scale.features import TextFeatures
+from naively.scale.utf8 import Texts, as_texts
+from naively.scale.vocabulary import Vocabulary
+from naively.statistics.counts import ClassCounts
+from naively.statistics.labels import encode_labels
+from naively.statistics.lengths import length_histogram
+from naively.statistics.sparse_table import DENSE_CELLS, SparseTable
+
+_BATCH_BYTES = 1 << 23  # texts read at a time: their identifiers take about twice as much
+_HASHED_TERMS = 1 << 22  # terms remembered at a time when columns are hashed
+_DENSE_SUMS = 1 << 25  # sums kept in a dense table while there are few: 256 MiB
+_NO_VALUES = np.empty(0, dtype=np.int64)
+
+
+def count_text(
+    texts: Any, y: Any, features: TextFeatures | None = None, *, classes: Any = None
+) -> tuple[Vocabulary | None, ClassCounts]:
+    """Count the terms of texts by class.
+
+    Parameters
+    ----------
+    texts : sequence of str of length n
+        List, array, Series of pandas or polars, or array of pyarrow.
+    y : array-like of shape (n,)
+        Label of each text.
+    features : TextFeatures, default=None
+        What the terms are; by default words as in `CountVectorizer()`.
+    classes : array-like of shape (C,), default=None
+        All labels, where y may lack some.
+
+    Returns
+    -------
+    vocabulary : Vocabulary of m terms, or None
+        In ascending order; None if columns are hashed.
+    counts : ClassCounts
+        Equal to those of the matrix that scikit-learn's vectorizer makes of the texts.
+
+    Raises
+    ------
+    ValueError
+        If a text is not a string, or labels and texts differ in number.
+
+    Examples
+    --------
+    >>> from naively.scale.text import count_text
+    >>> vocabulary, counts = count_text(["spam, eggs", "spam spam"], ["a", "b"])
+    >>> list(vocabulary)
+    ['eggs', 'spam']
+    >>> counts.table.tolist()
+    [[1, 0], [1, 2]]
+    """
+    counter = TextCounter(features or TextFeatures(), classes=() if classes is None else classes)
+    counter.update(texts, y)
+    return counter.result()
+
+
+def text_matrix(texts: Any, features: TextFeatures, vocabulary: Vocabulary) -> sp.csr_array:
+    """Count terms of a vocabulary in each text.
+
+    Parameters
+    ----------
+    texts : sequence of str of length n
+        As in `count_text`.
+    features : TextFeatures
+        What the terms are.
+    vocabulary : Vocabulary of m terms
+        The columns, for example those that a model selected. Other terms are skipped unseen.
+
+    Returns
+    -------
+    X : csr_array of shape (n, m), int64
+        Sorted indices; ones if presence is counted.
+    """
+    texts = as_texts(texts)
+    analyzer = Analyzer(replace(features, n_hashed=None), vocabulary)
+    parts = [analyzer.read(batch) for batch in _batches(texts)]
+    lengths = np.concatenate([[0], *(np.diff(part.ends, prepend=0) for part in parts)])
+    ids = np.concatenate([np.empty(0, dtype=np.uint32), *(part.ids for part in parts)])
+    shape = (len(texts), len(vocabulary))
+    matrix = sp.csr_array(
+        (np.ones(len(ids), dtype=np.int64), ids.astype(np.int64), np.cumsum(lengths)), shape=shape
+    )
+    matrix.sum_duplicates()
+    if features.presence:
+        matrix.data[:] = 1
+    return matrix
+
+
+@final
+class TextCounter:
+    """Counts the terms of texts by class, batch by batch; changes as it reads.
+
+    Parameters
+    ----------
+    features : TextFeatures
+        What the terms are.
+    classes : array-like of shape (C,), default=()
+        Labels that will occur; others may turn up as well.
+    """
+
+    def __init__(self, features: TextFeatures, classes: Any = ()) -> None:
+        self.features = features
+        # Rows, weights and lengths by class: the statistics of no columns.
+        self._rows = ClassCounts.zero(0, classes, presence=features.presence)
+        self._code_of: dict[Any, int] = {}
+        self._hashed: ClassCounts | None = None
+        self._restart()
+
+    def _restart(self) -> None:
+        self._analyzer = Analyzer(self.features)
+        self._sums: _DenseSums | _CellSums = _DenseSums()
+        self._stamps = np.empty(0, dtype=np.int64)
+        self._stamp = 1
+
+    def update(self, texts: Any, y: Any) -> None:
+        """Count some more texts."""
+        texts = as_texts(texts)
+        labels, codes = encode_labels(y)
+        if len(codes) != len(texts):
+            raise ValueError(
+                f"Texts and labels must be equally many; got {len(texts)} and {len(codes)}."
+            )
+        own = np.array(
+            [self._code_of.setdefault(label, len(self._code_of)) for label in labels.tolist()],
+            dtype=np.uint32,
+        )
+        start = 0
+        for batch in _batches(texts):
+            part = codes[start : start + len(batch)]
+            lengths = self._count(batch, own[part] if len(own) else part)
+            histogram = length_histogram(lengths, part, None, len(labels))
+            self._rows = self._rows + _rows_only(labels, part, *histogram, self.features.presence)
+            start += len(batch)
+        if self.features.n_hashed is not None and self._analyzer.n_terms > _HASHED_TERMS:
+            self._flush(self.features.n_hashed)
+
+    def result(self) -> tuple[Vocabulary | None, ClassCounts]:
+        """Return the terms, ascending, and their counts; see `count_text`."""
+        if self.features.n_hashed is not None:
+            self._flush(self.features.n_hashed)
+            hashed = self._rows_of_none() + self._hashed
+            return None, replace(self._rows, table=hashed.table)
+        spelled = self._analyzer.spelled()
+        vocabulary, positions = Vocabulary.sorted(spelled.bytes, spelled.offsets)
+        table = self._table(positions, len(vocabulary))
+        vocabulary, table = _occurring(vocabulary, table)
+        return vocabulary, replace(self._rows, table=table)
+
+    def _count(self, texts: Texts, codes: Array) -> IntArray:
+        """Add one batch; return the number of terms of each row."""
+        stream = self._analyzer.read(texts)
+        n_terms, n_classes = self._analyzer.n_terms, max(len(self._code_of), 1)
+        if self.features.presence:
+            stream = self._distinct(stream, n_terms)
+        if isinstance(self._sums, _DenseSums) and n_terms * n_classes > _DENSE_SUMS:
+            self._sums = _CellSums.of(self._sums)
+        self._sums.add(stream, codes, n_terms, n_classes)
+        return np.diff(stream.ends, prepend=0)
+
+    def _distinct(self, stream: Stream, n_terms: int) -> Stream:
+        if len(self._stamps) < n_terms:
+            longer = np.zeros(2 * n_terms, dtype=np.int64)
+            longer[: len(self._stamps)] = self._stamps
+            self._stamps = longer
+        kept, ends = np.empty_like(stream.ids), stream.ends.copy()
+        distinct_ids(stream.ids, ends, self._stamps, self._stamp, kept)
+        self._stamp += len(ends)
+        return Stream(kept[: ends[-1]] if len(ends) else kept, ends)
+
+    def _table(self, columns: IntArray, n_columns: int) -> Array | SparseTable:
+        """Sums of each class, in the order of `classes`, with identifier i in columns[i]."""
+        position = {label: c for c, label in enumerate(self._rows.classes.tolist())}
+        order = np.array([position[label] for label in self._code_of] or [0], dtype=np.int64)
+        ids, codes, values = self._sums.cells(self._analyzer.n_terms)
+        shape = (n_columns, len(self._rows.classes))
+        cells = columns[ids] * shape[1] + order[codes]
+        if shape[0] * shape[1] > DENSE_CELLS:
+            return SparseTable.of(shape, cells, values).settled()
+        table = np.zeros(shape, dtype=np.int64)
+        np.add.at(table.reshape(-1), cells, values)
+        return table
+
+    def _rows_of_none(self) -> ClassCounts:
+        n_columns = self.features.n_hashed or 0
+        return ClassCounts.zero(n_columns, self._rows.classes, presence=self.features.presence)
+
+    def _flush(self, n_columns: int) -> None:
+        """Add the terms so far to their hashed columns and forget them."""
+        spelled = self._analyzer.spelled()
+        columns = Vocabulary(spelled.bytes, spelled.offsets).hashed(n_columns)
+        part = replace(self._rows_of_none(), table=self._table(columns, n_columns))
+        self._hashed = part if self._hashed is None else self._hashed + part
+        self._restart()
+
+
+class _DenseSums:
+    """Sums in a table of all identifiers and classes."""
+
+    def __init__(self) -> None:
+        self.counts = np.zeros((0, 0), dtype=np.int64)
+
+    def add(self, stream: Stream, codes: Array, n_terms: int, n_classes: int) -> None:
+        height, width = self.counts.shape
+        if n_terms > height or n_classes > width:
+            larger = np.zeros(
+                (max(2 * n_terms, height), max(n_classes, 2 * width) if n_classes > width else width),
+                dtype=np.int64,
+            )
+            larger[:height, :width] = self.counts
+            self.counts = larger
+        width = self.counts.shape[1]
+        count_ids(stream.ids, stream.ends, codes, width, self.counts.reshape(-1))
+
+    def cells(self, n_terms: int) -> tuple[IntArray, IntArray, IntArray]:
+        """Identifier, class and value of each sum that is not zero."""
+        ids, codes = np.nonzero(self.counts[:n_terms])
+        return ids, codes, self.counts[ids, codes]
+
+
+class _CellSums:
+    """Sums of the (identifier, class) pairs that occur, in a hash table."""
+
+    _WIDTH = 1 << 20  # classes that a key has room for
+
+    def __init__(self) -> None:
+        self.keys = np.zeros(1 << 12, dtype=np.uint64)
+        self.sums = np.zeros(1 << 12, dtype=np.int64)
+        self.used = np.zeros(1, dtype=np.int64)
+
+    @classmethod
+    def of(cls, dense: _DenseSums) -> _CellSums:
+        """Move what a dense table holds."""
+        sums = cls()
+        ids, codes, values = dense.cells(len(dense.counts))
+        ends = np.arange(1, len(ids) + 1)
+        sums._add(ids.astype(np.uint32), ends, codes.astype(np.uint32), values)
+        return sums
+
+    def add(self, stream: Stream, codes: Array, n_terms: int, n_classes: int) -> None:
+        self._add(stream.ids, stream.ends, codes, _NO_VALUES)
+
+    def _add(self, ids: Array, ends: IntArray, codes: Array, values: IntArray) -> None:
+        row = 0
+        while True:
+            row = add_cells(
+                ids, values, ends, codes, self._WIDTH, row, self.keys, self.sums, self.used
+            )
+            if row == len(ends):
+                return
+            n_entries = int(ends[row] - (ends[row - 1] if row else 0))
+            length = _power_of_two(2 * (len(self.keys) + n_entries))
+            keys, sums = np.zeros(length, dtype=np.uint64), np.zeros(length, dtype=np.int64)
+            move_cells(self.keys, self.sums, keys, sums)
+            self.keys, self.sums = keys, sums
+
+    def cells(self, n_terms: int) -> tuple[IntArray, IntArray, IntArray]:
+        """Identifier, class and value of each sum that is not zero."""
+        occupied = np.flatnonzero(self.keys)
+        keys = (self.keys[occupied] - np.uint64(1)).astype(np.int64)
+        return keys // self._WIDTH, keys % self._WIDTH, self.sums[occupied]
+
+
+def _occurring(
+    vocabulary: Vocabulary, table: Array | SparseTable
+) -> tuple[Vocabulary, Array | SparseTable]:
+    """Drop what has an identifier but no count: stop words, and mere beginnings of n-grams."""
+    if isinstance(table, SparseTable):
+        occurring, _ = table.occurring()
+        if len(occurring) == len(vocabulary):
+            return vocabulary, table
+        shape = (len(occurring), table.shape[1])
+        rows = np.searchsorted(occurring, table.cells // shape[1])
+        cells = rows * shape[1] + table.codes
+        return vocabulary.take(occurring), SparseTable.of(shape, cells, table.values).settled()
+    occurring = np.flatnonzero(table.any(axis=1))
+    if len(occurring) == len(vocabulary):
+        return vocabulary, table
+    return vocabulary.take(occurring), table[occurring]
+
+
+def _rows_only(labels: Array, codes: Array, values: IntArray, weight: Any, presence: Any) -> Any:
+    """Statistics of no columns: rows, weight and lengths by class."""
+    rows = np.bincount(codes, minlength=len(labels))
+    table = np.empty((0, len(labels)), dtype=np.int64)
+    return ClassCounts(
+        labels, table, rows, rows.astype(np.float64), values, weight, presence=presence
+    )
+
+
+def _power_of_two(length: int) -> int:
+    return 1 << (length - 1).bit_length()
+
+
+def _batches(texts: Texts) -> list[Texts]:
+    """Cut texts into batches of a bounded number of bytes, one row at least each."""
+    batches, start = [], 0
+    while start < len(texts):
+        limit = texts.offsets[start] + _BATCH_BYTES
+        stop = int(np.searchsorted(texts.offsets, limit, side="right")) - 1
+        stop = min(max(stop, start + 1), len(texts))
+        batches.append(texts.rows(start, stop))
+        start = stop
+    return batches
