@@ -98,3 +98,26 @@ def move_cells(old_keys: Array, old_sums: Array, keys: Array, sums: Array) -> No
             slot = (slot + _ONE) & mask
         keys[slot] = old_keys[old]
         sums[slot] = old_sums[old]
+
+
+@kernel
+def renumber(indices: Array, slots: Array, columns: IntArray, numbers: Array) -> int:
+    """Write numbers for indices in order of first occurrence; return how many are distinct.
+
+    `slots` is an empty table of numbers + 1, a power of two above the number of indices;
+    `columns[number]` receives the index, `numbers` the number of each index.
+    """
+    mask = np.uint64(len(slots) - 1)
+    n_columns = 0
+    for position in range(len(indices)):
+        column = np.int64(indices[position])
+        h = np.uint64(column) * _SPREAD
+        slot = (h ^ (h >> _HALF)) & mask
+        while slots[slot] and columns[slots[slot] - 1] != column:
+            slot = (slot + _ONE) & mask
+        if slots[slot] == 0:
+            columns[n_columns] = column
+            n_columns += 1
+            slots[slot] = n_columns
+        numbers[position] = slots[slot] - 1
+    return n_columns

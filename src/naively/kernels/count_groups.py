@@ -195,6 +195,62 @@ def number_equal_rows(table: Array, limit: int, slots: Array, number: Array) -> 
 
 
 @kernel
+def number_equal_sparse_rows(
+    starts: IntArray, codes: IntArray, values: Array, limit: int, slots: Array, number: Array
+) -> int:
+    """As `number_equal_rows`, of rows of which only the entries that are not zero are given.
+
+    Parameters
+    ----------
+    starts : (m + 1,) where the entries of each row start
+    codes, values : column, ascending within a row, and value of each entry
+    limit : largest row sum that is looked up
+    slots : hash table, -1 everywhere; its length is a power of two, above 2 * m
+    number : (m,) receives the number of each row
+
+    Returns
+    -------
+    How many numbers were given.
+    """
+    mask = uint64(len(slots) - 1)
+    first_row = np.empty(len(number), np.int64)
+    n_numbers = 0
+    for i in range(len(number)):
+        begin, length = starts[i], starts[i + 1] - starts[i]
+        key = uint64(1469598103934665603)
+        total = 0.0
+        for k in range(begin, begin + length):
+            total += values[k]
+            key = (key ^ uint64(values[k] * 8191 + codes[k])) * uint64(1099511628211)
+            key ^= key >> uint64(29)
+        found = -1
+        if total <= limit:
+            slot = key & mask
+            while slots[slot] >= 0:
+                other = starts[first_row[slots[slot]]]
+                k = 0
+                if starts[first_row[slots[slot]] + 1] - other == length:
+                    while (
+                        k < length
+                        and values[begin + k] == values[other + k]
+                        and codes[begin + k] == codes[other + k]
+                    ):
+                        k += 1
+                    if k == length:
+                        found = slots[slot]
+                        break
+                slot = (slot + uint64(1)) & mask
+            if found < 0:
+                slots[slot] = n_numbers
+        if found < 0:
+            found = n_numbers
+            first_row[n_numbers] = i
+            n_numbers += 1
+        number[i] = found
+    return n_numbers
+
+
+@kernel
 def first_positions(
     group: IntArray,
     pointer: IntArray,

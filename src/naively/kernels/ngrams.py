@@ -20,7 +20,7 @@ _ONE = np.uint64(1)
 
 
 @kernel
-def ngram_nodes(
+def ngram_nodes(  # noqa: C901 (a hash table inside three loops; calls would cost more)
     symbols: Array,
     ends: IntArray,
     first_segment: int,
@@ -93,7 +93,9 @@ def refill_nodes(keys: Array, n_nodes: int, slots: Array) -> None:
 
 
 @kernel
-def spelling_lengths(keys: Array, symbol_starts: IntArray, separator: int, lengths: IntArray) -> None:
+def spelling_lengths(
+    keys: Array, symbol_starts: IntArray, separator: int, lengths: IntArray
+) -> None:
     """Write the length in bytes of each node's spelling."""
     for node in range(len(keys)):
         prefix, symbol = keys[node] >> _HALF, keys[node] & _ROOT

@@ -15,7 +15,7 @@ _MIX1, _MIX2 = np.uint32(0x85EBCA6B), np.uint32(0xC2B2AE35)
 
 @kernel
 def prefix_keys(arena: Array, starts: IntArray, which: IntArray, depth: int, keys: Array) -> None:
-    """Write bytes depth .. depth + 7 of some strings as big-endian numbers, zeros behind the end."""
+    """Write bytes depth .. depth + 7 of strings as big-endian numbers, zeros behind the end."""
     for i in range(len(which)):
         stop = starts[which[i] + 1]
         position = starts[which[i]] + depth

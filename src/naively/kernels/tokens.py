@@ -26,7 +26,7 @@ _ONE = np.uint64(1)
 
 
 @kernel
-def words_utf8(
+def words_utf8(  # noqa: C901, PLR0915 (one pass over the bytes: read, fold, hash, look up)
     text: Array,
     offsets: IntArray,
     first_row: int,
@@ -53,10 +53,9 @@ def words_utf8(
     written = ends[first_row - 1] if first_row else 0
     for i in range(first_row, len(ends)):
         position, stop = offsets[i], offsets[i + 1]
-        if (
-            n_words + (stop - position) // 2 + 1 >= len(hashes)
-            or starts[n_words] + stop - position > len(arena)
-        ):
+        if n_words + (stop - position) // 2 + 1 >= len(hashes) or starts[
+            n_words
+        ] + stop - position > len(arena):
             used[0] = n_words
             return i
         while position < stop:

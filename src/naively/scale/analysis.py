@@ -103,9 +103,9 @@ class Analyzer:
             points = _characters(texts, space_characters(), lowercase=self.features.lowercase)
             if self.features.analyzer == "char":
                 return self._tree.read(points, low, high, clipped=False, frozen=frozen)
-            padded, words = _padded(points)
+            padded, row_words = _padded(points)
             nodes = self._tree.read(padded, low, high, clipped=True, frozen=frozen)
-            return Stream(nodes.ids, np.concatenate([[0], nodes.ends])[words])
+            return Stream(nodes.ids, np.concatenate([[0], nodes.ends])[row_words])
         words = self._words.read(
             texts, self._word_byte, self.features.min_characters, frozen=frozen
         )

@@ -24,7 +24,7 @@ from naively.scale.vocabulary import Vocabulary
 from naively.statistics.counts import ClassCounts
 from naively.statistics.labels import encode_labels
 from naively.statistics.lengths import length_histogram
-from naively.statistics.sparse_table import DENSE_CELLS, SparseTable
+from naively.statistics.sparse_table import DENSE_CELLS, SparseTable, settled
 
 _BATCH_BYTES = 1 << 23  # texts read at a time: their identifiers take about twice as much
 _HASHED_TERMS = 1 << 22  # terms remembered at a time when columns are hashed
@@ -123,7 +123,7 @@ class TextCounter:
         # Rows, weights and lengths by class: the statistics of no columns.
         self._rows = ClassCounts.zero(0, classes, presence=features.presence)
         self._code_of: dict[Any, int] = {}
-        self._hashed: ClassCounts | None = None
+        self._hashed = self._no_rows(features.n_hashed or 0)  # tables alone, of terms forgotten
         self._restart()
 
     def _restart(self) -> None:
@@ -152,14 +152,13 @@ class TextCounter:
             self._rows = self._rows + _rows_only(labels, part, *histogram, self.features.presence)
             start += len(batch)
         if self.features.n_hashed is not None and self._analyzer.n_terms > _HASHED_TERMS:
-            self._flush(self.features.n_hashed)
+            self._flush()
 
     def result(self) -> tuple[Vocabulary | None, ClassCounts]:
         """Return the terms, ascending, and their counts; see `count_text`."""
         if self.features.n_hashed is not None:
-            self._flush(self.features.n_hashed)
-            hashed = self._rows_of_none() + self._hashed
-            return None, replace(self._rows, table=hashed.table)
+            self._flush()
+            return None, replace(self._rows, table=self._hashed.table)
         spelled = self._analyzer.spelled()
         vocabulary, positions = Vocabulary.sorted(spelled.bytes, spelled.offsets)
         table = self._table(positions, len(vocabulary))
@@ -187,30 +186,30 @@ class TextCounter:
         self._stamp += len(ends)
         return Stream(kept[: ends[-1]] if len(ends) else kept, ends)
 
-    def _table(self, columns: IntArray, n_columns: int) -> Array | SparseTable:
-        """Sums of each class, in the order of `classes`, with identifier i in columns[i]."""
+    def _table(self, columns: IntArray, n_columns: int) -> Any:
+        """Return the sums, classes in their order, with identifier i in columns[i]."""
         position = {label: c for c, label in enumerate(self._rows.classes.tolist())}
         order = np.array([position[label] for label in self._code_of] or [0], dtype=np.int64)
         ids, codes, values = self._sums.cells(self._analyzer.n_terms)
         shape = (n_columns, len(self._rows.classes))
         cells = columns[ids] * shape[1] + order[codes]
         if shape[0] * shape[1] > DENSE_CELLS:
-            return SparseTable.of(shape, cells, values).settled()
+            return settled(SparseTable.of(shape, cells, values))
         table = np.zeros(shape, dtype=np.int64)
         np.add.at(table.reshape(-1), cells, values)
         return table
 
-    def _rows_of_none(self) -> ClassCounts:
-        n_columns = self.features.n_hashed or 0
-        return ClassCounts.zero(n_columns, self._rows.classes, presence=self.features.presence)
-
-    def _flush(self, n_columns: int) -> None:
+    def _flush(self) -> None:
         """Add the terms so far to their hashed columns and forget them."""
+        n_columns = self._hashed.n_features
         spelled = self._analyzer.spelled()
         columns = Vocabulary(spelled.bytes, spelled.offsets).hashed(n_columns)
-        part = replace(self._rows_of_none(), table=self._table(columns, n_columns))
-        self._hashed = part if self._hashed is None else self._hashed + part
+        nothing = self._no_rows(n_columns)
+        self._hashed = self._hashed + replace(nothing, table=self._table(columns, n_columns))
         self._restart()
+
+    def _no_rows(self, n_columns: int) -> ClassCounts:
+        return ClassCounts.zero(n_columns, self._rows.classes, presence=self.features.presence)
 
 
 class _DenseSums:
@@ -222,17 +221,15 @@ class _DenseSums:
     def add(self, stream: Stream, codes: Array, n_terms: int, n_classes: int) -> None:
         height, width = self.counts.shape
         if n_terms > height or n_classes > width:
-            larger = np.zeros(
-                (max(2 * n_terms, height), max(n_classes, 2 * width) if n_classes > width else width),
-                dtype=np.int64,
-            )
+            wider = max(n_classes, 2 * width) if n_classes > width else width
+            larger = np.zeros((max(2 * n_terms, height), wider), dtype=np.int64)
             larger[:height, :width] = self.counts
             self.counts = larger
         width = self.counts.shape[1]
         count_ids(stream.ids, stream.ends, codes, width, self.counts.reshape(-1))
 
     def cells(self, n_terms: int) -> tuple[IntArray, IntArray, IntArray]:
-        """Identifier, class and value of each sum that is not zero."""
+        """Return identifier, class and value of each sum that is not zero."""
         ids, codes = np.nonzero(self.counts[:n_terms])
         return ids, codes, self.counts[ids, codes]
 
@@ -274,7 +271,7 @@ class _CellSums:
             self.keys, self.sums = keys, sums
 
     def cells(self, n_terms: int) -> tuple[IntArray, IntArray, IntArray]:
-        """Identifier, class and value of each sum that is not zero."""
+        """Return identifier, class and value of each sum that is not zero."""
         occupied = np.flatnonzero(self.keys)
         keys = (self.keys[occupied] - np.uint64(1)).astype(np.int64)
         return keys // self._WIDTH, keys % self._WIDTH, self.sums[occupied]
@@ -291,7 +288,7 @@ def _occurring(
         shape = (len(occurring), table.shape[1])
         rows = np.searchsorted(occurring, table.cells // shape[1])
         cells = rows * shape[1] + table.codes
-        return vocabulary.take(occurring), SparseTable.of(shape, cells, table.values).settled()
+        return vocabulary.take(occurring), settled(SparseTable.of(shape, cells, table.values))
     occurring = np.flatnonzero(table.any(axis=1))
     if len(occurring) == len(vocabulary):
         return vocabulary, table

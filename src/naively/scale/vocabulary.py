@@ -5,11 +5,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any, Self, final
+from typing import Any, final
 
 import numpy as np
 
-from naively._types import Array, IntArray
+from naively._types import Array, BoolArray, IntArray
 from naively.kernels.compiled import read_only
 from naively.kernels.spelling import (
     differs_from_previous,
@@ -31,13 +31,13 @@ class Vocabulary:
     starts: IntArray  # (m + 1,) name j is bytes[starts[j]:starts[j + 1]]
 
     @classmethod
-    def of(cls, names: Any) -> Self:
+    def of(cls, names: Any) -> Vocabulary:
         """Return the vocabulary of some names, in any order, with or without repetition."""
         texts = as_texts(names)
         return cls.sorted(texts.bytes, texts.offsets)[0]
 
     @classmethod
-    def sorted(cls, arena: Array, starts: IntArray) -> tuple[Self, IntArray]:
+    def sorted(cls, arena: Array, starts: IntArray) -> tuple[Vocabulary, IntArray]:
         """Sort strings and drop repetitions.
 
         Parameters
@@ -59,10 +59,10 @@ class Vocabulary:
         differs_from_previous(read_only(arena), read_only(starts), order, new)
         positions = np.empty(len(order), dtype=np.int64)
         positions[order] = np.cumsum(new) - 1
-        return _gathered(cls, arena, starts, order[new]), positions
+        return _gathered(arena, starts, order[new]), positions
 
     @classmethod
-    def union(cls, parts: list[Self]) -> tuple[Self, list[IntArray]]:
+    def union(cls, parts: list[Vocabulary]) -> tuple[Vocabulary, list[IntArray]]:
         """Unite vocabularies; also return the positions of the names of each in the union."""
         shifts = np.cumsum([0] + [len(part.bytes) for part in parts])
         starts = [part.starts[:-1] + shift for part, shift in zip(parts, shifts, strict=False)]
@@ -82,7 +82,7 @@ class Vocabulary:
     def __iter__(self) -> Iterator[str]:
         return (self[position] for position in range(len(self)))
 
-    def equals(self, other: Self | None) -> bool:
+    def equals(self, other: Vocabulary | None) -> bool:
         """Whether the other holds the same names."""
         return (
             other is not None
@@ -90,9 +90,9 @@ class Vocabulary:
             and np.array_equal(self.bytes, other.bytes)
         )
 
-    def take(self, positions: Any) -> Self:
+    def take(self, positions: Any) -> Vocabulary:
         """Return some of the names; ascending positions keep the order."""
-        return _gathered(type(self), self.bytes, self.starts, np.asarray(positions))
+        return _gathered(self.bytes, self.starts, np.asarray(positions))
 
     def names(self, positions: Any = None) -> Array:
         """Return names as an array of Python strings; all, or those at some positions."""
@@ -107,8 +107,8 @@ class Vocabulary:
 
     def digest(self) -> str:
         """Return a fingerprint of the names and their order."""
-        content = hashlib.sha256(np.ascontiguousarray(self.starts, dtype="<i8"))
-        content.update(np.ascontiguousarray(self.bytes))
+        content = hashlib.sha256(np.ascontiguousarray(self.starts, dtype="<i8").data)
+        content.update(np.ascontiguousarray(self.bytes).data)
         return content.hexdigest()
 
 
@@ -118,17 +118,17 @@ def digest_of_names(names: Any) -> str:
     return Vocabulary(texts.bytes, texts.offsets).digest()
 
 
-def _gathered(cls: Any, arena: Array, starts: IntArray, order: IntArray) -> Any:
+def _gathered(arena: Array, starts: IntArray, order: IntArray) -> Vocabulary:
     order = np.ascontiguousarray(order, dtype=np.int64)
     new_starts = np.zeros(len(order) + 1, dtype=np.int64)
     np.cumsum((starts[1:] - starts[:-1])[order], out=new_starts[1:])
     new_arena = np.empty(new_starts[-1], dtype=np.uint8)
     gather_strings(read_only(arena), read_only(starts), order, new_starts, new_arena)
-    return cls(new_arena, new_starts)
+    return Vocabulary(new_arena, new_starts)
 
 
 def _sorting_order(arena: Array, starts: IntArray) -> IntArray:
-    """Return the stable order of strings: by eight bytes at a time, and where those tie, the next."""
+    """Return the stable order of strings: by their first eight bytes; where those tie, the next."""
     lengths = np.diff(starts)
     order = np.arange(len(lengths), dtype=np.int64)
     if not len(order):
@@ -156,10 +156,11 @@ def _sorting_order(arena: Array, starts: IntArray) -> IntArray:
     return order
 
 
-def _tied(ordered: Array) -> Array:
+def _tied(ordered: Array) -> BoolArray:
     """Whether each element of an ordered array equals a neighbour."""
     equal = ordered[1:] == ordered[:-1]
-    return np.concatenate([[False], equal]) | np.concatenate([equal, [False]])
+    tied: BoolArray = np.concatenate([[False], equal]) | np.concatenate([equal, [False]])
+    return tied
 
 
 def _run_ids(ranks: IntArray, keys: Array) -> IntArray:

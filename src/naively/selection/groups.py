@@ -24,9 +24,11 @@ from naively.kernels.count_groups import (
     count_pairs,
     label_pairs,
     number_equal_rows,
+    number_equal_sparse_rows,
     take_labelled,
     take_pairs,
 )
+from naively.statistics.sparse_table import SparseTable
 
 R = TypeVar("R")
 Matrix: TypeAlias = "Array | sparse.csr_array"
@@ -85,7 +87,7 @@ class Groups:
         return np.asarray(self.counts.sum(axis=1) > 0).ravel()
 
 
-def count_groups(table: Array, *, by_column: bool = False) -> Groups:
+def count_groups(table: Array | SparseTable, *, by_column: bool = False) -> Groups:
     """Group equal columns of a class-count table.
 
     Parameters
@@ -95,6 +97,12 @@ def count_groups(table: Array, *, by_column: bool = False) -> Groups:
     by_column : bool
         Keep every column a group of its own, because columns differ in more than their counts.
     """
+    if isinstance(table, SparseTable):
+        return (
+            Groups(table.tocsr(), np.ones(len(table), dtype=np.int64), SingleColumns())
+            if by_column
+            else _group_sparse(table)
+        )
     if by_column:
         return single_columns(table)
     if table.shape[1] == 2:
@@ -280,3 +288,90 @@ def _group_rows(table: Array) -> Groups:
     first[number[::-1]] = np.arange(m - 1, -1, -1)
     counts = sparse.csr_array(table[first].astype(np.float64))
     return Groups(counts, np.bincount(number, minlength=d), NumberedColumns(number))
+
+
+# --- wide tables: the columns that occur, and all the others as one group -------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class OccurringColumns:
+    """Groups of the columns that occur, then one group, if any, of those without a count."""
+
+    inner: Columns  # groups of occurring columns, by position among them
+    columns: IntArray  # (u,) the columns that occur, ascending
+    n_columns: int  # m
+
+    def take(self, label: IntArray, quota: IntArray) -> tuple[IntArray, IntArray]:
+        """See `Columns`."""
+        if len(self.columns) == self.n_columns:
+            return self.inner.take(label, quota)
+        rest, inner_quota = label[-1], quota.copy()
+        inner_quota[rest] = 0
+        positions, groups = self.inner.take(label[:-1], inner_quota)
+        columns, groups = _merged(
+            (self.columns[positions], groups), self._tied_with_empty(label, int(quota[rest]))
+        )
+        return columns, groups
+
+    def labels(self, label: IntArray) -> IntArray:
+        """See `Columns`."""
+        out = np.full(self.n_columns, label[-1], dtype=np.int64)
+        n_inner = len(label) - (len(self.columns) < self.n_columns)
+        out[self.columns] = self.inner.labels(label[:n_inner])
+        return out
+
+    def _tied_with_empty(self, label: IntArray, n: int) -> tuple[IntArray, IntArray]:
+        """Return the first n columns with the label of the empty ones, and their groups."""
+        if n == 0:
+            return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+        group = self.inner.labels(np.arange(len(label) - 1))
+        tied = np.flatnonzero(label[:-1][group] == label[-1])
+        empty = self._empty(n)
+        columns, groups = _merged(
+            (self.columns[tied], group[tied]), (empty, np.full(len(empty), len(label) - 1))
+        )
+        return columns[:n], groups[:n]
+
+    def _empty(self, n: int) -> IntArray:
+        """Return the first n columns that do not occur, or all if there are fewer."""
+        rank = np.arange(min(n, self.n_columns - len(self.columns)), dtype=np.int64)
+        empty_before = self.columns - np.arange(len(self.columns))
+        return rank + np.searchsorted(empty_before, rank, side="right")
+
+
+def _merged(
+    first: tuple[IntArray, IntArray], second: tuple[IntArray, IntArray]
+) -> tuple[IntArray, IntArray]:
+    """Two lists of columns and their groups as one, ascending by column."""
+    columns = np.concatenate([first[0], second[0]])
+    order = np.argsort(columns, kind="stable")
+    return columns[order], np.concatenate([first[1], second[1]])[order]
+
+
+def _group_sparse(table: SparseTable) -> Groups:
+    """Group the columns of a wide table."""
+    columns, starts = table.occurring()
+    rows, size, inner = _group_occurring(table, starts)
+    if len(columns) < len(table):
+        indptr = np.append(rows.indptr, rows.indptr[-1])
+        shape = (len(indptr) - 1, table.shape[1])
+        rows = sparse.csr_array((rows.data, rows.indices, indptr), shape=shape)
+        size = np.append(size, len(table) - len(columns))
+    return Groups(rows, size, OccurringColumns(inner, columns, len(table)))
+
+
+def _group_occurring(
+    table: SparseTable, starts: IntArray
+) -> tuple[sparse.csr_array, IntArray, Columns]:
+    """Distinct rows among those that occur, how often each does, and the way back."""
+    n_classes = table.shape[1]
+    codes, values = table.codes.astype(np.int64), table.values.astype(np.float64)
+    rows = sparse.csr_array((values, codes, starts), shape=(len(starts) - 1, n_classes))
+    if not (np.mod(values, 1.0) == 0).all():
+        return rows, np.ones(rows.shape[0], dtype=np.int64), SingleColumns()
+    slots = np.full(1 << max(4, (2 * rows.shape[0]).bit_length()), -1, dtype=np.int32)
+    number = np.empty(rows.shape[0], dtype=np.int32)
+    d = number_equal_sparse_rows(starts, codes, values, SMALL_SUM, slots, number)
+    first = np.empty(d, dtype=np.int64)
+    first[number[::-1]] = np.arange(len(number) - 1, -1, -1)
+    return rows[first], np.bincount(number, minlength=d), NumberedColumns(number)

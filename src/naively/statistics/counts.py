@@ -16,12 +16,18 @@ from naively._types import Array, FloatArray, IntArray
 from naively.statistics.labels import class_positions, encode_labels, union_of_classes
 from naively.statistics.lengths import length_histogram
 from naively.statistics.matrix import as_matrix
+from naively.statistics.sparse_table import DENSE_CELLS, SparseTable, settled
 from naively.statistics.tally import Quantity, tally
 from naively.statistics.weights import check_weights
+from naively.statistics.wide import tally_wide
 
 # Differences of float sums below this share of the minuend are rounding, and become exactly 0:
 # a feature that was taken away completely must be absent, not present with a weight of 1e-17.
 _ROUNDING = 1e-12
+_NOT_COUNTED = (
+    "Only statistics of rows that were counted can be subtracted; the difference has negative "
+    "counts."
+)
 _STRIP = 1 << 18  # cells of a table treated at a time, so that temporaries stay small
 
 
@@ -39,7 +45,9 @@ class ClassCounts:
     """
 
     classes: Array  # (C,) labels, ascending
-    table: Array  # (m, C) C-contiguous; int64 for whole numbers without weights, else float64
+    # (m, C) C-contiguous; int64 for whole numbers without weights, else float64. Tables of more
+    # than 2**27 cells, most of them zero, are a `SparseTable`, which reads like an array.
+    table: Any
     class_rows: IntArray  # (C,) rows of positive weight
     class_weight: FloatArray  # (C,) sum of the weights of the rows
     length_values: IntArray  # (L,) row totals that occur, ascending; coarser above 4096
@@ -59,6 +67,7 @@ class ClassCounts:
         classes: Any = None,
         presence: bool = False,
         threshold: float = 0.0,
+        dense_cells: int = DENSE_CELLS,
     ) -> Self:
         """Count the rows of a matrix.
 
@@ -77,6 +86,8 @@ class ClassCounts:
             Count the entries greater than `threshold` instead of summing values.
         threshold : float, default=0.0
             Only used with `presence`; at least 0 if X is sparse.
+        dense_cells : int, default=2**27
+            A table of more cells (columns times classes) is kept sparse while that is smaller.
 
         Returns
         -------
@@ -97,7 +108,10 @@ class ClassCounts:
                 f"{len(codes)}."
             )
         weights = check_weights(sample_weight, len(codes))
-        table, totals = tally(matrix, codes, weights, len(classes), Quantity(presence, threshold))
+        quantity = Quantity(presence, threshold)
+        is_wide = matrix.shape[1] * len(classes) > dense_cells and threshold >= 0
+        count = tally_wide if is_wide else tally
+        table, totals = count(matrix, codes, weights, len(classes), quantity)
         if weights is not None and not weights.all():
             kept = weights > 0
             totals, codes, weights = totals[kept], codes[kept], weights[kept]
@@ -105,7 +119,7 @@ class ClassCounts:
         class_weight = np.bincount(codes, weights, len(classes)) if weights is not None else rows
         return cls(
             classes,
-            table,
+            settled(table) if is_wide else table,
             rows,
             class_weight.astype(np.float64),
             *length_histogram(totals, codes, weights, len(classes)),
@@ -164,7 +178,8 @@ class ClassCounts:
     @property
     def feature_count(self) -> Array:
         """Counts by class, (C, m): a view of the table."""
-        return self.table.T
+        transposed: Array = self.table.T
+        return transposed
 
     def take(self, columns: npt.ArrayLike) -> Self:
         """Return the statistics of some features.
@@ -198,7 +213,7 @@ class ClassCounts:
         values, weight = _merged_lengths(first, second, 1.0)
         return replace(
             first,
-            table=first.table + second.table,
+            table=settled(first.table + second.table),
             class_rows=first.class_rows + second.class_rows,
             class_weight=first.class_weight + second.class_weight,
             length_values=values,
@@ -214,7 +229,7 @@ class ClassCounts:
         occurring = weight.any(axis=1)
         return replace(
             self,
-            table=_difference(self.table, part.table),
+            table=settled(_difference(self.table, part.table)),
             class_rows=_difference(self.class_rows, part.class_rows),
             class_weight=_difference(self.class_weight, part.class_weight),
             length_values=values[occurring],
@@ -227,7 +242,11 @@ class ClassCounts:
             return replace(self, classes=classes)
         positions = class_positions(self.classes, classes)
 
-        def spread(counts: Array) -> Array:
+        def spread(counts: Any) -> Any:
+            if isinstance(counts, SparseTable):
+                return counts.spread(positions, len(classes))
+            if counts.ndim == 2 and len(counts) * len(classes) > DENSE_CELLS:
+                return settled(SparseTable.from_dense(counts).spread(positions, len(classes)))
             wider = np.zeros((*counts.shape[:-1], len(classes)), dtype=counts.dtype)
             wider[..., positions] = counts
             return wider
@@ -267,6 +286,8 @@ def _checked_threshold(matrix: Any, threshold: float) -> float:
 
 
 def _same(first: Any, second: Any) -> bool:
+    if isinstance(first, SparseTable):
+        return first.equals(second)
     if not isinstance(first, np.ndarray):
         return bool(first == second)
     return first.dtype == second.dtype and np.array_equal(first, second)
@@ -287,9 +308,11 @@ def _merged_lengths(
     return values, weight
 
 
-def _difference(whole: Array, part: Array) -> Array:
+def _difference(whole: Any, part: Any) -> Any:
     """Return whole - part, both >= 0, with rounding residues as exact zeros."""
-    difference = np.subtract(whole, part)
+    if isinstance(whole, SparseTable):
+        return _sparse_difference(whole, part)
+    difference = whole + -part if isinstance(part, SparseTable) else np.subtract(whole, part)
     cells, minuend = difference.reshape(-1), whole.reshape(-1)
     for start in range(0, cells.size, _STRIP):
         strip = slice(start, start + _STRIP)
@@ -297,8 +320,14 @@ def _difference(whole: Array, part: Array) -> Array:
             residue = np.abs(cells[strip]) <= _ROUNDING * minuend[strip]
             cells[strip][residue] = 0.0
         if (cells[strip] < 0).any():
-            raise ValueError(
-                "Only statistics of rows that were counted can be subtracted; the difference has "
-                "negative counts."
-            )
+            raise ValueError(_NOT_COUNTED)
     return difference
+
+
+def _sparse_difference(whole: SparseTable, part: Array | SparseTable) -> SparseTable:
+    part = part if isinstance(part, SparseTable) else SparseTable.from_dense(part)
+    if not np.isin(part.cells, whole.cells, assume_unique=True).all():
+        raise ValueError(_NOT_COUNTED)
+    taken = np.zeros(len(whole.values), dtype=np.result_type(whole.dtype, part.dtype))
+    taken[np.searchsorted(whole.cells, part.cells)] = part.values
+    return SparseTable.of(whole.shape, whole.cells, _difference(whole.values, taken))

@@ -96,9 +96,9 @@ class SparseTable:
         columns = np.asarray(columns)
         if columns.dtype.kind == "b":
             if columns.shape != (len(self),):
-                raise IndexError(f"A mask of {len(self)} columns was expected; got {columns.shape}.")
+                raise IndexError(f"A mask must have shape ({len(self)},); got {columns.shape}.")
             return np.flatnonzero(columns)
-        positions = np.where(columns < 0, columns + len(self), columns).astype(np.int64)
+        positions: IntArray = np.where(columns < 0, columns + len(self), columns).astype(np.int64)
         if positions.size and not 0 <= positions.min() <= positions.max() < len(self):
             raise IndexError(f"Columns must be in [0, {len(self)}); got {columns}.")
         return positions
@@ -146,11 +146,6 @@ class SparseTable:
         table.reshape(-1)[self.cells] = self.values
         return table
 
-    def settled(self) -> Self | Array:
-        """Return the table in the form that takes less memory: itself, or dense if well filled."""
-        dense_bytes = self.shape[0] * self.shape[1] * _DENSE_BYTES
-        return self.toarray() if self.nbytes > dense_bytes else self
-
     def spread(self, positions: IntArray, n_classes: int) -> Self:
         """Return the same counts with class c as class positions[c] of `n_classes`, ascending."""
         cells = self.cells.astype(np.int64)
@@ -173,12 +168,23 @@ class SparseTable:
             table = other.astype(np.result_type(other, self.dtype))
             table.reshape(-1)[self.cells] += self.values
             return table
-        return SparseTable.total([self, other]).settled()
+        return SparseTable.total([self, other])
 
     __radd__ = __add__
 
     def __neg__(self) -> Self:
         return type(self)(self.shape, self.cells, -self.values)
+
+
+def settled(table: Any) -> Any:
+    """Return a table in its proper form: dense, unless it has many cells and most are zero."""
+    n_cells = table.shape[0] * table.shape[1]
+    if isinstance(table, SparseTable):
+        return table.toarray() if table.nbytes > n_cells * _DENSE_BYTES else table
+    if n_cells <= DENSE_CELLS:
+        return table
+    stored = np.count_nonzero(table) * (_DENSE_BYTES + np.dtype(index_type(table.shape)).itemsize)
+    return table if stored > table.nbytes else SparseTable.from_dense(table)
 
 
 def index_type(shape: tuple[int, int]) -> Any:

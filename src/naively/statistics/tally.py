@@ -86,7 +86,7 @@ def tally(
     if sound:
         return table, totals
     del table  # a failed pass must not keep its table while the second one runs
-    matrix, largest = _examined(matrix, quantity)
+    matrix, largest = examined(matrix, quantity)
     return _sums(matrix, codes, weights, n_classes, quantity, largest)[:2]
 
 
@@ -164,8 +164,8 @@ def _n_entries(matrix: Matrix) -> int:
     return len(matrix.data) if is_sparse(matrix) else matrix.size
 
 
-def _examined(matrix: Matrix, quantity: Quantity) -> tuple[Matrix, float | int]:
-    """After a suspicious value: the matrix to count and its largest value, or an explanation."""
+def examined(matrix: Matrix, quantity: Quantity) -> tuple[Matrix, float | int]:
+    """After a suspicious value: the matrix to count and its largest value, or an error."""
     if is_sparse(matrix):
         matrix = canonical(matrix)  # an entry of -2 beside one of 3 in the same cell is a 1
     for block in _blocks(matrix):
