@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, final
 
 import numpy as np
@@ -80,7 +81,10 @@ class Vocabulary:
         return piece.tobytes().decode("utf-8", "surrogatepass")
 
     def __iter__(self) -> Iterator[str]:
-        return (self[position] for position in range(len(self)))
+        content, starts = self.bytes.tobytes(), self.starts.tolist()
+        return (
+            content[start:stop].decode("utf-8", "surrogatepass") for start, stop in pairwise(starts)
+        )
 
     def equals(self, other: Vocabulary | None) -> bool:
         """Whether the other holds the same names."""
@@ -96,8 +100,10 @@ class Vocabulary:
 
     def names(self, positions: Any = None) -> Array:
         """Return names as an array of Python strings; all, or those at some positions."""
-        wanted = range(len(self)) if positions is None else np.asarray(positions).tolist()
-        return np.array([self[position] for position in wanted] or [], dtype=object)
+        chosen = self if positions is None else self.take(positions)
+        names = np.empty(len(chosen), dtype=object)
+        names[:] = list(chosen)
+        return names
 
     def hashed(self, n_columns: int) -> IntArray:
         """Return the column of each name among `n_columns`, as `HashingVectorizer` places it."""
