@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -82,6 +83,14 @@ def checked_alpha(alpha: object) -> float | FloatArray:
         worst = values.flat[np.argmin(np.where(np.isfinite(values), values, -np.inf))]
         raise ValueError(f"`alpha` must be finite and >= 0 (0: no smoothing); got {worst}.")
     return float(values) if values.ndim == 0 else values
+
+
+def checked_number(name: str, value: object) -> float:
+    """Return a parameter as a float, refused unless it is a finite number >= 0."""
+    number = float(value) if isinstance(value, Real) else np.nan
+    if not 0 <= number < np.inf:
+        raise ValueError(f"`{name}` must be a finite number >= 0; got {value!r}.")
+    return number
 
 
 def smoothing(alpha: float | FloatArray, n_features: int) -> float | FloatArray:

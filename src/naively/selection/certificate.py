@@ -29,7 +29,8 @@ class Certificate:
     @property
     def gap(self) -> float:
         """Nats by which the objective could still rise, at most."""
-        return max(self.bound - self.objective, 0.0)
+        # Both are infinite where a feature separates the classes perfectly.
+        return self.bound - self.objective if self.bound > self.objective else 0.0
 
     @property
     def relative_gap(self) -> float:

@@ -1,0 +1,138 @@
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given
+from hypothesis import strategies as st
+
+import reference_centers as reference
+from naively.families.categorical import (
+    categorical,
+    categorical_gain,
+    log_probabilities,
+    pooled_log_probabilities,
+)
+from naively.selection.solve import solve
+from naively.statistics.categories import ClassCategories
+
+rng = np.random.default_rng(0)
+
+
+def log_likelihood(X, y, support):
+    total = 0.0
+    for i, x in enumerate(X.T):
+        groups = [x[y == c] for c in np.unique(y)] if i in support else [x]
+        for group in groups:
+            shares = np.bincount(group) / len(group)
+            total += reference.categorical_log_likelihood(group, shares)
+    return total
+
+
+@st.composite
+def problems(draw):
+    C = draw(st.integers(2, 3))
+    y = np.array(
+        [*range(C), *(draw(st.integers(0, C - 1)) for _ in range(draw(st.integers(0, 7))))]
+    )
+    return np.array([[draw(st.integers(0, 3)) for _ in range(5)] for _ in y]), y
+
+
+@given(problems(), st.integers(0, 5))
+def test_the_support_is_the_best_of_all(problem, k):
+    X, y = problem
+    statistics = ClassCategories.from_matrix(X, y)
+    selection = solve(categorical(0.0), statistics, k)
+    _, value = reference.best_support(lambda S: log_likelihood(X, y, S), 5, k)
+    assert log_likelihood(X, y, selection.support) == pytest.approx(value, abs=1e-8)
+    assert selection.certificate.objective == pytest.approx(value, abs=1e-8)
+    assert selection.certificate.proven_optimal
+
+
+@given(problems(), st.floats(0.01, 3))
+def test_smoothed_gains(problem, alpha):
+    X, y = problem
+    X[:, 0] = 2
+    statistics = ClassCategories.from_matrix(X, y, min_categories=4)
+    gain = categorical_gain(statistics, alpha)
+    assert gain[0] == 0
+    for i in range(1, 5):
+        f = statistics.of_feature(i) + alpha
+        if (statistics.of_feature(i).sum(axis=0) > 0).sum() > 1:
+            theta = f / f.sum(axis=1, keepdims=True)
+            pooled = f.sum(axis=0) / f.sum()
+            assert gain[i] == pytest.approx((f * np.log(theta / pooled)).sum(), abs=1e-9)
+
+
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+def test_the_rule_adds_log_probabilities(alpha):
+    X = rng.integers(0, 3, (40, 4))
+    y = rng.integers(0, 2, 40)
+    statistics = ClassCategories.from_matrix(X, y)
+    support, prior = np.array([1, 3]), np.log([0.4, 0.6])
+    log_prob, starts = log_probabilities(statistics, support, alpha)
+    expected = prior + sum(log_prob[starts[s] + X[:, i]] for s, i in enumerate(support))
+    for rows in (X[:, support], sp.csr_array(X[:, support])):
+        scores = categorical(alpha).rule(statistics, support, prior).scores(rows)
+        np.testing.assert_allclose(scores, expected)
+    f = statistics.of_feature(3) + alpha
+    np.testing.assert_allclose(
+        np.exp(log_prob[starts[1] : starts[2]]), (f / f.sum(axis=1, keepdims=True)).T
+    )
+    pooled = np.exp(pooled_log_probabilities(statistics, alpha))
+    np.testing.assert_allclose(pooled[:3], statistics.of_feature(0).sum(axis=0) / 40, atol=0.1)
+
+
+def test_categories_never_seen_tell_nothing():
+    statistics = ClassCategories.from_matrix([[0], [1], [3]], [0, 0, 1])
+    for alpha in (0.0, 1.0):
+        rule = categorical(alpha).rule(statistics, np.array([0]), np.log([0.25, 0.75]))
+        np.testing.assert_allclose(np.exp(rule.scores(np.array([[7]]))), [[0.25, 0.75]])
+    rule = categorical(0.0).rule(statistics, np.array([0]), np.log([0.25, 0.75]))
+    np.testing.assert_allclose(np.exp(rule.scores(np.array([[2]]))), [[0.25, 0.75]])
+    assert np.isneginf(rule.scores(np.array([[3]]))[0, 0])
+
+
+@given(problems(), st.integers(0, 9), st.booleans())
+def test_laws_of_addition(problem, cut, sparse):
+    X, y = problem
+    X = sp.csr_array(X) if sparse else X
+    classes = np.unique(y)
+    whole = ClassCategories.from_matrix(X, y)
+    a = ClassCategories.from_matrix(X[:cut], y[:cut], classes=classes)
+    b = ClassCategories.from_matrix(X[cut:], y[cut:], classes=classes)
+    assert (a + b).equals(whole)
+    assert (b + a).equals(whole)
+    rest = whole - a
+    padded = ClassCategories.from_matrix(
+        X[cut:], y[cut:], classes=classes, min_categories=whole.n_categories
+    )
+    assert rest.equals(padded)
+    assert ClassCategories.from_matrix(X[:1], y[:1]).update(X[1:], y[1:]).equals(whole)
+
+
+@given(problems(), st.data())
+def test_weights_are_repetition_and_sparse_is_dense(problem, data):
+    X, y = problem
+    w = np.array([data.draw(st.integers(1, 3)) for _ in y])
+    repeated = ClassCategories.from_matrix(np.repeat(X, w, axis=0), np.repeat(y, w))
+    for container in (np.asarray, sp.csr_matrix, sp.csc_array):
+        found = ClassCategories.from_matrix(container(X), y, w)
+        assert np.array_equal(found.table, repeated.table)
+        assert np.array_equal(found.n_categories, repeated.n_categories)
+
+
+def test_errors():
+    with pytest.raises(ValueError, match="Negative values"):
+        ClassCategories.from_matrix([[-1]], [0])
+    with pytest.raises(ValueError, match="NaN"):
+        ClassCategories.from_matrix([[np.nan]], [0])
+    with pytest.raises(ValueError, match="below 2"):
+        ClassCategories.from_matrix([[1e10]], [0])
+    with pytest.raises(ValueError, match="`min_categories` must be an int"):
+        ClassCategories.from_matrix([[1]], [0], min_categories=[1, 2])
+    with pytest.raises(ValueError, match="`alpha` must be a finite number"):
+        categorical([1.0, 2.0])
+    one, two = (ClassCategories.from_matrix([row], [0]) for row in ([1], [2]))
+    with pytest.raises(ValueError, match="can be subtracted"):
+        one - two
+    with pytest.raises(ValueError, match="same features"):
+        one + ClassCategories.from_matrix([[1, 1]], [0])
