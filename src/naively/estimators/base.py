@@ -157,6 +157,11 @@ class AbstractSparseClassifier(AbstractSelectingClassifier):
         """Keyword arguments for the search of the support."""
         return {}
 
+    def _selected(self, X: Any) -> Any:
+        """Return the selected features of checked rows."""
+        support = self.selection_.support
+        return X if len(support) == X.shape[1] else X[:, support]
+
     def _prepare(self, X: Any) -> Any:
         """Turn selected columns of checked rows into what the rule sees."""
         return X
@@ -187,36 +192,6 @@ class AbstractSparseClassifier(AbstractSelectingClassifier):
         """
         X, y = self._check_batch(X, y, reset=True)
         return self._finish(self._gather(X, y, sample_weight, None))
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add a batch of rows; the result is that of `fit` on all rows seen so far.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows of this batch.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        classes : array-like of shape (n_classes,), default=None
-            All labels that may ever occur; required at the first call, optional afterwards.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            As `fit`; also if `classes` is missing at the first call, differs from that of an
-            earlier call, or lacks a label of `y`. The estimator is then unchanged.
-        """
-        first = not hasattr(self, "statistics_")
-        X, y = self._check_batch(X, y, reset=first)
-        batch = self._gather(X, y, sample_weight, self._known_classes(classes, first=first))
-        return self._finish(batch if first else self.statistics_ + batch)
 
     def gather(self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Any:
         """Class statistics of rows, without training.
@@ -295,10 +270,7 @@ class AbstractSparseClassifier(AbstractSelectingClassifier):
     def _scores(self, X: Any) -> FloatArray:
         """Score of each class (n_samples, n_classes), up to a term common to a row."""
         check_is_fitted(self)
-        X = self._check_rows(X)
-        support = self.selection_.support
-        selected = X if len(support) == X.shape[1] else X[:, support]
-        return self.rule_.scores(self._prepare(selected))
+        return self.rule_.scores(self._prepare(self._selected(self._check_rows(X))))
 
     @property
     def support_(self) -> BoolArray:
@@ -319,6 +291,46 @@ class AbstractSparseClassifier(AbstractSelectingClassifier):
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "selection_")
+
+
+class PartialFitMixin:
+    """Training in batches, for models whose statistics add up."""
+
+    _check_batch: Any
+    _gather: Any
+    _known_classes: Any
+    _finish: Any
+    statistics_: Any
+
+    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+        """Add a batch of rows; the result is that of `fit` on all rows seen so far.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows of this batch.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        classes : array-like of shape (n_classes,), default=None
+            All labels that may ever occur; required at the first call, optional afterwards.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            As `fit`; also if `classes` is missing at the first call, differs from that of an
+            earlier call, or lacks a label of `y`. The estimator is then unchanged.
+        """
+        first = not hasattr(self, "statistics_")
+        X, y = self._check_batch(X, y, reset=first)
+        batch = self._gather(X, y, sample_weight, self._known_classes(classes, first=first))
+        return self._finish(batch if first else self.statistics_ + batch)
 
 
 class PosteriorMixin:
@@ -359,7 +371,7 @@ class PosteriorMixin:
         return np.exp(self.predict_log_proba(X))
 
 
-class AbstractSparseNaiveBayes(PosteriorMixin, AbstractSparseClassifier):
+class AbstractSparseNaiveBayes(PosteriorMixin, PartialFitMixin, AbstractSparseClassifier):
     """A sparse classifier whose scores are log posteriors."""
 
     @property

@@ -66,6 +66,8 @@ class Family(Generic[S]):
     per_column: PerColumn[S] | None = None
     # Present if the gains do not add up (multinomial); otherwise the k largest are the optimum.
     coupled_counts: Callable[[S], CoupledCounts] | None = None
+    objective: str = "training likelihood"  # what is maximised, and its unit, for the reader
+    unit: str = "nats"
 
 
 def checked_alpha(alpha: object) -> float | FloatArray:

@@ -59,7 +59,14 @@ class Medians(Protocol):
 
 def l1_centers() -> Family[Medians]:
     """Nearest centers by absolute distance."""
-    return Family(name="l1 centers", gain=l1_gain, baseline=_baseline, rule=_rule)
+    return Family(
+        name="l1 centers",
+        gain=l1_gain,
+        baseline=_baseline,
+        rule=_rule,
+        objective="saving of distance",
+        unit="units",
+    )
 
 
 def l1_gain(statistics: Medians) -> FloatArray:

@@ -17,6 +17,10 @@ Scaled features: x_i / s_i (the diagonal Mahalanobis distance of CEN section 4.1
 (the text experiments of CEN section 6.1), where s_i^2 is the variance within the classes. A column
 that does not vary within the classes while their means differ separates them perfectly: its gain
 is infinite, and in the rule its distance outweighs that of any other column.
+
+Whitened features: xi = S^(-1/2) x with a full covariance S makes the Mahalanobis distance of CEN
+section 4.1 a squared distance. What is then selected are whitened features, each a combination of
+all columns, never columns.
 """
 
 from __future__ import annotations
@@ -62,6 +66,15 @@ class Moments(Protocol):
         ...
 
 
+class Whitened(Protocol):
+    """What the Mahalanobis variant needs to know about the data."""
+
+    @property
+    def moments(self) -> Moments:
+        """Moments of the whitened features."""
+        ...
+
+
 def l2_centers(scale: str | None = None) -> Family[Moments]:
     """Nearest centers by squared distance, of features as they are, or divided by their spread.
 
@@ -83,6 +96,21 @@ def l2_centers(scale: str | None = None) -> Family[Moments]:
         gain=partial(l2_gain, power=power),
         baseline=_baseline,
         rule=partial(_rule, power),
+        objective="saving of squared distance",
+        unit="squared units",
+    )
+
+
+def whitened_l2_centers() -> Family[Whitened]:
+    """Nearest centers by Mahalanobis distance: l2 centers of whitened features."""
+    plain = l2_centers()
+    return Family(
+        name="whitened l2 centers",
+        gain=lambda statistics: plain.gain(statistics.moments),
+        baseline=lambda statistics: plain.baseline(statistics.moments),
+        rule=lambda statistics, support, prior: plain.rule(statistics.moments, support, prior),
+        objective="saving of squared Mahalanobis distance",
+        unit="units",
     )
 
 

@@ -9,7 +9,11 @@ from naively._types import FloatArray
 
 
 def log_prior(
-    class_weight: FloatArray, *, fit_prior: bool = True, class_prior: ArrayLike | None = None
+    class_weight: FloatArray,
+    *,
+    fit_prior: bool = True,
+    class_prior: ArrayLike | None = None,
+    name: str = "class_prior",
 ) -> FloatArray:
     """Log prior of each class.
 
@@ -21,13 +25,15 @@ def log_prior(
         Estimate the prior from `class_weight`; otherwise all classes are equally likely.
     class_prior : (C,), optional
         The prior itself; replaces the estimate.
+    name : str
+        What the user calls the prior, for messages.
 
     Returns
     -------
     (C,) nats; -inf for a class of prior 0.
     """
     if class_prior is not None:
-        return _log(_checked_prior(class_prior, len(class_weight)))
+        return _log(_checked_prior(class_prior, len(class_weight), name))
     if not fit_prior:
         return np.full(len(class_weight), -np.log(len(class_weight)))
     total = float(np.sum(class_weight))
@@ -40,17 +46,17 @@ def log_prior(
     return np.asarray(_log(np.asarray(class_weight, dtype=np.float64)) - np.log(total))
 
 
-def _checked_prior(class_prior: ArrayLike, n_classes: int) -> FloatArray:
+def _checked_prior(class_prior: ArrayLike, n_classes: int, name: str) -> FloatArray:
     prior = np.asarray(class_prior, dtype=np.float64)
     if prior.shape != (n_classes,):
         raise ValueError(
-            f"`class_prior` must have one value for each of the {n_classes} classes; "
+            f"`{name}` must have one value for each of the {n_classes} classes; "
             f"got an array of shape {prior.shape}."
         )
     if not np.all(np.isfinite(prior)) or np.any(prior < 0):
-        raise ValueError(f"`class_prior` must hold numbers >= 0; got {prior.tolist()}.")
+        raise ValueError(f"`{name}` must hold numbers >= 0; got {prior.tolist()}.")
     if abs(prior.sum() - 1.0) > 1e-8:
-        raise ValueError(f"`class_prior` must sum to 1; it sums to {prior.sum():.10g}.")
+        raise ValueError(f"`{name}` must sum to 1; it sums to {prior.sum():.10g}.")
     return prior
 
 

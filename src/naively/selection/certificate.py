@@ -10,9 +10,10 @@ from naively._types import FloatArray, IntArray
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """Proof of quality of one selection; all values in nats of the training log-likelihood.
+    """Proof of quality of one selection, in nats of the training log-likelihood.
 
-    No choice of `k` features can have an objective above `bound`.
+    No choice of `k` features can have an objective above `bound`. For models of distances the
+    objective is the distance saved, in the units of the data.
     """
 
     k: int
@@ -25,6 +26,8 @@ class Certificate:
     proven_optimal: bool  # the selection is a global optimum (to rounding)
     evaluations: int = 1  # how often the k best features were selected on the way
     nodes: int = 0  # branch-and-bound nodes (exact=True)
+    quantity: str = "training likelihood"  # what the objective measures, in words
+    unit: str = "nats"
 
     @property
     def gap(self) -> float:
@@ -46,15 +49,15 @@ class Certificate:
     def __str__(self) -> str:
         if self.proven_optimal:
             return (
-                f"Proven optimal: no other {self.k} features reach a higher training likelihood "
-                f"(gain {self.gain:,.4g} nats over no feature)."
+                f"Proven optimal: no other {self.k} features reach a higher {self.quantity} "
+                f"(gain {self.gain:,.4g} {self.unit} over no feature)."
             )
         # Rounded down: the share proven must never be overstated.
         share = math.floor((1 - self.relative_gap) * 1e6) / 1e4
         return (
             f"These {self.k} features reach at least {share:.4f} % of the gain that any "
             f"{self.k} features could reach (gap {self.gap:.3g} of "
-            f"{self.bound - self.baseline:,.4g} nats)."
+            f"{self.bound - self.baseline:,.4g} {self.unit})."
         )
 
 

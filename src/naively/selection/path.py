@@ -54,7 +54,9 @@ class SparsityPath:
     @property
     def gap(self) -> FloatArray:
         """Nats by which the objective could still rise, at most: (K,)."""
-        return np.maximum(self.bound - self.objective, 0.0)
+        gap = np.zeros(len(self.k))  # both are infinite where a feature separates perfectly
+        np.subtract(self.bound, self.objective, out=gap, where=self.bound > self.objective)
+        return gap
 
     def support(self, k: int) -> IntArray:
         """Column indices of the support of k features, ascending.
@@ -86,12 +88,14 @@ def path(family: Family[S], statistics: S, ks: Any = None) -> SparsityPath:
     ks : (K,) int, optional
         The grid; by default about 100 values from 1 to m, evenly spaced on a log scale.
     """
-    grid = checked_grid(ks, len(statistics.table))
     if family.coupled_counts is not None:
+        grid = checked_grid(ks, len(statistics.table))
         return _coupled_path(coupled_groups(family.coupled_counts(statistics)), grid)
     if family.per_column is not None:
+        grid = checked_grid(ks, len(statistics.table))
         return _grouped_path(family.per_column, statistics, grid)
     gain = family.gain(statistics)
+    grid = checked_grid(ks, len(gain))
     order = gain_order(gain)
     gained = np.concatenate([[0.0], np.cumsum(gain[order])])[grid]
     return _separable_path(grid, gained, family.baseline(statistics), OrderedSupports(order))

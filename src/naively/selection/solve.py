@@ -52,10 +52,10 @@ def solve(
         return _solve_grouped(family, family.per_column, statistics, k)
     gain = family.gain(statistics)
     support = top_k(gain, k)
-    return _optimal(support, gain[support], family.baseline(statistics))
+    return _optimal(family, support, gain[support], family.baseline(statistics))
 
 
-def _optimal(support: IntArray, gain: FloatArray, baseline: float) -> Selection:
+def _optimal(family: Family[S], support: IntArray, gain: FloatArray, baseline: float) -> Selection:
     """Return the selection of a family whose gains add up: the k largest are the optimum."""
     objective = baseline + float(np.sum(gain))
     certificate = Certificate(
@@ -65,6 +65,8 @@ def _optimal(support: IntArray, gain: FloatArray, baseline: float) -> Selection:
         baseline=baseline,
         a_priori=objective,
         proven_optimal=True,
+        quantity=family.objective,
+        unit=family.unit,
     )
     return Selection(support, gain, certificate)
 
@@ -76,7 +78,7 @@ def _solve_grouped(family: Family[S], per_column: PerColumn[S], statistics: S, k
     label, quota = best_classes(gain, groups.size, k)
     support, group = groups.columns.take(label, quota)
     baseline = float(np.sum(per_column.pooled(statistics, table) * groups.size))
-    return _optimal(support, gain[group], baseline)
+    return _optimal(family, support, gain[group], baseline)
 
 
 def best_classes(gain: FloatArray, size: IntArray, k: int) -> tuple[IntArray, IntArray]:

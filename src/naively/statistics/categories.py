@@ -175,8 +175,7 @@ def _largest(X: Matrix) -> IntArray:
     if X.shape[0] == 0:
         return np.zeros(X.shape[1], dtype=np.int64)
     largest: Any = X.max(axis=0)
-    values: Array = largest.toarray().ravel() if is_sparse(largest) else largest
-    return values.astype(np.int64)
+    return np.asarray(largest.toarray().ravel() if is_sparse(largest) else largest, dtype=np.int64)
 
 
 def _least_sizes(min_categories: Any, n_features: int) -> IntArray:

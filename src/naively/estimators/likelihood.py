@@ -1,0 +1,365 @@
+"""Sparse naive Bayes for real values, rates and categories: classifiers that use k features."""
+
+from __future__ import annotations
+
+from typing import Any, final
+
+import numpy as np
+
+from naively._types import Array, FloatArray, IntArray
+from naively.estimators.base import AbstractSparseNaiveBayes, LinearWeightsMixin, refuse_negative
+from naively.families import categorical, gaussian, poisson
+from naively.families.family import Family
+from naively.families.priors import log_prior
+from naively.statistics.categories import ClassCategories
+from naively.statistics.counts import ClassCounts
+from naively.statistics.moments import ClassMoments
+
+
+class AbstractFittedPriorNaiveBayes(AbstractSparseNaiveBayes):
+    """Priors learned, equal or given: `fit_prior` and `class_prior`, as in scikit-learn."""
+
+    def _log_prior(self, statistics: Any) -> FloatArray:
+        return log_prior(
+            statistics.class_weight, fit_prior=self.fit_prior, class_prior=self.class_prior
+        )
+
+
+@final
+class SparseGaussianNB(AbstractSparseNaiveBayes):
+    r"""Gaussian naive Bayes in which at most k features tell the classes apart; exact.
+
+    Maximises the likelihood of :class:`sklearn.naive_bayes.GaussianNB` subject to at most `k`
+    features having means and variances that differ between the classes. The k features that gain
+    most likelihood from parameters of their own are the optimum, for every k. Takes sparse X.
+
+    Parameters
+    ----------
+    k : int, float or "all", default=10
+        Number of features, or a fraction of them in (0, 1]. "all" gives
+        :class:`~sklearn.naive_bayes.GaussianNB`.
+    variance : {"class", "shared"}, default="class"
+        Whether the variance of a selected feature differs between the classes, or only its mean
+        does. Shared variances make the rule linear.
+    priors : array-like of shape (n_classes,), default=None
+        Prior probabilities of the classes in the order of `classes_`, instead of learned ones.
+    var_smoothing : float, default=1e-9
+        Share of the largest variance of all features that is added to every variance. With 0, a
+        feature that does not vary within a class scores inf.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_features,)
+        Mask of the selected features.
+    certificate_ : Certificate
+        Objective and bound in nats; they agree.
+    theta_, var_ : ndarray of shape (n_classes, n_features)
+        Mean and (smoothed) variance by class on the support, those of all rows elsewhere.
+    epsilon_ : float
+        What smoothing adds to the variances.
+    scores_ : ndarray of shape (n_features,)
+        Gain of each feature in nats.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    class_count_, class_prior_, class_log_prior_ : ndarray of shape (n_classes,)
+        Weight of the rows, and prior, of each class.
+    statistics_ : ClassMoments
+        The class statistics, from which everything above follows.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if `X` has string column names.
+
+    See Also
+    --------
+    SparseL2Centers : Means alone.
+
+    Examples
+    --------
+    >>> from naively import SparseGaussianNB
+    >>> X = [[1.0, 5.0], [1.2, 1.0], [3.0, 1.5], [3.3, 4.5]]
+    >>> model = SparseGaussianNB(k=1).fit(X, ["low", "low", "high", "high"])
+    >>> model.get_support(indices=True)
+    array([0])
+    >>> str(model.predict([[2.9, 3.0]])[0])
+    'high'
+    """
+
+    def __init__(
+        self,
+        k: Any = 10,
+        *,
+        variance: str = "class",
+        priors: Any = None,
+        var_smoothing: float = 1e-9,
+    ) -> None:
+        self.k = k
+        self.variance = variance
+        self.priors = priors
+        self.var_smoothing = var_smoothing
+
+    def _gather(self, X: Any, y: Array, sample_weight: Any, classes: Any) -> ClassMoments:
+        return ClassMoments.from_matrix(X, y, sample_weight, classes=classes)
+
+    def family(self, statistics: Any) -> Family[Any]:
+        """Return the model as functions of its statistics, parameters checked and bound."""
+        return gaussian.gaussian(self.variance, self.var_smoothing)
+
+    def _log_prior(self, statistics: ClassMoments) -> FloatArray:
+        return log_prior(statistics.class_weight, class_prior=self.priors, name="priors")
+
+    @property
+    def theta_(self) -> FloatArray:
+        """Mean of each class and feature, (n_classes, n_features)."""
+        return self._parameters()[0]
+
+    @property
+    def var_(self) -> FloatArray:
+        """Smoothed variance of each class and feature, (n_classes, n_features)."""
+        return self._parameters()[1]
+
+    @property
+    def epsilon_(self) -> float:
+        """What smoothing adds to the variances."""
+        return gaussian.epsilon(self.statistics_, self.var_smoothing)
+
+    @property
+    def class_prior_(self) -> FloatArray:
+        """Prior of each class, (n_classes,)."""
+        return np.exp(self.class_log_prior_)
+
+    def _parameters(self) -> tuple[FloatArray, FloatArray]:
+        return gaussian.sparse_parameters(
+            self.statistics_,
+            self.selection_.support,
+            shared=self.variance == "shared",
+            var_smoothing=self.var_smoothing,
+        )
+
+
+@final
+class SparsePoissonNB(LinearWeightsMixin, AbstractFittedPriorNaiveBayes):
+    r"""Poisson naive Bayes in which at most k features tell the classes apart; exact.
+
+    Entries are counts with a mean for each class and feature. Maximises their likelihood subject
+    to at most `k` features having means that differ between the classes. The k features that
+    gain most likelihood from means of their own are the optimum, for every k. Other than in the
+    multinomial model, the length of a row tells something about its class.
+
+    Parameters
+    ----------
+    k : int, float or "all", default=10
+        Number of features, or a fraction of them in (0, 1].
+    alpha : float or array-like of shape (n_features,), default=1.0
+        Smoothing: added to the sums of the classes, on average over the classes, in proportion
+        to their rows. With 0, a row can rule out a class; a row that rules out every class gets
+        the class prior.
+    fit_prior : bool, default=True
+        Whether to learn the class priors; otherwise they are equal.
+    class_prior : array-like of shape (n_classes,), default=None
+        Prior probabilities of the classes in the order of `classes_`, instead of learned ones.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_features,)
+        Mask of the selected features.
+    certificate_ : Certificate
+        Objective and bound in nats; they agree.
+    coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
+        Weights of the rule; zero outside the support.
+    intercept_ : ndarray of shape (1,) or (n_classes,)
+        Intercept of the rule.
+    rate_ : ndarray of shape (n_classes, n_features)
+        Mean entry by class on the support, over all rows elsewhere.
+    feature_count_ : ndarray of shape (n_classes, n_features)
+        Sum of the entries, without smoothing.
+    scores_ : ndarray of shape (n_features,)
+        Gain of each feature in nats.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+        Weight of the rows, and log prior, of each class.
+    statistics_ : ClassCounts
+        The class statistics, from which everything above follows.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if `X` has string column names.
+
+    See Also
+    --------
+    SparseMultinomialNB : Counts, whatever the length of the row.
+
+    Examples
+    --------
+    >>> from naively import SparsePoissonNB
+    >>> X = [[4, 1, 0], [5, 0, 1], [0, 1, 0], [1, 0, 1]]
+    >>> model = SparsePoissonNB(k=1).fit(X, ["busy", "busy", "quiet", "quiet"])
+    >>> model.get_support(indices=True)
+    array([0])
+    """
+
+    def __init__(
+        self,
+        k: Any = 10,
+        *,
+        alpha: Any = 1.0,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+    ) -> None:
+        self.k = k
+        self.alpha = alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+
+    def _gather(self, X: Any, y: Array, sample_weight: Any, classes: Any) -> ClassCounts:
+        return ClassCounts.from_matrix(X, y, sample_weight, classes=classes)
+
+    def family(self, statistics: Any) -> Family[Any]:
+        """Return the model as functions of its statistics, parameters checked and bound."""
+        return poisson.poisson(self.alpha)
+
+    def _check_values(self, X: Any) -> None:
+        refuse_negative(self, X)
+
+    @property
+    def rate_(self) -> FloatArray:
+        """Mean entry of each class and feature, (n_classes, n_features)."""
+        support = self.selection_.support
+        alpha = np.asarray(self.alpha, dtype=np.float64)
+        pooled, free = poisson.rates(self.statistics_, support, alpha)
+        rate = np.tile(pooled, (len(self.classes_), 1))
+        rate[:, support] = free
+        return rate
+
+    @property
+    def feature_count_(self) -> Array:
+        """Weighted sum of the entries of each class and feature, (n_classes, n_features)."""
+        return self.statistics_.feature_count
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.positive_only = True
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+@final
+class SparseCategoricalNB(AbstractFittedPriorNaiveBayes):
+    r"""Categorical naive Bayes in which at most k features tell the classes apart; exact.
+
+    Maximises the likelihood of :class:`sklearn.naive_bayes.CategoricalNB` subject to at most `k`
+    features having probabilities that differ between the classes. The k features with the
+    largest mutual information with the class are the optimum, for every k.
+
+    Parameters
+    ----------
+    k : int, float or "all", default=10
+        Number of features, or a fraction of them in (0, 1]. "all" gives
+        :class:`~sklearn.naive_bayes.CategoricalNB`.
+    alpha : float, default=1.0
+        Smoothing, added to the count of every category in every class. With 0, a row can rule
+        out a class; a row that rules out every class gets the class prior.
+    fit_prior : bool, default=True
+        Whether to learn the class priors; otherwise they are equal.
+    class_prior : array-like of shape (n_classes,), default=None
+        Prior probabilities of the classes in the order of `classes_`, instead of learned ones.
+    min_categories : int or array-like of shape (n_features,), default=None
+        Number of categories of each feature, where X may lack the last ones.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_features,)
+        Mask of the selected features.
+    certificate_ : Certificate
+        Objective and bound in nats; they agree.
+    scores_ : ndarray of shape (n_features,)
+        Gain of each feature in nats.
+    category_count_ : list of ndarray of shape (n_classes, n_categories of the feature)
+        Weight of the rows of each class and category, for each feature.
+    feature_log_prob_ : list of ndarray of shape (n_classes, n_categories of the feature)
+        Log probability of each category, for each feature; equal over the classes outside the
+        support.
+    n_categories_ : ndarray of shape (n_features,)
+        Number of categories of each feature.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+        Weight of the rows, and log prior, of each class.
+    statistics_ : ClassCategories
+        The class statistics, from which everything above follows.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if `X` has string column names.
+
+    Notes
+    -----
+    Categories are whole numbers from 0, as :class:`sklearn.preprocessing.OrdinalEncoder` makes
+    them; what follows the decimal point is cut off. A category that was never seen in training
+    tells nothing about the class. Zeros of sparse X are category 0.
+
+    Examples
+    --------
+    >>> from naively import SparseCategoricalNB
+    >>> X = [[0, 2], [0, 1], [1, 2], [2, 1]]
+    >>> model = SparseCategoricalNB(k=1).fit(X, ["a", "a", "b", "b"])
+    >>> model.get_support(indices=True)
+    array([0])
+    """
+
+    def __init__(
+        self,
+        k: Any = 10,
+        *,
+        alpha: float = 1.0,
+        fit_prior: bool = True,
+        class_prior: Any = None,
+        min_categories: Any = None,
+    ) -> None:
+        self.k = k
+        self.alpha = alpha
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.min_categories = min_categories
+
+    def _gather(self, X: Any, y: Array, sample_weight: Any, classes: Any) -> ClassCategories:
+        return ClassCategories.from_matrix(
+            X, y, sample_weight, classes=classes, min_categories=self.min_categories
+        )
+
+    def family(self, statistics: Any) -> Family[Any]:
+        """Return the model as functions of its statistics, parameters checked and bound."""
+        return categorical.categorical(self.alpha)
+
+    def _check_values(self, X: Any) -> None:
+        refuse_negative(self, X)
+
+    @property
+    def n_categories_(self) -> IntArray:
+        """Number of categories of each feature, (n_features,)."""
+        return self.statistics_.n_categories
+
+    @property
+    def category_count_(self) -> list[FloatArray]:
+        """Weight of the rows of each class and category, for each feature."""
+        return [self.statistics_.of_feature(i) for i in range(self.statistics_.n_features)]
+
+    @property
+    def feature_log_prob_(self) -> list[FloatArray]:
+        """Log probability of each category by class, for each feature."""
+        pooled = categorical.pooled_log_probabilities(self.statistics_, self.alpha)
+        edges = np.cumsum(self.statistics_.n_categories)[:-1]
+        log_prob = [np.tile(part, (len(self.classes_), 1)) for part in np.split(pooled, edges)]
+        support = self.selection_.support
+        free, starts = categorical.log_probabilities(self.statistics_, support, self.alpha)
+        for position, i in enumerate(support):
+            log_prob[i] = free[starts[position] : starts[position + 1]].T
+        return log_prob
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.positive_only = True
+        tags.classifier_tags.poor_score = True
+        return tags
