@@ -187,7 +187,7 @@ def _least_sizes(min_categories: Any, n_features: int) -> IntArray:
             "`min_categories` must be an int >= 0 or one for each of the "
             f"{n_features} features; got {min_categories!r}."
         )
-    return np.maximum(np.broadcast_to(sizes, n_features), 1).astype(np.int64)
+    return np.asarray(np.maximum(np.broadcast_to(sizes, n_features), 1), dtype=np.int64)
 
 
 def _count(X: Matrix, rows: LabelledRows, sizes: IntArray) -> FloatArray:
