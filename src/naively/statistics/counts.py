@@ -13,12 +13,13 @@ import numpy as np
 import numpy.typing as npt
 
 from naively._types import Array, FloatArray, IntArray
-from naively.statistics.labels import class_positions, encode_labels, union_of_classes
+from naively.statistics.labels import class_positions, union_of_classes
 from naively.statistics.lengths import length_histogram
-from naively.statistics.matrix import as_matrix
+from naively.statistics.matrix import is_sparse
+from naively.statistics.rows import LabelledRows
+from naively.statistics.source import Quantity
 from naively.statistics.sparse_table import DENSE_CELLS, SparseTable, settled
-from naively.statistics.tally import Quantity, tally
-from naively.statistics.weights import check_weights
+from naively.statistics.tally import tally
 from naively.statistics.wide import tally_wide
 
 # Differences of float sums below this share of the minuend are rounding, and become exactly 0:
@@ -99,32 +100,23 @@ class ClassCounts:
         ValueError
             If values, labels or weights cannot be counted; the message says where and why.
         """
-        matrix = as_matrix(X)
-        threshold = _checked_threshold(matrix, threshold) if presence else 0.0
-        classes, codes = encode_labels(y, classes)
-        if len(codes) != matrix.shape[0]:
-            raise ValueError(
-                f"X and y must have the same number of rows; got {matrix.shape[0]} and "
-                f"{len(codes)}."
-            )
-        weights = check_weights(sample_weight, len(codes))
-        quantity = Quantity(presence, threshold)
-        is_wide = matrix.shape[1] * len(classes) > dense_cells and threshold >= 0
+        rows = LabelledRows.of(X, y, sample_weight, classes)
+        n_classes, codes, weights = len(rows.classes), rows.codes, rows.weights
+        quantity = Quantity(presence, _checked_threshold(rows.matrix, threshold, presence))
+        is_wide = rows.matrix.shape[1] * n_classes > dense_cells and quantity.threshold >= 0
         count = tally_wide if is_wide else tally
-        table, totals = count(matrix, codes, weights, len(classes), quantity)
+        table, totals = count(rows.matrix, codes, weights, n_classes, quantity)
         if weights is not None and not weights.all():
             kept = weights > 0
             totals, codes, weights = totals[kept], codes[kept], weights[kept]
-        rows = np.bincount(codes, minlength=len(classes))
-        class_weight = np.bincount(codes, weights, len(classes)) if weights is not None else rows
         return cls(
-            classes,
+            rows.classes,
             settled(table) if is_wide else table,
-            rows,
-            class_weight.astype(np.float64),
-            *length_histogram(totals, codes, weights, len(classes)),
+            rows.class_rows,
+            rows.class_weight,
+            *length_histogram(totals, codes, weights, n_classes),
             presence=presence,
-            threshold=threshold,
+            threshold=quantity.threshold,
         )
 
     @classmethod
@@ -238,7 +230,7 @@ class ClassCounts:
 
     def _spread(self, classes: Array) -> Self:
         """Return the same statistics with zeros for classes that are not among its own."""
-        if len(classes) == len(self.classes):
+        if np.array_equal(classes, self.classes):
             return replace(self, classes=classes)
         positions = class_positions(self.classes, classes)
 
@@ -274,10 +266,12 @@ class ClassCounts:
             )
 
 
-def _checked_threshold(matrix: Any, threshold: float) -> float:
+def _checked_threshold(matrix: Any, threshold: float, presence: bool) -> float:
+    if not presence:
+        return 0.0
     if not np.isfinite(threshold):
         raise ValueError(f"`threshold` must be a finite number; got {threshold}.")
-    if threshold < 0 and not isinstance(matrix, np.ndarray):
+    if threshold < 0 and is_sparse(matrix):
         raise ValueError(
             f"`threshold` must be >= 0 for sparse X, whose unstored zeros would all exceed it; "
             f"got {threshold}. Pass a dense array."

@@ -68,13 +68,8 @@ def union_of_classes(first: Array, second: Array) -> Array:
     return _distinct(np.concatenate([first, second]))
 
 
-def _array(labels: Any) -> Array:
-    array: Array = np.asarray(labels.to_numpy() if hasattr(labels, "to_numpy") else labels)
-    return array
-
-
-def _checked(labels: Any, name: str) -> Array:
-    labels = _array(labels)
+def _checked(values: Any, name: str) -> Array:
+    labels: Array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
     if labels.ndim != 1:
         raise ValueError(
             f"`{name}` must have one dimension, one label per row; got shape {labels.shape}. "
@@ -83,22 +78,27 @@ def _checked(labels: Any, name: str) -> Array:
     if labels.dtype.kind == "O" and any(label is None or label != label for label in labels):
         raise ValueError(f"`{name}` contains NaN or None; drop the rows without a label.")
     if labels.dtype.kind == "f":
-        if not np.isfinite(labels).all():
-            raise ValueError(f"`{name}` contains NaN or infinity; drop the rows without a label.")
-        if (labels != np.rint(labels)).any():
-            raise ValueError(
-                f"Unknown label type: `{name}` is continuous "
-                f"({labels[labels != np.rint(labels)][0]}); labels must be whole numbers, booleans "
-                "or strings. Bin a continuous target first."
-            )
+        _check_whole(labels, name)
     if labels.dtype.kind in "cVmM":
         raise ValueError(f"`{name}` must hold labels; got dtype {labels.dtype}.")
     return labels
 
 
+def _check_whole(labels: Array, name: str) -> None:
+    if not np.isfinite(labels).all():
+        raise ValueError(f"`{name}` contains NaN or infinity; drop the rows without a label.")
+    fractions = labels[labels != np.rint(labels)]
+    if len(fractions):
+        raise ValueError(
+            f"Unknown label type: `{name}` is continuous ({fractions[0]}); labels must be whole "
+            "numbers, booleans or strings. Bin a continuous target first."
+        )
+
+
 def _distinct(labels: Array) -> Array:
+    distinct: Array
     try:
-        distinct: Array = np.unique(labels)
+        distinct = np.unique(labels)
     except TypeError:
         kinds = sorted({type(label).__name__ for label in labels})
         raise ValueError(

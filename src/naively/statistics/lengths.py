@@ -52,7 +52,7 @@ def _rounded(totals: Array) -> IntArray:
     significand, exponent = np.frexp(np.minimum(lengths, _LARGEST))
     dropped = np.maximum(exponent - _EXACT_BITS, 0)
     kept: FloatArray = np.rint(np.ldexp(significand, exponent - dropped))
-    lengths = np.ldexp(kept, dropped).astype(np.int64)
+    lengths[:] = np.ldexp(kept, dropped)
     return lengths
 
 

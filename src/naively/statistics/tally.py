@@ -1,50 +1,40 @@
 """One pass over a matrix: the sums of each column within each class, and the total of each row.
 
-The kernels know two types of values, int64 and float64. Everything else is converted a block at a
-time, and so is `value > threshold` when presence is counted; blocks fit the cache, so the
-conversion costs little and no copy of the matrix is made.
+Four ways, by layout and by the size of the class-by-feature table:
+
+    CSR, small table    every entry is added where it belongs
+    CSR, large table    entries are partitioned by ranges of columns first
+    CSC                 columns one after the other
+    dense               strips of columns
+
+Work is divided by the shape of the data, never by the number of threads, or else so that the order
+of additions within a cell does not depend on it: results are equal bit for bit for any number.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
-
 import numpy as np
 
 from naively._types import Array, FloatArray
-from naively.kernels.class_sums import class_sums_csc, class_sums_csr, class_sums_dense
+from naively.kernels import class_sums as kernels
 from naively.kernels.compiled import read_only
+from naively.statistics.buckets import prefers_buckets, sums_by_buckets
 from naively.statistics.matrix import Matrix, canonical, is_sparse
+from naively.statistics.source import (
+    Quantity,
+    Source,
+    Span,
+    SuspiciousValueError,
+    check_structure,
+    examined,
+    shares,
+)
+from naively.statistics.threads import in_threads
 
-_BLOCK = 1 << 16  # entries converted at a time: 0.5 MB of values, which stays in the cache
-_NO_WEIGHTS = np.empty(0)
-
-
-@dataclass(frozen=True, slots=True)
-class Quantity:
-    """What is added up: the values themselves, or how many exceed a threshold."""
-
-    presence: bool
-    threshold: float
-
-    def is_whole(self, matrix: Matrix) -> bool:
-        """Whether the addends are whole numbers, which are counted exactly."""
-        return self.presence or matrix.dtype.kind in "biu"
-
-    def largest(self, matrix: Matrix) -> float | int:
-        """Return the value up to which no sum can overflow."""
-        if not self.is_whole(matrix):
-            return float(np.finfo(np.float64).max)
-        return int(np.iinfo(np.int64).max) // max(_n_entries(matrix), 1)
-
-    def addends(self, data: Array, dtype: Any) -> tuple[Array, bool]:
-        """Return a block of data as numbers of type `dtype`, and whether presence is defined."""
-        if not self.presence:
-            return np.ascontiguousarray(data, dtype=dtype), True
-        finite = data.dtype.kind != "f" or bool(np.isfinite(data).all())
-        return np.ascontiguousarray(data > self.threshold, dtype=dtype), finite
+_MOST_PARTS = 8  # largest number of threads that independent partial sums can occupy
+_GROUP_ENTRIES = 1 << 19  # rows of fewer entries are not worth a second table
+_STRIP_CELLS = 1 << 15  # partial sums of dense columns: 256 KB
+_DENSE_BLOCK = 1 << 16  # dense values converted at a time
 
 
 def tally(
@@ -56,7 +46,7 @@ def tally(
     ----------
     matrix : CSR, CSC or dense matrix of shape (n, m)
         Finite; non-negative too unless presence is counted. Never modified.
-    codes : ndarray of shape (n,)
+    codes : ndarray of shape (n,), uint32
         Class of each row, in [0, n_classes).
     weights : ndarray of shape (n,) or None
         Weight of each row.
@@ -77,141 +67,112 @@ def tally(
     ValueError
         If a value cannot be counted; the message names its row and column.
     """
-    if is_sparse(matrix) and (quantity.presence or matrix.dtype.kind == "b"):
-        matrix = canonical(matrix)  # what counts is whether the sum of duplicates is non-zero
-    weights = _NO_WEIGHTS if weights is None else weights
-    table, totals, sound = _sums(
-        matrix, codes, weights, n_classes, quantity, quantity.largest(matrix)
-    )
-    if sound:
-        return table, totals
-    del table  # a failed pass must not keep its table while the second one runs
-    matrix, largest = examined(matrix, quantity)
-    return _sums(matrix, codes, weights, n_classes, quantity, largest)[:2]
-
-
-def _sums(
-    matrix: Matrix,
-    codes: Array,
-    weights: FloatArray,
-    n_classes: int,
-    quantity: Quantity,
-    largest: float | int,
-) -> tuple[Array, Array, bool]:
-    n_rows, n_features = matrix.shape
-    whole = quantity.is_whole(matrix) and not len(weights)
-    dtype = np.dtype(np.int64 if whole else np.float64)
-    table = np.zeros((n_features, n_classes), dtype=dtype)
-    totals = np.zeros(n_rows, dtype=dtype)
-    low, high = dtype.type(0), np.asarray(largest, dtype)[()]
-    sound = True
-    for block in _blocks(matrix):
-        addends, finite = quantity.addends(block.data, dtype)
-        sound &= finite
-        if block.indptr is None:
-            rows = slice(block.start, block.start + len(addends))
-            sound &= class_sums_dense(
-                addends, codes[rows], weights[rows], low, high, n_classes,
-                table.reshape(-1), totals[rows],
-            )  # fmt: skip
-        elif matrix.format == "csr":
-            rows = slice(block.start, block.start + len(block.indptr) - 1)
-            sound &= class_sums_csr(
-                addends, read_only(block.indices), block.indptr, codes[rows], weights[rows],
-                low, high, n_classes, table.reshape(-1), totals[rows],
-            )  # fmt: skip
-        else:
-            columns = slice(block.start, block.start + len(block.indptr) - 1)
-            sound &= class_sums_csc(
-                addends, read_only(block.indices), block.indptr, codes, weights,
-                low, high, n_classes, table[columns].reshape(-1), totals,
-            )  # fmt: skip
-    return table, totals, bool(sound)
-
-
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """Consecutive rows (or columns, for CSC) of a matrix."""
-
-    start: int  # first row or column
-    data: Array  # values: (rows, m) when dense, else the entries
-    indices: Any = None  # (entries,)
-    indptr: Any = None  # (rows + 1,) int64, from 0
-
-
-def _blocks(matrix: Matrix) -> Iterator[_Block]:
-    if not is_sparse(matrix):
-        height = max(_BLOCK // max(matrix.shape[1], 1), 1)
-        for start in range(0, matrix.shape[0], height):
-            yield _Block(start, matrix[start : start + height])
-        return
-    indptr = matrix.indptr.astype(np.int64)
-    start, n_lines = 0, len(indptr) - 1
-    while start < n_lines:
-        stop = int(np.searchsorted(indptr, indptr[start] + _BLOCK, side="right")) - 1
-        stop = min(max(stop, start + 1), n_lines)
-        entries = slice(indptr[start], indptr[stop])
-        yield _Block(
-            start,
-            matrix.data[entries],
-            matrix.indices[entries],
-            indptr[start : stop + 1] - indptr[start],
-        )
-        start = stop
-
-
-def _n_entries(matrix: Matrix) -> int:
-    return len(matrix.data) if is_sparse(matrix) else matrix.size
-
-
-def examined(matrix: Matrix, quantity: Quantity) -> tuple[Matrix, float | int]:
-    """After a suspicious value: the matrix to count and its largest value, or an error."""
     if is_sparse(matrix):
-        matrix = canonical(matrix)  # an entry of -2 beside one of 3 in the same cell is a 1
-    for block in _blocks(matrix):
-        _explain(matrix, block, quantity)
-    if not quantity.is_whole(matrix):
-        return matrix, float(np.finfo(np.float64).max)
-    largest = int(np.iinfo(np.int64).max)
-    total = float(matrix.sum(dtype=np.float64))
-    if total >= largest:
-        raise ValueError(
-            f"The values of X add up to {total:.3g}, more than a 64-bit integer holds "
-            f"({largest}); pass X as float64."
-        )
-    return matrix, largest
+        check_structure(matrix)
+        if quantity.presence or matrix.dtype.kind == "b":
+            matrix = canonical(matrix)  # what counts is whether the sum of duplicates is non-zero
+    weights = read_only(np.empty(0) if weights is None else weights)
+    source = Source(matrix, codes, weights, n_classes, quantity)
+    try:
+        table, totals = _sums(source)
+    except SuspiciousValueError:
+        table, totals = _sums(examined(source))
+    return table.reshape(source.n_columns, n_classes), totals
 
 
-def _explain(matrix: Matrix, block: _Block, quantity: Quantity) -> None:
-    """Raise an error for the first value of a block that cannot be counted."""
-    values = block.data
-    if values.dtype.kind == "f":
-        _refuse(
-            matrix, block, np.isnan(values),
-            "Input X contains NaN: at {place}. Fill in missing values or drop their rows.",
-        )  # fmt: skip
-        _refuse(
-            matrix, block, np.isinf(values),
-            "Input X contains infinity: {value} at {place}. All values must be finite.",
-        )  # fmt: skip
-    if not quantity.presence and values.dtype.kind != "b":
-        _refuse(
-            matrix, block, values < 0,
-            "Negative values in data passed to class counts: {value} at {place}. Counts must be "
-            ">= 0; shift or clip them, or use a model of centers, which takes any sign.",
-        )  # fmt: skip
-
-
-def _refuse(matrix: Matrix, block: _Block, bad: Array, message: str) -> None:
-    if not bad.any():
-        return
-    position = int(np.flatnonzero(bad)[0])
-    value = block.data.flat[position] if block.indptr is None else block.data[position]
-    if block.indptr is None:
-        row, column = divmod(position, matrix.shape[1])
-        row += block.start
+def _sums(source: Source) -> tuple[Array, Array]:
+    """Return the flat table (m * C,) and the row totals (n,)."""
+    if not is_sparse(source.matrix):
+        table, totals = _sums_of_dense(source)
+    elif source.matrix.format == "csc":
+        table, totals = _sums_of_columns(source)
+    elif prefers_buckets(source):
+        table, totals = sums_by_buckets(source)
     else:
-        line = block.start + int(np.searchsorted(block.indptr, position, side="right")) - 1
-        other = int(block.indices[position])
-        row, column = (line, other) if matrix.format == "csr" else (other, line)
-    raise ValueError(message.format(value=value, place=f"row {row}, column {column}"))
+        table, totals = _sums_of_rows(source)
+    if not (source.examined or np.isfinite(totals.max(initial=0))):
+        raise SuspiciousValueError
+    return table, totals
+
+
+def _sums_of_rows(source: Source) -> tuple[Array, Array]:
+    """Add each entry where it belongs; groups of rows have tables of their own."""
+    totals = np.zeros(source.n_rows, source.dtype)
+
+    def add(rows: Span) -> Array:
+        table = np.zeros(source.n_cells, source.dtype)
+        for block in source.blocks(rows):
+            kernels.class_sums_csr(
+                block.data,
+                block.indices,
+                block.indptr,
+                source.codes[block.lines],
+                source.weights_of(block.lines),
+                source.n_classes,
+                table,
+                totals[block.lines],
+            )
+        return table
+
+    per_group = max(4 * source.n_cells, _GROUP_ENTRIES)
+    n_groups = min(source.n_entries // per_group + 1, _MOST_PARTS)
+    groups = shares(source.matrix.indptr, (0, source.n_rows), n_groups)
+    table, *others = in_threads(add, groups)
+    for other in others:
+        table += other
+    return table, totals
+
+
+def _sums_of_columns(source: Source) -> tuple[Array, Array]:
+    """Fill the table in order; parts of the columns have row totals of their own."""
+    table = np.zeros(source.n_cells, source.dtype)
+
+    def add(columns: Span) -> Array:
+        totals = np.zeros(source.n_rows, source.dtype)
+        for block in source.blocks(columns):
+            cells = slice(block.lines.start * source.n_classes, block.lines.stop * source.n_classes)
+            kernels.class_sums_csc(
+                block.data,
+                block.indices,
+                block.indptr,
+                source.codes,
+                source.weights,
+                source.n_classes,
+                table[cells],
+                totals,
+            )
+        return totals
+
+    room = max(source.n_cells // (2 * source.n_rows + 1), 1)
+    n_parts = min(source.n_entries // _GROUP_ENTRIES + 1, room, _MOST_PARTS)
+    parts = shares(source.matrix.indptr, (0, source.n_columns), n_parts)
+    totals, *others = in_threads(add, parts)
+    for other in others:
+        totals += other
+    return table, totals
+
+
+def _sums_of_dense(source: Source) -> tuple[Array, Array]:
+    """Sum strips of columns, narrow enough for the sums of all classes to stay in the cache."""
+    table = np.zeros((source.n_columns, source.n_classes), source.dtype)
+    width = max(_STRIP_CELLS // max(source.n_classes, 1), 64)
+    height = max(_DENSE_BLOCK // width, 1)
+
+    def add(first: int) -> Array:
+        strip = source.matrix[:, first : first + width]
+        sums = np.zeros((source.n_classes, strip.shape[1]), source.dtype)
+        totals = np.zeros(source.n_rows, source.dtype)
+        for start in range(0, source.n_rows, height):
+            rows = slice(start, start + height)
+            addends = source.addends(strip[rows])
+            addends.sum(axis=1, out=totals[rows])
+            if len(source.weights):
+                addends = addends * source.weights[rows, None]
+            kernels.class_sums_dense(read_only(addends), source.codes[rows], sums)
+        table[first : first + width] = sums.T
+        return totals
+
+    totals = np.zeros(source.n_rows, source.dtype)
+    for part in in_threads(add, range(0, source.n_columns, width)):
+        totals += part
+    return table.reshape(-1), totals

@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TypeVar
 
 import numba
 
+Item = TypeVar("Item")
+Result = TypeVar("Result")
 
-def in_threads(work: Callable[[Any], None], items: Sequence[Any]) -> None:
-    """Run `work` on every item, as many at a time as Numba has threads.
 
-    Items must be cut by the data alone, never by the number of threads, and write to different
-    places. Pays where `work` spends its time in kernels and in NumPy, which release the GIL.
+def n_threads() -> int:
+    """Return how many threads to use: `numba.set_num_threads` and NUMBA_NUM_THREADS decide."""
+    return int(numba.get_num_threads())
+
+
+def in_threads(work: Callable[[Item], Result], items: Iterable[Item]) -> list[Result]:
+    """Return `[work(item) for item in items]`, as many at a time as Numba has threads.
+
+    Items must be cut so that the result does not depend on the number of threads, and write to
+    different places. Pays where `work` spends its time in kernels and in NumPy, which release the
+    GIL. Errors are raised here.
     """
-    n_threads = min(numba.get_num_threads(), len(items))
-    if n_threads < 2:
-        for item in items:
-            work(item)
-        return
-    with ThreadPoolExecutor(n_threads) as pool:
-        for _ in pool.map(work, items):
-            pass
+    items = list(items)
+    threads = min(n_threads(), len(items))
+    if threads < 2:
+        return [work(item) for item in items]
+    with ThreadPoolExecutor(threads) as pool:
+        return list(pool.map(work, items))

@@ -1,0 +1,203 @@
+"""Class sums of a large table: entries are partitioned by ranges of columns, then added.
+
+Random additions to a table larger than the cache each wait for memory. Partitioned into buckets of
+neighbouring columns, whose part of the table fits the cache, entries are read and written in order,
+twice, which is faster; and buckets can be added by several threads. Every bucket keeps its entries
+in the order of the rows, so sums do not depend on the number of threads.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import final
+
+import numpy as np
+
+from naively._types import Array, IntArray
+from naively.kernels import class_sums as kernels
+from naively.statistics.source import Block, Source, Span, cut, shares
+from naively.statistics.threads import in_threads, n_threads
+
+_SMALL_TABLE = 4 << 20  # bytes that random additions do not push out of the cache
+_BUCKET_CELLS = 1 << 15  # 256 KB of the table
+_MOST_BUCKETS = 1 << 10  # places written to at a time
+_LEAST_ENTRIES = 64  # a bucket, for partitioning to pay
+_LEAST_BUFFER = 32 << 20  # bytes for partitioned entries, if 1.5 tables are less
+
+
+def prefers_buckets(source: Source) -> bool:
+    """Whether partitioning the entries is likely to be faster than adding them one by one."""
+    large = source.n_cells * 8 > _SMALL_TABLE
+    return large and source.n_entries >= _LEAST_ENTRIES * _n_buckets(source, _shift(source))
+
+
+def sums_by_buckets(source: Source) -> tuple[Array, Array]:
+    """Return the flat table (m * C,) and the row totals (n,) of CSR rows."""
+    if source.dtype.kind == "i":
+        try:
+            return _sums(_PackedBuckets(source))
+        except _TooWideError:
+            pass
+    return _sums(_WideBuckets(source))
+
+
+def _sums(buckets: _AbstractBuckets) -> tuple[Array, Array]:
+    source = buckets.source
+    indptr = source.matrix.indptr
+    table = np.zeros(source.n_cells, source.dtype)
+    totals = np.zeros(source.n_rows, source.dtype)
+    capacity = max(table.nbytes * 3 // 2, _LEAST_BUFFER) // buckets.entry_bytes
+    for rows in cut(indptr, (0, source.n_rows), capacity):
+        parts = shares(indptr, rows, n_threads())
+        sizes = np.array(in_threads(buckets.sizes, parts))
+        starts = np.concatenate([[0], np.cumsum(sizes.sum(axis=0))])
+        # In every bucket, a part of the rows continues where the part before it ends.
+        cursors = (starts[:-1] + np.cumsum(sizes, axis=0) - sizes).astype(np.uint64)
+        buckets.reserve(starts)
+        in_threads(buckets.fill, [(part, cursors[t], totals) for t, part in enumerate(parts)])
+        spans = shares(starts, (0, len(starts) - 1), 8 * n_threads())
+        in_threads(buckets.add, [(span, table) for span in spans])
+    return table, totals
+
+
+class _TooWideError(Exception):
+    """A value that does not fit into the bits reserved for it."""
+
+
+class _AbstractBuckets(ABC):
+    """Entries of some rows, by range of columns; the buffer is reused for the next rows."""
+
+    entry_bytes: int
+
+    def __init__(self, source: Source):
+        self.source = source
+        self.shift = _shift(source)
+
+    def sizes(self, rows: Span) -> IntArray:
+        """Entries of some rows in each bucket (B,)."""
+        sizes = np.zeros(_n_buckets(self.source, self.shift), dtype=np.int64)
+        for first, last in cut(self.source.matrix.indptr, rows, 1 << 17):
+            entries = slice(*self.source.matrix.indptr[[first, last]].tolist())
+            kernels.bucket_sizes(self.source.indices(entries), self.shift, sizes)
+        return sizes
+
+    def fill(self, job: tuple[Span, Array, Array]) -> None:
+        """Append the entries of some rows to the buckets, at cursors (B,); row totals (n,)."""
+        rows, cursors, totals = job
+        for block in self.source.blocks(rows):
+            self._append(block, cursors, totals[block.lines])
+
+    def reserve(self, starts: IntArray) -> None:
+        """Make room for buckets that begin at `starts` (B,) and end at its last element."""
+        self.starts = starts
+        self._reserve(int(starts[-1]))
+
+    @abstractmethod
+    def add(self, job: tuple[Span, Array]) -> None:
+        """Add the entries of some buckets to the flat table."""
+
+    @abstractmethod
+    def _reserve(self, n_entries: int) -> None: ...
+
+    @abstractmethod
+    def _append(self, block: Block, cursors: Array, totals: Array) -> None: ...
+
+
+@final
+class _PackedBuckets(_AbstractBuckets):
+    """Small whole numbers: 32 bits an entry, cell and value."""
+
+    entry_bytes = 4
+
+    def __init__(self, source: Source):
+        super().__init__(source)
+        self.cell_bits = ((source.n_classes << self.shift) - 1).bit_length()
+        self.packed: Array = np.empty(0, dtype=np.uint32)
+
+    def _reserve(self, n_entries: int) -> None:
+        if len(self.packed) < n_entries:
+            self.packed = np.empty(n_entries, dtype=np.uint32)
+
+    def _append(self, block: Block, cursors: Array, totals: Array) -> None:
+        if len(block.data) and int(block.data.max()) >> (32 - self.cell_bits):
+            raise _TooWideError
+        kernels.partition_packed_csr(
+            block.data,
+            block.indices,
+            block.indptr,
+            self.source.codes[block.lines],
+            self.source.n_classes,
+            self.shift,
+            self.cell_bits,
+            cursors,
+            self.packed,
+            totals,
+        )
+
+    def add(self, job: tuple[Span, Array]) -> None:
+        buckets, table = job
+        kernels.bucket_sums_packed(
+            self.packed,
+            self.starts,
+            *buckets,
+            self.shift,
+            self.cell_bits,
+            self.source.n_classes,
+            table,
+        )
+
+
+@final
+class _WideBuckets(_AbstractBuckets):
+    """Any numbers: a cell and a weighted value of 64 bits."""
+
+    entry_bytes = 12
+
+    def __init__(self, source: Source):
+        super().__init__(source)
+        self.cells: Array = np.empty(0, dtype=np.uint32)
+        self.values: Array = np.empty(0, dtype=source.dtype)
+
+    def _reserve(self, n_entries: int) -> None:
+        if len(self.cells) < n_entries:
+            self.cells = np.empty(n_entries, dtype=np.uint32)
+            self.values = np.empty(n_entries, dtype=self.source.dtype)
+
+    def _append(self, block: Block, cursors: Array, totals: Array) -> None:
+        kernels.partition_wide_csr(
+            block.data,
+            block.indices,
+            block.indptr,
+            self.source.codes[block.lines],
+            self.source.weights_of(block.lines),
+            self.source.n_classes,
+            self.shift,
+            cursors,
+            self.cells,
+            self.values,
+            totals,
+        )
+
+    def add(self, job: tuple[Span, Array]) -> None:
+        buckets, table = job
+        kernels.bucket_sums_wide(
+            self.cells,
+            self.values,
+            self.starts,
+            *buckets,
+            self.shift,
+            self.source.n_classes,
+            table,
+        )
+
+
+def _shift(source: Source) -> int:
+    """Return the binary logarithm of the number of columns in a bucket."""
+    shift = max((_BUCKET_CELLS // source.n_classes).bit_length() - 1, 0)
+    while _n_buckets(source, shift) > _MOST_BUCKETS:
+        shift += 1
+    return shift
+
+
+def _n_buckets(source: Source, shift: int) -> int:
+    return ((source.n_columns - 1) >> shift) + 1
