@@ -6,7 +6,7 @@ import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
@@ -24,7 +24,7 @@ TYPES = [np.int32, np.int64, np.float64]
 def problems(draw, dtype=None):
     """Dense matrix, codes of its rows, number of classes."""
     dtype = draw(st.sampled_from(TYPES)) if dtype is None else dtype
-    n_rows, n_features = draw(st.integers(0, 8)), draw(st.integers(1, 20))
+    n_rows, n_features = draw(st.integers(1, 8)), draw(st.integers(1, 20))
     n_classes = draw(st.integers(1, 5))
     elements = st.integers(0, 9) if dtype != np.float64 else st.sampled_from([0, 0.5, 1, 2.25])
     dense = draw(arrays(dtype, (n_rows, n_features), elements=elements))
@@ -172,7 +172,7 @@ def test_all_ways_agree_for_any_number_of_threads(dtype, n_classes):
 
 @pytest.mark.usefixtures("small_limits")
 @given(problems(), st.floats(0, 3))
-@settings(max_examples=50)
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_all_ways_agree_with_weights(problem, first_weight):
     dense, codes, n_classes = problem
     weights = np.linspace(first_weight, 2, len(dense))

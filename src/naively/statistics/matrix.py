@@ -131,7 +131,9 @@ def _from_pandas(frame: Any) -> Matrix:
     if kinds <= set("iufb"):  # nullable and Arrow-backed columns
         missing = bool(frame.isna().to_numpy().any())
         whole = kinds <= set("iub") and not missing
-        return frame.to_numpy(dtype=np.int64 if whole else np.float64, na_value=np.nan)
+        if whole:
+            return frame.to_numpy(dtype=np.int64)
+        return frame.to_numpy(dtype=np.float64, na_value=np.nan)
     return _two_dimensional(frame.to_numpy())
 
 

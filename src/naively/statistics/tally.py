@@ -20,6 +20,7 @@ from naively.kernels import class_sums as kernels
 from naively.kernels.compiled import read_only
 from naively.statistics.buckets import prefers_buckets, sums_by_buckets
 from naively.statistics.matrix import Matrix, canonical, is_sparse
+from naively.statistics.rows import refuse_overflow
 from naively.statistics.source import (
     Quantity,
     Source,
@@ -90,9 +91,20 @@ def _sums(source: Source) -> tuple[Array, Array]:
         table, totals = sums_by_buckets(source)
     else:
         table, totals = _sums_of_rows(source)
-    if not (source.examined or np.isfinite(totals.max(initial=0))):
-        raise SuspiciousValueError
+    if source.dtype.kind == "f":
+        _check_total(source, totals)
     return table, totals
+
+
+def _check_total(source: Source, totals: Array) -> None:
+    """Raise if infinity was among the values, or arises in any sum of them."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        weighted = totals * source.weights if len(source.weights) else totals
+        finite = np.isfinite(weighted.sum())
+    if not finite and not source.examined:
+        raise SuspiciousValueError
+    if not finite:
+        refuse_overflow(source.matrix)
 
 
 def _sums_of_rows(source: Source) -> tuple[Array, Array]:
@@ -165,7 +177,8 @@ def _sums_of_dense(source: Source) -> tuple[Array, Array]:
         for start in range(0, source.n_rows, height):
             rows = slice(start, start + height)
             addends = source.addends(strip[rows])
-            addends.sum(axis=1, out=totals[rows])
+            with np.errstate(over="ignore"):
+                totals[rows] += addends.sum(axis=1)
             if len(source.weights):
                 addends = addends * source.weights[rows, None]
             kernels.class_sums_dense(read_only(addends), source.codes[rows], sums)

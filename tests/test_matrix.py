@@ -1,0 +1,129 @@
+"""Containers become CSR, CSC or dense arrays of the same numbers."""
+
+from __future__ import annotations
+
+import tracemalloc
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pytest
+import scipy.sparse as sp
+
+from naively.statistics.matrix import as_matrix, canonical
+
+DENSE = np.array([[2, 0, 1], [0, 3, 0]])
+
+
+def values(matrix):
+    return matrix.toarray() if sp.issparse(matrix) else matrix
+
+
+def test_arrays_of_the_right_form_are_not_copied():
+    for matrix in (DENSE, sp.csr_matrix(DENSE), sp.csc_array(DENSE), np.asfortranarray(DENSE)):
+        assert as_matrix(matrix) is matrix
+
+
+@pytest.mark.parametrize("format", ["coo", "lil", "dok", "bsr", "dia"])
+@pytest.mark.parametrize("dtype", [bool, np.uint8, np.int64, np.float32])
+def test_other_sparse_formats_become_rows(format, dtype):
+    matrix = as_matrix(sp.csr_array(DENSE.astype(dtype)).asformat(format))
+    assert matrix.format == "csr"
+    np.testing.assert_array_equal(matrix.toarray(), DENSE.astype(dtype))
+
+
+def test_duplicates_of_coordinates_are_summed_without_wrapping():
+    for kind in (sp.coo_array, sp.coo_matrix):
+        X = kind((np.array([200, 100], np.uint8), ([0, 0], [1, 1])), shape=(1, 2))
+        assert as_matrix(X).toarray().tolist() == [[0, 300]]
+        assert X.nnz == 2
+
+
+@pytest.mark.parametrize(
+    "frame",
+    [
+        pd.DataFrame({"a": [1, 0], "b": [True, False]}),
+        pd.DataFrame({"a": [1, 0], "b": [1.0, 0.0]}),
+        pd.DataFrame({"a": np.array([1, 0], np.uint8), "b": np.array([1, 0], np.int8)}),
+        pd.DataFrame(
+            {"a": pd.array([1, 0], dtype="Int64"), "b": pd.array([True, False], "boolean")}
+        ),
+        pd.DataFrame({"a": pd.array([1, 0], dtype="Int64"), "b": [1.0, 0.0]}),
+        pd.DataFrame({"a": [1, 0], "b": [1, 0]}, dtype="int64[pyarrow]"),
+        pd.DataFrame({"a": np.array([1, 0], object), "b": [1, 0]}),
+        pl.DataFrame({"a": [1, 0], "b": [True, False]}),
+        pl.DataFrame({"a": [1, 0], "b": [1.0, 0.0]}),
+    ],
+)
+def test_frames_of_mixed_columns_become_numbers(frame):
+    matrix = as_matrix(frame)
+    assert matrix.dtype.kind in "iuf"
+    assert matrix.tolist() == [[1, 1], [0, 0]]
+
+
+def test_missing_values_of_frames_become_nan():
+    for frame in (
+        pd.DataFrame({"a": pd.array([1, None], dtype="Int64"), "b": [0, 1]}),
+        pd.DataFrame({"a": [1, None], "b": [0, 1]}),
+        pl.DataFrame({"a": [1, None], "b": [0, 1]}),
+    ):
+        matrix = as_matrix(frame)
+        np.testing.assert_array_equal(matrix, [[1, 0], [np.nan, 1]])
+
+
+def test_frames_of_sparse_columns_stay_sparse():
+    frame = pd.DataFrame.sparse.from_spmatrix(sp.csr_matrix(DENSE))
+    matrix = as_matrix(frame)
+    assert matrix.format == "csc"
+    np.testing.assert_array_equal(matrix.toarray(), DENSE)
+    frame["dense"] = [0, 7]
+    frame["ones"] = pd.arrays.SparseArray([1, 4], fill_value=1)
+    frame["gaps"] = pd.arrays.SparseArray([np.nan, 2.0])
+    frame["runs"] = pd.arrays.SparseArray([0, 5], kind="block")
+    expected = np.column_stack([DENSE, [0, 7], [1, 4], [np.nan, 2], [0, 5]])
+    np.testing.assert_array_equal(as_matrix(frame).toarray(), expected)
+
+
+def test_a_large_sparse_frame_costs_what_its_entries_cost():
+    X = sp.random(1000, 5000, density=0.001, format="csc", random_state=0)
+    frame = pd.DataFrame.sparse.from_spmatrix(X)
+    tracemalloc.start()
+    matrix = as_matrix(frame)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 15e6  # 40 MB dense
+    assert (matrix != X).nnz == 0
+
+
+def test_canonical_sums_duplicates_of_a_copy():
+    X = sp.csr_matrix((np.array([100, 100, 1], np.int8), [1, 1, 0], [0, 3]), shape=(1, 2))
+    matrix = canonical(X)
+    assert matrix.toarray().tolist() == [[1, 200]]
+    assert X.indices.tolist() == [1, 1, 0]
+    assert X.data.tolist() == [100, 100, 1]
+    assert canonical(matrix) is matrix
+    flags = sp.csr_matrix((np.array([True, True]), [1, 1], [0, 2]), shape=(1, 2))
+    assert canonical(flags).data.tolist() == [True]
+
+
+@pytest.mark.parametrize(
+    ("X", "message"),
+    [
+        ([1, 2], "array of 1"),
+        (sp.coo_array(np.array([1, 2])), "sparse array of 1"),
+        (np.zeros((1, 1), complex), "dtype complex128"),
+        (sp.csr_matrix(np.ones((1, 1), complex)), "dtype complex128"),
+        ([["a"]], "dtype <U1"),
+        (pd.DataFrame({"a": ["x"]}), "an object that is none|dtype"),
+        (pl.DataFrame({"a": ["x"]}), "an object that is none|dtype"),
+        (pd.Series([1, 2]), "array of 1"),
+    ],
+)
+def test_what_is_no_matrix_of_real_numbers_is_refused(X, message):
+    with pytest.raises(ValueError, match=message):
+        as_matrix(X)
+
+
+def test_values_do_not_change():
+    for X in (sp.coo_matrix(DENSE), sp.lil_array(DENSE), pd.DataFrame(DENSE), DENSE.tolist()):
+        np.testing.assert_array_equal(values(as_matrix(X)), DENSE)
