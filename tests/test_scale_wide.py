@@ -106,7 +106,7 @@ def test_an_error_names_the_place_in_the_whole_matrix(monkeypatch):
     X, y = sample(3, "real")
     X.data[-1] = np.nan
     column = X.indices[-1]
-    with pytest.raises(ValueError, match=f"NaN: at row {len(y) - 1}, column {column}"):
+    with pytest.raises(ValueError, match=f"NaN at row {len(y) - 1}, column {column}"):
         ClassCounts.from_matrix(X, y, dense_cells=0)
 
 

@@ -14,8 +14,9 @@ import scipy.sparse as sp
 from naively._types import Array, FloatArray
 from naively.kernels.cells import renumber
 from naively.statistics.matrix import Matrix, is_sparse
+from naively.statistics.source import Quantity, Source, examined
 from naively.statistics.sparse_table import SparseTable
-from naively.statistics.tally import Quantity, examined, tally
+from naively.statistics.tally import tally
 
 _BLOCK = 1 << 22  # entries counted at a time
 _PARTS = 8  # sparse parts kept before they are added up
@@ -41,7 +42,9 @@ def tally_wide(
             if len(parts) == _PARTS:
                 parts = [SparseTable.total(parts)]
     except ValueError:
-        examined(matrix, quantity)  # names the place in the whole matrix, not in the block
+        no_weights = np.empty(0) if weights is None else weights
+        # Names the place in the whole matrix, not in the block.
+        examined(Source(matrix, codes, no_weights, n_classes, quantity))
         raise
     whole = quantity.is_whole(matrix)
     sum_type = np.int64 if whole and weights is None else np.float64
