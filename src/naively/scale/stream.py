@@ -1,0 +1,184 @@
+"""Statistics of data larger than memory: part by part, on one machine or on any joblib backend.
+
+    files -> parts -> tasks (runs of parts) -> one record each -> merge
+
+A task counts its parts into one place, so memory is bounded by a class table and a batch. Tasks are
+cut from the parts in their order and merged in their order: the result does not depend on which
+worker counted what, when, or how often it had to try.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from naively.scale.counters import new_counter, record_of
+from naively.scale.features import FeatureDefinition, fingerprint
+from naively.scale.records import CountRecord, load_record, merge, save_record
+from naively.scale.sources import Layout, Part, cut, explained, find_files, read
+from naively.scale.vocabulary import Vocabulary
+
+CHECKPOINT_PARTS = 8  # parts between two records of a run that can be resumed
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Task:
+    """Parts that one worker counts into one record."""
+
+    parts: tuple[Part, ...]
+    layout: Layout
+    features: FeatureDefinition
+    names: Vocabulary | None = None
+    classes: tuple[Any, ...] = ()
+
+    @property
+    def key(self) -> str:
+        """Name of the record of this task: what was counted, and how."""
+        content = "\n".join([fingerprint(self.features), repr(self.layout), repr(self.classes)])
+        content += "\n".join(part.name for part in self.parts)
+        return hashlib.sha256(content.encode()).hexdigest()[:32]
+
+
+def count_files(
+    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    features: FeatureDefinition,
+    layout: Layout | None = None,
+    *,
+    names: Vocabulary | None = None,
+    classes: Sequence[Any] = (),
+    n_jobs: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> CountRecord:
+    """Count files of any size by class.
+
+    Parameters
+    ----------
+    files : path, pattern, or sequence of them
+        Parquet, CSV, JSON Lines, svmlight, `.npz`, folders `*.csr` of mapped arrays, or AnnData.
+    features : TextFeatures or ColumnFeatures
+        What is counted; `naively.scale.sources.columns_of` defines the columns of a file.
+    layout : Layout, default=None
+        Where text and label stand; by default in columns of these names.
+    names : Vocabulary, default=None
+        Names of the columns of a matrix.
+    classes : sequence, default=()
+        Labels that will occur; others are found.
+    n_jobs : int, default=None
+        Workers of joblib: threads, unless `joblib.parallel_config` chooses another backend. By
+        default one.
+    checkpoint : path, default=None
+        A folder for records of work done. A run that was stopped there, at whatever moment, goes on
+        from them and ends with the same result.
+    progress : callable, default=None
+        Called with a word, tasks done, and tasks in all.
+
+    Returns
+    -------
+    record : CountRecord
+        Whole numbers are the same, bit for bit, for any number of workers. Real numbers are added
+        in the order of rows, parts and tasks, which depends on `n_jobs`; a `resolution` in the
+        definition of the columns makes them whole.
+
+    Raises
+    ------
+    ValueError
+        Naming file and part, if a part cannot be read; or if two parts are the same.
+    """
+    tasks = tasks_of(
+        files, features, layout, names=names, classes=classes, n_jobs=n_jobs,
+        resumable=checkpoint is not None,
+    )  # fmt: skip
+    folder = None if checkpoint is None else Path(checkpoint)
+    return merge(list(_records(tasks, n_jobs, folder, progress)))
+
+
+def tasks_of(
+    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    features: FeatureDefinition,
+    layout: Layout | None = None,
+    *,
+    names: Vocabulary | None = None,
+    classes: Sequence[Any] = (),
+    n_jobs: int | None = None,
+    resumable: bool = False,
+) -> list[Task]:
+    """Cut files into the tasks that `count_files` runs; for engines that run them elsewhere."""
+    layout = layout or Layout()
+    parts = cut(find_files(files), layout)
+    _check_distinct(parts)
+    n_tasks = max(n_jobs or 1, 1)
+    length = CHECKPOINT_PARTS if resumable else max(-(-len(parts) // n_tasks), 1)
+    return [
+        Task(tuple(parts[start : start + length]), layout, features, names, tuple(classes))
+        for start in range(0, len(parts), length)
+    ]
+
+
+def _check_distinct(parts: Sequence[Part]) -> None:
+    seen: dict[str, Part] = {}
+    for part in parts:
+        if part.name in seen:
+            raise ValueError(
+                f"{part}: is the same data as {seen[part.name]}, and each shard must be counted "
+                "once; take one of them away."
+            )
+        seen[part.name] = part
+
+
+def run_task(task: Task, progress: Progress | None = None) -> CountRecord:
+    """Count the parts of a task. Workers call this; it imports neither scikit-learn nor an engine.
+
+    Raises
+    ------
+    ValueError
+        Naming file and part.
+    """
+    counter = new_counter(task.features, task.classes)
+    shards: dict[str, int] = {}
+    for done, part in enumerate(task.parts):
+        if progress is not None:
+            progress("counting", done, len(task.parts))
+        shards[part.name] = 0
+        for batch in read(part, task.layout, task.features):
+            with explained(str(part)):
+                counter.update(batch.rows, batch.labels)
+            shards[part.name] += len(batch)
+    return record_of(counter, shards, task.names)
+
+
+def _records(
+    tasks: Sequence[Task], n_jobs: int | None, folder: Path | None, progress: Progress | None
+) -> Iterator[CountRecord]:
+    """Yield the record of each task, in their order."""
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+    if (n_jobs or 1) == 1 and len(tasks) == 1:
+        yield _run_or_load(tasks[0], folder, progress)
+        return
+    from joblib import Parallel, delayed
+
+    run = Parallel(n_jobs=n_jobs or 1, return_as="generator", prefer="threads")
+    for done, record in enumerate(run(delayed(_run_or_load)(task, folder) for task in tasks), 1):
+        if progress is not None:
+            progress("counting", done, len(tasks))
+        yield record
+
+
+def _run_or_load(task: Task, folder: Path | None, progress: Progress | None = None) -> CountRecord:
+    """Count a task, or take its record from the folder where an earlier run left it."""
+    if folder is None:
+        return run_task(task, progress)
+    path = folder / f"{task.key}.npz"
+    if path.exists():
+        with suppress(ValueError):  # a damaged record is counted again
+            return load_record(path)
+    record = run_task(task, progress)
+    save_record(record, path)
+    return record

@@ -1,0 +1,436 @@
+"""Files of any kind, parts of any size, workers that die: always the statistics of all rows."""
+
+import gzip
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+import zipfile
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+import scipy.sparse as sp
+from sklearn.datasets import dump_svmlight_file
+
+from naively import ClassCounts, SparseMultinomialNB
+from naively.scale import sources
+from naively.scale.counters import MatrixCounter
+from naively.scale.features import ColumnFeatures, TextFeatures, fingerprint
+from naively.scale.records import CountRecord, load_record, merge, save_record
+from naively.scale.sources import Layout, columns_of, cut, find_files, save_mapped
+from naively.scale.stream import count_files
+from naively.scale.text import count_text
+
+WORDS = ["red", "green", "blue", "näive", "Straße", "x1", "don't", "ok", "the", "THE"]
+
+
+def make_texts(n, seed=0):
+    rng = random.Random(seed)
+    return [" ".join(rng.choices(WORDS, k=rng.randrange(8))) for _ in range(n)]
+
+
+def make_labels(n, n_classes=3, seed=0):
+    rng = random.Random(seed)
+    return [f"class {rng.randrange(n_classes)}" for _ in range(n)]
+
+
+TEXTS, LABELS = make_texts(300), make_labels(300)
+
+
+def write_parquet(path, texts, labels, group=40):
+    pq.write_table(pa.table({"text": texts, "label": labels}), path, row_group_size=group)
+
+
+def write_csv(path, texts, labels):
+    pa.csv.write_csv(pa.table({"label": labels, "text": texts}), path)
+
+
+def write_jsonl(path, texts, labels, opened=open):
+    with opened(path, "wt", encoding="utf-8") as file:
+        for text, label in zip(texts, labels, strict=True):
+            file.write(json.dumps({"text": text, "label": label}) + "\n")
+
+
+def write_jsonl_gz(path, texts, labels):
+    write_jsonl(path, texts, labels, gzip.open)
+
+
+def same(record, expected_names, expected):
+    assert record.names.equals(expected_names)
+    assert record.counts.equals(expected)
+
+
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("a.parquet", write_parquet),
+        ("a.csv", write_csv),
+        ("a.jsonl", write_jsonl),
+        ("a.jsonl.gz", write_jsonl_gz),
+    ],
+)
+@pytest.mark.parametrize("n_jobs", [1, 2, 7])
+def test_texts_from_any_table_in_any_number_of_tasks(tmp_path, monkeypatch, name, write, n_jobs):
+    monkeypatch.setattr(sources, "_PART_BYTES", 1000)
+    monkeypatch.setattr(sources, "_BLOCK_BYTES", 300)
+    monkeypatch.setattr(sources, "BATCH_ROWS", 17)
+    write(tmp_path / name, TEXTS, LABELS)
+    record = count_files(tmp_path / name, TextFeatures(ngram_range=(1, 2)), n_jobs=n_jobs)
+    same(record, *count_text(TEXTS, LABELS, TextFeatures(ngram_range=(1, 2))))
+    assert record.n_rows == sum(record.shards.values()) == 300
+
+
+def test_files_skewed_and_empty_give_the_same_as_one(tmp_path):
+    bounds = [0, 1, 1, 250, 300]
+    for i, (start, stop) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
+        write_parquet(tmp_path / f"{i}.parquet", TEXTS[start:stop], LABELS[start:stop])
+    record = count_files(f"{tmp_path}/*.parquet", TextFeatures(presence=True), n_jobs=3)
+    same(record, *count_text(TEXTS, LABELS, TextFeatures(presence=True)))
+
+
+def test_missing_texts_are_empty_and_missing_labels_are_refused(tmp_path):
+    path = tmp_path / "a.parquet"
+    write_parquet(path, ["ab", None, "cd"], ["x", "y", "x"])
+    assert count_files(path, TextFeatures()).n_rows == 3
+    write_parquet(path, ["ab", "ef", "cd", "gh"], ["x", "y", None, "x"], group=2)
+    with pytest.raises(ValueError, match=r"a\.parquet, row group 1: the label .* row 0"):
+        count_files(path, TextFeatures())
+
+
+def matrix(kind="int", n=120, m=50):
+    rng = np.random.default_rng(0)
+    X = sp.random_array((n, m), density=0.1, rng=rng, format="csr")
+    X.data = rng.integers(1, 5, X.nnz).astype(float) if kind == "int" else rng.random(X.nnz)
+    return (X.astype(np.int64) if kind == "int" else X), rng.integers(0, 3, n)
+
+
+def write_svmlight(path, X, y):
+    dump_svmlight_file(X, y, str(path), zero_based=False)
+
+
+def write_npz(path, X, y):
+    np.savez(
+        path, data=X.data, indices=X.indices, indptr=X.indptr, shape=X.shape, format="csr", y=y
+    )
+
+
+def write_dense_npz(path, X, y):
+    np.savez(path, X=X.toarray(), label=y)
+
+
+def write_numbers(path, X, y):
+    columns = {f"gene {j}": X.toarray()[:, j] for j in range(X.shape[1])}
+    table = pa.table({**columns, "label": y})
+    (pq.write_table if path.suffix == ".parquet" else pa.csv.write_csv)(table, path)
+
+
+def write_anndata(path, X, y):
+    anndata = pytest.importorskip("anndata")
+    import pandas as pd
+
+    cells = pd.Index([f"cell {i}" for i in range(len(y))], dtype=object)
+    genes = pd.Index([f"gene {j}" for j in range(X.shape[1])], dtype=object)
+    obs = pd.DataFrame({"label": pd.Categorical(y.astype(str).astype(object))}, index=cells)
+    anndata.AnnData(X, obs=obs, var=pd.DataFrame(index=genes)).write_h5ad(path)
+
+
+MATRIX_FILES = [
+    ("a.svm", write_svmlight),
+    ("a.npz", write_npz),
+    ("a.npz", write_dense_npz),
+    ("a.csr", save_mapped),
+    ("a.parquet", write_numbers),
+    ("a.csv", write_numbers),
+    ("a.h5ad", write_anndata),
+]
+
+
+@pytest.mark.filterwarnings(
+    "ignore:.*infer_string",
+    "ignore::FutureWarning",
+    "ignore::UserWarning",  # of anndata itself
+)
+@pytest.mark.parametrize("kind", ["int", "real"])
+@pytest.mark.parametrize(("name", "write"), MATRIX_FILES)
+def test_numbers_from_any_file(tmp_path, monkeypatch, name, write, kind):
+    monkeypatch.setattr(sources, "_PART_BYTES", 2000)
+    monkeypatch.setattr(sources, "BATCH_ROWS", 13)
+    X, y = matrix(kind)
+    write(tmp_path / name, X, y)
+    layout = Layout(text=None)
+    features, names = columns_of(str(tmp_path / name), layout, n_columns=50)
+    record = count_files(tmp_path / name, features, layout, names=names, n_jobs=2)
+    expected = ClassCounts.from_matrix(X, y)
+    np.testing.assert_allclose(record.counts.table, expected.table, rtol=1e-13)
+    np.testing.assert_array_equal(record.counts.class_rows, expected.class_rows)
+    assert [str(float(c)) for c in record.counts.classes] == ["0.0", "1.0", "2.0"]
+    if kind == "int" and name.endswith((".npz", ".csr")):
+        assert record.counts.equals(expected)
+
+
+def test_column_names_are_part_of_the_definition(tmp_path):
+    X, y = matrix()
+    write_numbers(tmp_path / "a.parquet", X, y)
+    features, names = columns_of(str(tmp_path / "a.parquet"), Layout(text=None))
+    assert list(names)[:2] == ["gene 0", "gene 1"]
+    assert fingerprint(features) != fingerprint(ColumnFeatures(50))
+
+
+# Real numbers ---------------------------------------
+
+
+def real_records(parts, resolution):
+    X, y = matrix("real")
+    features = ColumnFeatures(50, resolution=resolution)
+    counters = []
+    for i in range(parts):
+        counter = MatrixCounter(features)
+        counter.update(X[i::parts], y[i::parts])
+        counters.append(CountRecord(counter.result()[1], features, None, {str(i): 1}))
+    return counters
+
+
+def test_with_a_resolution_real_sums_are_the_same_in_any_order():
+    expected = merge(real_records(1, 2.0**-30)).counts
+    assert expected.table.dtype == np.int64
+    for parts in (2, 7, 30):
+        records = real_records(parts, 2.0**-30)
+        assert merge(records).counts.equals(expected)
+        assert merge(records[::-1]).counts.equals(expected)
+    X, y = matrix("real")
+    exact = ClassCounts.from_matrix(X, y)
+    found = merge(real_records(7, 2.0**-30)).statistics()
+    np.testing.assert_allclose(found.table, exact.table, atol=120 * 2.0**-31)
+    np.testing.assert_array_equal(found.length_weight.sum(axis=0), exact.class_weight)
+
+
+def test_without_one_the_same_parts_in_the_same_order_give_the_same_bits():
+    assert merge(real_records(7, None)).counts.equals(merge(real_records(7, None)).counts)
+    np.testing.assert_allclose(
+        merge(real_records(7, None)).counts.table, merge(real_records(1, None)).counts.table
+    )
+
+
+def test_a_resolution_too_fine_for_the_values_is_refused():
+    counter = MatrixCounter(ColumnFeatures(1, resolution=2.0**-60))
+    with pytest.raises(ValueError, match=r"below 2\*\*62 times the resolution"):
+        counter.update(np.array([[8.0]]), [0])
+
+
+def test_sums_beyond_64_bits_are_refused():
+    def record(name):
+        counter = MatrixCounter(ColumnFeatures(1))
+        counter.update(np.array([[2**62]]), [0])
+        return CountRecord(counter.result()[1], ColumnFeatures(1), None, {name: 1})
+
+    with pytest.raises(ValueError, match="exceed 64-bit integers"):
+        merge([record("a"), record("b")])
+
+
+@pytest.mark.parametrize("dense_cells", [0, 1 << 27])
+def test_counting_in_batches_with_new_labels_is_counting_at_once(monkeypatch, dense_cells):
+    monkeypatch.setattr("naively.scale.counters.DENSE_CELLS", dense_cells)
+    X, y = matrix()
+    y = np.sort(y)
+    counter = MatrixCounter(ColumnFeatures(50))
+    for i in range(0, 120, 11):
+        counter.update(X[i : i + 11], y[i : i + 11])
+    expected = ClassCounts.from_matrix(X, y)
+    table = counter.result()[1].table
+    np.testing.assert_array_equal(getattr(table, "toarray", lambda: table)(), expected.table)
+
+
+# Records ---------------------------------------
+
+
+def text_record(start, stop, shard, **options):
+    features = TextFeatures(**options)
+    vocabulary, counts = count_text(TEXTS[start:stop], LABELS[start:stop], features)
+    return CountRecord(counts, features, vocabulary, {shard: stop - start})
+
+
+@pytest.mark.parametrize("dense_cells", [10, 1 << 27])
+def test_a_record_survives_its_file(tmp_path, monkeypatch, dense_cells):
+    monkeypatch.setattr("naively.scale.text.DENSE_CELLS", dense_cells)
+    monkeypatch.setattr("naively.statistics.sparse_table.DENSE_CELLS", dense_cells)
+    record = text_record(0, 40, "a")
+    save_record(record, tmp_path / "a.npz")
+    assert load_record(tmp_path / "a.npz").equals(record)
+    first = (tmp_path / "a.npz").read_bytes()
+    save_record(record, tmp_path / "a.npz")
+    assert (tmp_path / "a.npz").read_bytes() == first
+    assert os.listdir(tmp_path) == ["a.npz"]
+
+
+@pytest.mark.parametrize("labels", [[0, 1], [True, False], ["ä", "b"], [2**40, -1]])
+def test_labels_of_any_kind_survive_too(tmp_path, labels):
+    features = ColumnFeatures(2)
+    record = CountRecord(ClassCounts.from_matrix(np.eye(2, dtype=int), labels), features)
+    save_record(record, tmp_path / "a.npz")
+    assert load_record(tmp_path / "a.npz").counts.classes.tolist() == sorted(labels)
+
+
+def test_merging_is_counting_everything():
+    parts = [text_record(0, 1, "a"), text_record(1, 200, "b"), text_record(200, 300, "c")]
+    merged = merge(parts)
+    same(merged, *count_text(TEXTS, LABELS))
+    assert merge([merge(parts[1:]), parts[0]]).equals(merged)
+    assert merged.shards == {"a": 1, "b": 199, "c": 100}
+
+
+def test_a_shard_in_two_records_is_refused():
+    with pytest.raises(ValueError, match="counted once; 1 are in two records, such as 'a'"):
+        merge([text_record(0, 10, "a"), text_record(0, 10, "a")])
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"lowercase": False}, "lowercase=True and lowercase=False"),
+        ({"ngram_range": (1, 2)}, r"ngram_range=\(1, 1\) and ngram_range=\(1, 2\)"),
+        ({"presence": True}, "presence=False and presence=True"),
+        ({"n_hashed": 8}, "n_hashed=None and n_hashed=8"),
+    ],
+)
+def test_other_definitions_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        merge([text_record(0, 10, "a"), text_record(10, 20, "b", **options)])
+
+
+def test_a_damaged_file_is_named(tmp_path):
+    path = tmp_path / "a.npz"
+    save_record(text_record(0, 40, "a"), path)
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 1
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"a\.npz: this is no statistics file"):
+        load_record(path)
+    np.savez(path, x=1)
+    with pytest.raises(ValueError, match=r"a\.npz: this is no statistics file"):
+        load_record(path)
+
+
+def test_objects_in_a_file_are_never_loaded(tmp_path):
+    path = tmp_path / "a.npz"
+    save_record(text_record(0, 40, "a"), path)
+    np.save(tmp_path / "evil.npy", np.array([{}], dtype=object))
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.write(tmp_path / "evil.npy", "evil.npy")
+    with pytest.raises(ValueError, match="no statistics file"):
+        load_record(path)
+
+
+def test_the_same_file_under_two_names_is_refused(tmp_path):
+    write_csv(tmp_path / "a.csv", TEXTS, LABELS)
+    (tmp_path / "copy").mkdir()
+    write_csv(tmp_path / "copy" / "a.csv", TEXTS, LABELS)
+    with pytest.raises(ValueError, match="is the same data as"):
+        count_files([tmp_path / "a.csv", tmp_path / "copy" / "a.csv"], TextFeatures())
+
+
+def test_a_model_comes_out_of_a_record():
+    record = merge([text_record(0, 200, "a"), text_record(200, 300, "b")])
+    model = SparseMultinomialNB.from_statistics(
+        record.statistics(), k=3, feature_names=record.names.names()
+    )
+    assert len(model.get_feature_names_out()) == 3
+
+
+# What goes wrong ---------------------------------------
+
+
+def test_an_unknown_name_or_format_or_column_is_named(tmp_path):
+    with pytest.raises(ValueError, match=r"no\.parquet: there is no such file"):
+        find_files(tmp_path / "no.parquet")
+    (tmp_path / "a.xyz").write_text("")
+    with pytest.raises(ValueError, match=r"a\.xyz: the name does not tell the format"):
+        cut([str(tmp_path / "a.xyz")], Layout())
+    write_parquet(tmp_path / "a.parquet", TEXTS, LABELS)
+    with pytest.raises(ValueError, match="no column `words`; it has label"):
+        count_files(tmp_path / "a.parquet", TextFeatures(), Layout(text="words"))
+
+
+def test_a_poisoned_row_group_is_named(tmp_path):
+    write_parquet(tmp_path / "a.parquet", TEXTS, LABELS, group=100)
+    content = bytearray((tmp_path / "a.parquet").read_bytes())
+    offset = pq.ParquetFile(tmp_path / "a.parquet").metadata.row_group(1).column(0).data_page_offset
+    content[offset : offset + 40] = b"\xff" * 40
+    (tmp_path / "b.parquet").write_bytes(content)
+    with pytest.raises(ValueError, match=r"b\.parquet, row group 1: "):
+        count_files(tmp_path / "b.parquet", TextFeatures(), n_jobs=2)
+
+
+# Killed and started again ---------------------------------------
+
+RUN = """
+import sys, time
+from naively.scale import stream
+from naively.scale.features import TextFeatures
+from naively.scale.records import save_record
+stream.CHECKPOINT_PARTS = 2
+print("ready", flush=True)
+save_record(stream.count_files(sys.argv[1], TextFeatures(), checkpoint=sys.argv[2]), sys.argv[3])
+"""
+
+
+def start(tmp_path, out):
+    process = subprocess.Popen(
+        [sys.executable, "-c", RUN, f"{tmp_path}/*.parquet", f"{tmp_path}/done", str(out)],
+        stdout=subprocess.PIPE,
+    )
+    process.stdout.readline()
+    return process
+
+
+def test_killed_twenty_times_it_ends_with_the_same_file(tmp_path):
+    for i in range(8):
+        write_parquet(tmp_path / f"{i}.parquet", make_texts(4000, i), make_labels(4000, 3, i), 500)
+    whole = count_files(f"{tmp_path}/*.parquet", TextFeatures())
+    rng = random.Random(0)
+    killed = 0
+    for _ in range(20):
+        process = start(tmp_path, tmp_path / "out.npz")
+        time.sleep(rng.random() * 0.4)
+        if process.poll() is None:
+            process.send_signal(signal.SIGKILL)
+            killed += 1
+        process.wait()
+        process.stdout.close()
+    process = start(tmp_path, tmp_path / "out.npz")
+    process.stdout.close()
+    assert process.wait() == 0
+    assert killed > 0
+    assert load_record(tmp_path / "out.npz").equals(whole)
+
+
+def test_a_record_damaged_on_disk_is_counted_again(tmp_path):
+    write_parquet(tmp_path / "a.parquet", TEXTS, LABELS)
+    first = count_files(tmp_path / "a.parquet", TextFeatures(), checkpoint=tmp_path / "done")
+    for path in (tmp_path / "done").iterdir():
+        path.write_bytes(path.read_bytes()[:100])
+    again = count_files(tmp_path / "a.parquet", TextFeatures(), checkpoint=tmp_path / "done")
+    assert again.equals(first)
+
+
+def test_records_of_other_settings_are_not_taken(tmp_path):
+    write_parquet(tmp_path / "a.parquet", TEXTS, LABELS)
+    for features in (TextFeatures(), TextFeatures(lowercase=False)):
+        found = count_files(tmp_path / "a.parquet", features, checkpoint=tmp_path / "done")
+        same(found, *count_text(TEXTS, LABELS, features))
+
+
+def test_counting_does_not_import_scikit_learn(tmp_path):
+    write_parquet(tmp_path / "a.parquet", TEXTS, LABELS)
+    script = (
+        "import sys; from naively.scale.stream import count_files;"
+        "from naively.scale.features import TextFeatures;"
+        f"count_files({str(tmp_path / 'a.parquet')!r}, TextFeatures(), n_jobs=2);"
+        "sys.exit('sklearn' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
