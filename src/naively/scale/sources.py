@@ -43,6 +43,7 @@ class Layout:
     text: str | None = "text"  # column of texts; None: all other columns are numbers
     format: str | None = None  # one of FORMATS; by default what the name ends in
     delimiter: str | None = None  # of CSV; by default a comma, or a tab for .tsv
+    split: str | None = None  # column that says train or test; other rows are left out
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +68,7 @@ class Batch:
 
     rows: Any  # Texts, or CSR or dense matrix (n, m)
     labels: Array  # (n,)
+    split: Array | None = None  # (n,) what the split column says
 
     def __len__(self) -> int:
         return len(self.labels)
@@ -261,7 +263,7 @@ def explained(place: str) -> Iterator[None]:
 def _table_batches(tables: Iterator[Any], layout: Layout) -> Iterator[Batch]:
     """Batches of Arrow record batches: texts, or all columns but the label as numbers."""
     for table in tables:
-        for name in filter(None, (layout.label, layout.text)):
+        for name in filter(None, (layout.label, layout.text, layout.split)):
             if name not in table.schema.names:
                 known = ", ".join(table.schema.names[:10])
                 raise ValueError(f"there is no column `{name}`; it has {known}.")
@@ -275,11 +277,14 @@ def _arrow_batch(table: Any, layout: Layout) -> Batch:
         row = int(np.argmax(labels.is_null().to_numpy(zero_copy_only=False)))
         raise ValueError(f"the label in column `{layout.label}` is missing at row {row}.")
     y = _plain(labels.to_numpy(zero_copy_only=False))
+    split = None
+    if layout.split is not None:
+        split = _plain(table.column(layout.split).to_numpy(zero_copy_only=False))
     if layout.text is not None:
-        return Batch(as_texts(table.column(layout.text).fill_null("")), y)
-    names = [name for name in table.schema.names if name != layout.label]
+        return Batch(as_texts(table.column(layout.text).fill_null("")), y, split)
+    names = [name for name in table.schema.names if name not in (layout.label, layout.split)]
     columns = [table.column(name).to_numpy(zero_copy_only=False) for name in names]
-    return Batch(np.column_stack(columns) if columns else np.empty((len(y), 0)), y)
+    return Batch(np.column_stack(columns) if columns else np.empty((len(y), 0)), y, split)
 
 
 def _plain(labels: Array) -> Array:
@@ -296,7 +301,7 @@ def _parquet(path: str) -> Any:
 def _read_parquet(part: Part, layout: Layout, features: FeatureDefinition) -> Iterator[Batch]:
     file = _parquet(part.path)
     names = file.schema_arrow.names
-    wanted = [name for name in (layout.label, layout.text) if name in names]
+    wanted = [name for name in (layout.label, layout.text, layout.split) if name in names]
     tables = file.iter_batches(
         batch_size=BATCH_ROWS,
         row_groups=[part.begin],
@@ -316,14 +321,16 @@ def _open_csv(path: str, layout: Layout) -> Any:
 
     tab = ".tsv" in Path(path).suffixes
     types = {} if layout.text is None else {layout.text: pa.large_string()}
-    wanted = None if layout.text is None else [layout.label, layout.text]
+    wanted = [name for name in (layout.label, layout.text, layout.split) if name is not None]
     return csv.open_csv(
         pa.input_stream(path, compression="detect"),
         read_options=csv.ReadOptions(block_size=_BLOCK_BYTES, use_threads=False),
         parse_options=csv.ParseOptions(
             delimiter=layout.delimiter or ("\t" if tab else ","), newlines_in_values=True
         ),
-        convert_options=csv.ConvertOptions(column_types=types, include_columns=wanted),
+        convert_options=csv.ConvertOptions(
+            column_types=types, include_columns=wanted if types else None
+        ),
     )
 
 
@@ -552,9 +559,11 @@ def _columns(path: str, kind: str, layout: Layout) -> tuple[int | None, list[str
         data.file.close()
         return len(names), names
     if kind == "parquet":
-        names = [name for name in _parquet(path).schema_arrow.names if name != layout.label]
+        known = _parquet(path).schema_arrow.names
+        names = [name for name in known if name not in (layout.label, layout.split)]
         return len(names), names
     if kind != "csv":
         raise ValueError("JSON Lines are read for their texts only; name the text column.")
-    names = [name for name in _open_csv(path, layout).schema.names if name != layout.label]
+    known = _open_csv(path, layout).schema.names
+    names = [name for name in known if name not in (layout.label, layout.split)]
     return len(names), names

@@ -19,8 +19,9 @@ from typing import Any
 
 from naively.scale.counters import new_counter, record_of
 from naively.scale.features import FeatureDefinition, fingerprint
+from naively.scale.holdout import Holdout
 from naively.scale.records import CountRecord, load_record, merge, save_record
-from naively.scale.sources import Layout, Part, cut, explained, find_files, read
+from naively.scale.sources import Batch, Layout, Part, cut, explained, find_files, read
 from naively.scale.vocabulary import Vocabulary
 
 CHECKPOINT_PARTS = 8  # parts between two records of a run that can be resumed
@@ -36,11 +37,14 @@ class Task:
     features: FeatureDefinition
     names: Vocabulary | None = None
     classes: tuple[Any, ...] = ()
+    holdout: Holdout | None = None
 
     @property
     def key(self) -> str:
         """Name of the record of this task: what was counted, and how."""
-        content = "\n".join([fingerprint(self.features), repr(self.layout), repr(self.classes)])
+        content = "\n".join(
+            [fingerprint(self.features), repr(self.layout), repr(self.classes), repr(self.holdout)]
+        )
         content += "\n".join(part.name for part in self.parts)
         return hashlib.sha256(content.encode()).hexdigest()[:32]
 
@@ -108,6 +112,7 @@ def tasks_of(
     classes: Sequence[Any] = (),
     n_jobs: int | None = None,
     resumable: bool = False,
+    holdout: Holdout | None = None,
 ) -> list[Task]:
     """Cut files into the tasks that `count_files` runs; for engines that run them elsewhere."""
     layout = layout or Layout()
@@ -116,7 +121,7 @@ def tasks_of(
     n_tasks = max(n_jobs or 1, 1)
     length = CHECKPOINT_PARTS if resumable else max(-(-len(parts) // n_tasks), 1)
     return [
-        Task(tuple(parts[start : start + length]), layout, features, names, tuple(classes))
+        Task(tuple(parts[start : start + length]), layout, features, names, tuple(classes), holdout)
         for start in range(0, len(parts), length)
     ]
 
@@ -146,11 +151,17 @@ def run_task(task: Task, progress: Progress | None = None) -> CountRecord:
         if progress is not None:
             progress("counting", done, len(task.parts))
         shards[part.name] = 0
-        for batch in read(part, task.layout, task.features):
+        for batch in batches_of(task, part):
             with explained(str(part)):
                 counter.update(batch.rows, batch.labels)
             shards[part.name] += len(batch)
     return record_of(counter, shards, task.names)
+
+
+def batches_of(task: Task, part: Part) -> Iterator[Batch]:
+    """Read a part; if rows are held out, labels tell training from test rows."""
+    batches = read(part, task.layout, task.features)
+    return batches if task.holdout is None else task.holdout.marked(part.name, batches)
 
 
 def _records(

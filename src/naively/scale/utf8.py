@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from naively._types import Array, BoolArray, IntArray
+from naively.kernels.compiled import read_only
+from naively.kernels.spelling import gather_strings
 
 _N_CHARACTERS = 0x110000
 
@@ -27,6 +29,17 @@ class Texts:
     def rows(self, start: int, stop: int) -> Texts:
         """Return the texts start .. stop - 1, sharing memory."""
         return Texts(self.bytes, self.offsets[start : stop + 1])
+
+    def take(self, rows: IntArray) -> Texts:
+        """Return some of the texts, copied."""
+        lengths = np.diff(self.offsets)[rows]
+        offsets = np.zeros(len(rows) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        content = np.empty(offsets[-1], dtype=np.uint8)
+        gather_strings(
+            read_only(self.bytes), read_only(self.offsets), rows.astype(np.int64), offsets, content
+        )
+        return Texts(content, offsets)
 
     def decoded(self, row: int) -> str:
         """Return one text."""
