@@ -53,6 +53,15 @@ def test_counts_do_not_depend_on_the_container(container, monkeypatch):
     assert both(container(X), y)[1].equals(both(X, y)[1])
 
 
+def test_columns_taken_from_a_wide_table_may_stay_sparse(monkeypatch):
+    dense, wide = both(*sample(3, "int"))
+    monkeypatch.setattr("naively.statistics.sparse_table.DENSE_CELLS", 10)
+    columns = np.array([3, 4, 50, 51, 52, 399])
+    taken = wide.take(columns)
+    assert isinstance(taken.table, SparseTable)
+    np.testing.assert_array_equal(taken.table.toarray(), dense.table[columns])
+
+
 def test_weights_are_added_up():
     X, y = sample(3, "int")
     weights = np.arange(len(y)) % 4 / 2

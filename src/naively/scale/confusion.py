@@ -31,12 +31,12 @@ class Answerer:
     def answers(self, rows: Any, features: TextFeatures | ColumnFeatures) -> Array:
         """Label that the rule gives each row, (n,)."""
         if isinstance(features, TextFeatures):
-            X: Any = self._terms_in(rows, features)
+            X = self._terms_in(rows, features)
         else:
             X = rows[:, self.columns]
             X = (X > features.threshold).astype(np.int64) if features.presence else X
-        best = np.argmax(self.rule.scores(X), axis=1)
-        return np.array(self.classes, dtype=str)[best]
+        answers: Array = np.array(self.classes, dtype=str)[np.argmax(self.rule.scores(X), axis=1)]
+        return answers
 
     def _terms_in(self, rows: Any, features: TextFeatures) -> Any:
         if self.terms is None:

@@ -186,6 +186,8 @@ class ClassCounts:
         counts : ClassCounts
             The histogram of row totals stays that of whole rows.
         """
+        if isinstance(self.table, SparseTable):
+            return replace(self, table=self.table.take(columns))
         return replace(self, table=np.ascontiguousarray(self.table[np.asarray(columns)]))
 
     def equals(self, other: Self) -> bool:

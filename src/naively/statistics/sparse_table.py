@@ -146,6 +146,20 @@ class SparseTable:
         table.reshape(-1)[self.cells] = self.values
         return table
 
+    def take(self, columns: Any) -> Any:
+        """Return some columns as a table of their own, dense unless that is too large."""
+        positions = self._positions(columns)
+        shape = (len(positions), self.shape[1])
+        if shape[0] * shape[1] <= DENSE_CELLS:
+            return self[positions]
+        starts = np.searchsorted(self.cells, (positions * shape[1]).astype(self.cells.dtype))
+        ends = np.searchsorted(self.cells, (positions + 1) * shape[1])
+        lengths = ends - starts
+        new_starts = np.cumsum(lengths) - lengths
+        entries = np.arange(lengths.sum()) + np.repeat(starts - new_starts, lengths)
+        cells = np.repeat(np.arange(shape[0]) * shape[1], lengths) + self.codes[entries]
+        return settled(SparseTable.of(shape, cells, self.values[entries]))
+
     def spread(self, positions: IntArray, n_classes: int) -> Self:
         """Return the same counts with class c as class positions[c] of `n_classes`, ascending."""
         cells = self.cells.astype(np.int64)
