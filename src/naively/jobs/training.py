@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
 from naively._types import IntArray
-from naively.estimators.base import AbstractSparseClassifier
-from naively.estimators.naive_bayes import SparseBernoulliNB, SparseMultinomialNB
 from naively.families.rules import LinearRule
 from naively.io.errors import InputError
 from naively.io.models import Model, scores
 from naively.jobs.rows import TEST, Rows
 from naively.jobs.settings import ModelSettings
+
+if TYPE_CHECKING:
+    from naively.estimators.base import AbstractSparseClassifier
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,6 +79,9 @@ def _kept(rows: Rows, X: Any, settings: ModelSettings) -> IntArray:
 
 
 def _estimator(settings: ModelSettings) -> AbstractSparseClassifier:
+    # Imported only now: they take seconds, and bad input is refused before.
+    from naively.estimators.naive_bayes import SparseBernoulliNB, SparseMultinomialNB
+
     if settings.kind == "bernoulli":
         return SparseBernoulliNB(k=settings.k, alpha=settings.alpha)
     return SparseMultinomialNB(
