@@ -1,0 +1,47 @@
+"""
+A model file, from Python
+=========================
+
+What ``naively select`` writes can be read by a program: the words, their weights, and the answers.
+A model file is data only, so one from a stranger is safe to open.
+"""
+
+import tempfile
+from pathlib import Path
+
+from naively.io.models import load_model, posterior, scores
+from naively.io.samples import Layout
+from naively.io.text import TextRule, count_known
+from naively.jobs.select import select
+from naively.jobs.settings import ModelSettings, SelectJob, TestSettings
+
+# %%
+# A table as it comes: one review a line, its label beside it.
+GOOD = ["a lovely film, superb acting", "superb and charming", "lovely music, charming story"]
+BAD = ["dull and wretched", "a wretched story, awful acting", "awful, dull, no charm"]
+folder = Path(tempfile.mkdtemp())
+rows = [f"{text}\t{label}" for texts, label in ((GOOD, "good"), (BAD, "bad")) for text in texts]
+(folder / "reviews.tsv").write_text("text\tlabel\n" + "\n".join(rows * 10))
+
+# %%
+# The command as a function: select words, train, test, write the result.
+job = SelectJob(
+    input=str(folder / "reviews.tsv"),
+    layout=Layout(label="label"),
+    text=TextRule(),
+    model=ModelSettings(k=6),
+    test=TestSettings(holdout=0.2),
+    out=str(folder / "result"),
+)
+summary = select(job)
+print(summary.certificate)
+print(f"accuracy {summary.evaluation.accuracy:.2f} on {summary.evaluation.test_rows} rows held out")
+
+# %%
+# The model, read back: which word moves an answer, and how far.
+model = load_model(folder / "result" / "model.npz")
+X = count_known([("a charming, lovely film with awful music",)], model.names, model.text)
+for name, weights in zip(model.names, model.rule.weights.T, strict=True):
+    if X[0, model.names.index(name)]:
+        print(f"{name:>10}: {weights[1] - weights[0]:+.2f} towards {model.classes[1]}")
+print(dict(zip(model.classes, posterior(scores(model, X))[0].round(3).tolist(), strict=True)))

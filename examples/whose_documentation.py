@@ -1,0 +1,40 @@
+"""
+Whose documentation is this?
+============================
+
+Docstrings of Python and of four libraries, read from their installed sources. A handful of words
+tells the five apart; the accuracy on texts held out shows how many are worth having.
+"""
+
+import numpy as np
+
+from naively import SparseMultinomialNB, sparsity_path
+from naively.io.text import TextRule, count, english_stop_words
+from naively.jobs.demo import gather
+from naively.jobs.rows import TEST, TRAIN, holdout_parts
+
+# %%
+# Texts and labels, a fifth of each library held out, and one count of every word.
+docstrings = gather()
+labels = np.array([each.library for each in docstrings])
+counted = count([(each.text,) for each in docstrings], TextRule(stop_words=english_stop_words()))
+names = np.array(counted.names)
+part = holdout_parts(labels, 0.2, seed=0)
+X_train, y_train = counted.X[part == TRAIN], labels[part == TRAIN]
+X_test, y_test = counted.X[part == TEST], labels[part == TEST]
+print(f"{len(labels):,} docstrings, {len(names):,} words")
+
+# %%
+# One count of the words holds every selection: more words, better answers.
+KS = [5, 20, 100, 500, 2000]
+path = sparsity_path(SparseMultinomialNB(), X_train, y_train, ks=KS)
+for k in KS:
+    model = SparseMultinomialNB(k=k).fit(X_train, y_train)
+    same = np.array_equal(path.support(k), model.get_support(indices=True))
+    print(f"{k:>5} words: {model.score(X_test, y_test):.3f} recognised; on the path: {same}")
+
+# %%
+# The first words, and how good they are proven to be.
+model = SparseMultinomialNB(k=20).fit(X_train, y_train)
+print(", ".join(model.get_feature_names_out(names)))
+print(model.certificate_)
