@@ -58,7 +58,7 @@ def summarize(
         files=rows.files,
         n_features=final.n_features,
         n_rows=final.n_rows,
-        certificate=final.estimator.certificate_,
+        certificate=final.selection.certificate,
         classes=classes,
         features=feature_rows(final),
         evaluation=evaluation,
@@ -68,11 +68,9 @@ def summarize(
 
 def feature_rows(trained: Trained) -> tuple[FeatureRow, ...]:
     """Describe the selected features, by falling gain."""
-    estimator, model = trained.estimator, trained.model
-    selection = estimator.selection_
+    selection, model = trained.selection, trained.model
     weights = model.rule.weights - model.rule.weights.mean(axis=0)
     speaks_for = np.argmax(weights, axis=0)
-    counts = estimator.statistics_.table[selection.support]
     order = np.argsort(-selection.gain, kind="stable")
     return tuple(
         FeatureRow(
@@ -81,7 +79,7 @@ def feature_rows(trained: Trained) -> tuple[FeatureRow, ...]:
             gain=float(selection.gain[i]),
             speaks_for=model.classes[speaks_for[i]],
             weights=tuple(weights[:, i].tolist()),
-            counts=tuple(counts[i].tolist()),
+            counts=tuple(trained.counts[i].tolist()),
         )
         for rank, i in enumerate(order.tolist(), 1)
     )
@@ -124,7 +122,7 @@ def _unseen_note(tested: Trained, truth: Array, answers: Array) -> Iterable[str]
 def _class_rows(
     rows: Rows, final: Trained, truth: Array | None, answers: Array | None
 ) -> tuple[ClassRow, ...]:
-    trained = dict(zip(final.model.classes, final.estimator.statistics_.class_rows, strict=True))
+    trained = dict(zip(final.model.classes, final.class_rows, strict=True))
     tested = Counter() if truth is None else Counter(truth.tolist())
     called = Counter() if answers is None else Counter(answers.tolist())
     right: Counter[str] = Counter()

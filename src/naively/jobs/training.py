@@ -7,12 +7,13 @@ from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
 
-from naively._types import IntArray
+from naively._types import Array, IntArray
 from naively.families.rules import LinearRule
 from naively.io.errors import InputError
 from naively.io.models import Model, scores
 from naively.jobs.rows import TEST, Rows
 from naively.jobs.settings import ModelSettings
+from naively.selection.certificate import Selection
 
 if TYPE_CHECKING:
     from naively.estimators.base import AbstractSparseClassifier
@@ -20,10 +21,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Trained:
-    """A model with what is worth telling of its training."""
+    """A model with what is worth telling of its training.
+
+    The estimator itself is let go: its statistics may be most of the memory.
+    """
 
     model: Model
-    estimator: AbstractSparseClassifier
+    selection: Selection
+    counts: Array  # (k, C) of the selected features, without smoothing
+    class_rows: IntArray  # (C,)
     n_features: int  # to choose from
     n_rows: int
 
@@ -59,7 +65,15 @@ def train(
         estimator.fit(X if len(kept) == X.shape[1] else X[:, kept], labels.astype(str))
     except ValueError as error:
         raise InputError(f"{rows.files[0].name}: {error}") from error
-    return Trained(_model(rows, settings, estimator, kept), estimator, len(kept), len(labels))
+    statistics, selection = estimator.statistics_, estimator.selection_
+    return Trained(
+        model=_model(rows, settings, estimator, kept),
+        selection=selection,
+        counts=statistics.table[selection.support],
+        class_rows=statistics.class_rows,
+        n_features=len(kept),
+        n_rows=len(labels),
+    )
 
 
 def _kept(rows: Rows, X: Any, settings: ModelSettings) -> IntArray:

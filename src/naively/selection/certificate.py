@@ -50,15 +50,19 @@ class Certificate:
         if self.proven_optimal:
             return (
                 f"Proven optimal: no other {self.k} features reach a higher {self.quantity} "
-                f"(gain {self.gain:,.4g} {self.unit} over no feature)."
+                f"(gain {_figure(self.gain)} {self.unit} over no feature)."
             )
         # Rounded down: the share proven must never be overstated.
         share = math.floor((1 - self.relative_gap) * 1e6) / 1e4
         return (
             f"These {self.k} features reach at least {share:.4f} % of the gain that any "
             f"{self.k} features could reach (gap {self.gap:.3g} of "
-            f"{self.bound - self.baseline:,.4g} {self.unit})."
+            f"{_figure(self.bound - self.baseline)} {self.unit})."
         )
+
+
+def _figure(value: float) -> str:
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"  # no powers of ten
 
 
 @dataclass(frozen=True, slots=True)
