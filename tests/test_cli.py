@@ -207,6 +207,21 @@ def test_bernoulli_binary_and_exact(folder):
         assert lines[1].split(",")[1:] == lines[2].split(",")[1:]  # repetition says nothing more
 
 
+def test_without_smoothing_a_word_speaks_for_the_class_that_has_it(folder):
+    # Every review of one label has a word that no other has: it rules the other label out.
+    rows = [(f"common {'aye' if i % 2 else 'nay'}", "yn"[i % 2 == 0], "train") for i in range(40)]
+    Path("votes.tsv").write_text(table(rows))
+    for model in ("multinomial", "bernoulli"):
+        run("select", "votes.tsv", "-k", 2, "--alpha", 0, "--model", model)
+        with open("result/features.csv", newline="") as file:
+            found = {row["feature"]: row for row in csv.DictReader(file)}
+        assert {name: row["class"] for name, row in found.items()} == {"aye": "y", "nay": "n"}
+        assert found["aye"]["weight:n"] == "-inf"
+        assert "nan" not in Path("result/report.html").read_text("utf-8")
+        record = json.loads(Path("result/summary.json").read_text("utf-8"))
+        assert record["evaluation"]["accuracy"] == 1
+
+
 def names_of(*options):
     return [row["name"] for row in evaluation(*options)["features"]]
 

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 
 import naively
-from naively._types import Array, IntArray
+from naively._types import Array, FloatArray, IntArray
+from naively.families.rules import LinearRule
 from naively.io.text import TextRule
 from naively.jobs.rows import LEFT_OUT, TEST, TRAIN, Rows
 from naively.jobs.settings import ModelSettings, SelectJob
@@ -69,7 +70,7 @@ def summarize(
 def feature_rows(trained: Trained) -> tuple[FeatureRow, ...]:
     """Describe the selected features, by falling gain."""
     selection, model = trained.selection, trained.model
-    weights = model.rule.weights - model.rule.weights.mean(axis=0)
+    weights = _weights(model.rule)
     speaks_for = np.argmax(weights, axis=0)
     order = np.argsort(-selection.gain, kind="stable")
     return tuple(
@@ -83,6 +84,16 @@ def feature_rows(trained: Trained) -> tuple[FeatureRow, ...]:
         )
         for rank, i in enumerate(order.tolist(), 1)
     )
+
+
+def _weights(rule: LinearRule) -> FloatArray:
+    """Weights (C, k) relative to their mean over the classes, infinite where a class is vetoed."""
+    if rule.veto is None:
+        return np.asarray(rule.weights - rule.weights.mean(axis=0))
+    sides = np.select([rule.veto > 0, rule.veto < 0], [-np.inf, np.inf], 0.0)
+    finite = sides == 0
+    total = np.where(finite, rule.weights, 0.0).sum(axis=0)
+    return np.asarray(rule.weights - total / np.maximum(finite.sum(axis=0), 1) + sides)
 
 
 def _evaluation(

@@ -26,7 +26,9 @@ class FeatureRow:
     name: str
     gain: float  # nats of training log-likelihood
     speaks_for: str  # the class whose score it raises most
-    weights: tuple[float, ...]  # (C,) nats added to each class, relative to their mean
+    # (C,) nats added to each class, relative to their mean; infinite (null in JSON) where one
+    # occurrence rules a class out (smoothing 0).
+    weights: tuple[float, ...]
     counts: tuple[float, ...]  # (C,) as counted in training, without smoothing
 
 
