@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
+from scipy.special import expit
 
-from naively._types import FloatArray
+from naively._types import FloatArray, IntArray
 from naively.error.log_odds import DecisionModel
+from naively.families.family import Family
+from naively.families.rules import LinearRule
+
+Law = Literal["model", "classes"]
 
 
 def log_or_veto(p: Any) -> FloatArray:
@@ -106,4 +111,60 @@ def switches(
         bias=bias,
         log_prior=log_prior,
         repeats=False,
+    )
+
+
+def from_fitted(
+    family: Family[Any], statistics: Any, support: IntArray, rule: Any, law: Law
+) -> DecisionModel:
+    """Count and presence models: their rule, and rows drawn from what they know of the classes.
+
+    Parameters
+    ----------
+    family, statistics, support, rule
+        The fitted model.
+    law : {"model", "classes"}
+        For documents: whether the share of the selected features in a document is the same in
+        all classes, as the sparse model has it, or each class's own.
+    """
+    if isinstance(rule, LinearRule):
+        if family.coupled_counts is not None:
+            return _documents(family.coupled_counts(statistics), support, rule, law)
+        if getattr(statistics, "presence", False):
+            return _presence(rule)
+    raise ValueError(
+        f"The error of the {family.name} model cannot be predicted from its statistics; use "
+        "cross-validation. Multinomial and Bernoulli models can."
+    )
+
+
+def _documents(counts: Any, support: IntArray, rule: LinearRule, law: Law) -> DecisionModel:
+    alpha = np.asarray(counts.alpha)
+    inside = counts.table[support] + (alpha[support, None] if alpha.ndim else alpha)
+    every = counts.table.sum(axis=0) + (alpha.sum() if alpha.ndim else alpha * len(counts.table))
+    held = inside.sum(axis=0)
+    scale = every
+    if law == "model":
+        # All classes give the selected features the same share of a document.
+        scale = held * (every.sum() / held.sum()) if held.sum() > 0 else held
+    kept = inside / np.where(scale > 0, scale, 1.0)
+    rest = 1 - kept.sum(axis=0)
+    weight = rule.weights if rule.veto is None else np.where(rule.veto > 0, -np.inf, rule.weights)
+    return draws(
+        kept.T,
+        np.where(rest > 1e-12, rest, 0.0),
+        weight,
+        np.zeros(len(weight)),
+        bias=rule.intercept,
+        log_prior=rule.log_prior,
+    )
+
+
+def _presence(rule: LinearRule) -> DecisionModel:
+    """Law and rule are one: the weights are the log-odds of presence."""
+    presence = expit(rule.weights)
+    if rule.veto is not None:
+        presence = np.where(rule.veto > 0, 0.0, np.where(rule.veto < 0, 1.0, presence))
+    return switches(
+        presence, rule.weights, rule.veto, bias=rule.intercept, log_prior=rule.log_prior
     )

@@ -17,7 +17,7 @@ import numpy as np
 
 from naively._types import FloatArray
 from naively.error import gaussian
-from naively.error.decision_models import from_probabilities, log_or_veto
+from naively.error.decision_models import Law, from_fitted, from_probabilities, log_or_veto
 from naively.error.exact import exact_tail
 from naively.error.lengths import Lengths, as_lengths
 from naively.error.log_odds import DecisionModel, LogOdds, log_odds, moments
@@ -78,6 +78,7 @@ def expected_error(
     rivals: Rivals = "product",
     support: Any = None,
     pooled: bool = False,
+    law: Law = "classes",
     ties: Ties = "lowest",
     n_rows: int = 100_000,
     random_state: Any = 0,
@@ -86,14 +87,17 @@ def expected_error(
 
     Parameters
     ----------
-    model : array-like of shape (n_classes, n_features)
-        Probability of each feature in one draw, given the class. Rows sum to at most 1; what is
-        missing goes to one rest cell.
-    length : number or (values, weights)
+    model : fitted estimator, or array-like of shape (n_classes, n_features)
+        A fitted multinomial or Bernoulli classifier of this package, or the probability of each
+        feature in one draw, given the class. Rows sum to at most 1; what is missing goes to one
+        rest cell.
+    length : number or (values, weights), default=None
         Draws per document: one number, or a distribution with weights of shape (L,) or
-        (L, n_classes).
+        (L, n_classes). For a fitted multinomial model the default is the histogram of the row
+        totals of each class that its statistics keep. The Bernoulli model has no length.
     priors : array-like of shape (n_classes,), default=None
-        How often each class occurs; equal by default. The rule knows them.
+        How often each class occurs. With probabilities the default is equal, and the rule knows
+        them. A fitted model keeps its own rule; the default is its priors.
     method : {"exact", "saddlepoint", "normal", "compensated", "uncorrelated"}
         How the probability that one class beats another is computed. "exact" computes the whole
         distribution of the log-odds; "saddlepoint" approximates its tails; the others take it as
@@ -103,9 +107,13 @@ def expected_error(
         from their multivariate normal law, or rows drawn from the model. The last two do not use
         `method`.
     support : array-like of int, default=None
-        The features used; all others go to the rest cell.
+        With probabilities: the features used; all others go to the rest cell.
     pooled : bool, default=False
-        Whether the rest cell carries weight 0 in the rule, as in the sparse models.
+        With probabilities: whether the rest cell carries weight 0 in the rule, as in the sparse
+        models, which compare shares among the selected features only.
+    law : {"classes", "model"}
+        With a fitted multinomial model: whether the share of the selected features in a document
+        is that of each class, or the same for all classes as the sparse model has it.
     ties : {"lowest", "split"}
         Who gets a row whose scores tie: the lowest class index, as `predict` does, or each half.
         "saddlepoint" always splits. With the right priors the overall error does not depend on it.
@@ -131,14 +139,14 @@ def expected_error(
     >>> estimate.error
     0.15625
     """
-    P = _check_probabilities(model)
-    prior = check_priors(priors, len(P))
-    if length is None:
-        raise ValueError("`length` must be given with probabilities: draws per document.")
-    decision = from_probabilities(P, log_or_veto(prior), support=support, pooled=pooled)
+    _check_choice("law", law, get_args(Law))
+    if hasattr(model, "statistics_"):
+        decision, lengths, prior = _of_fitted(model, length, priors, law, support)
+    else:
+        decision, lengths, prior = _of_probabilities(model, length, priors, support, pooled=pooled)
     return estimate(
         decision,
-        as_lengths(length, len(P)),
+        lengths,
         prior,
         method=method,
         rivals=rivals,
@@ -146,6 +154,36 @@ def expected_error(
         n_rows=n_rows,
         random_state=random_state,
     )
+
+
+def _of_probabilities(
+    probabilities: Any, length: Any, priors: Any, support: Any, *, pooled: bool
+) -> tuple[DecisionModel, Lengths, FloatArray]:
+    P = _check_probabilities(probabilities)
+    prior = check_priors(priors, len(P))
+    if length is None:
+        raise ValueError("`length` must be given with probabilities: draws per document.")
+    decision = from_probabilities(P, log_or_veto(prior), support=support, pooled=pooled)
+    return decision, as_lengths(length, len(P)), prior
+
+
+def _of_fitted(
+    model: Any, length: Any, priors: Any, law: Law, support: Any
+) -> tuple[DecisionModel, Lengths, FloatArray]:
+    if support is not None:
+        raise ValueError("`support` goes with probabilities; a fitted model has its own.")
+    statistics, selected = model.statistics_, model.selection_.support
+    decision = from_fitted(model.family_, statistics, selected, model.rule_, law)
+    own = np.exp(decision.log_prior)
+    prior = own / own.sum() if priors is None else check_priors(priors, len(own))
+    return decision, lengths_of(statistics, length), prior
+
+
+def lengths_of(statistics: Any, length: Any = None) -> Lengths:
+    """Lengths given, or else those of the rows behind the statistics."""
+    if length is None:
+        length = (statistics.length_values, statistics.length_weight)
+    return as_lengths(length, len(statistics.classes))
 
 
 def estimate(

@@ -103,6 +103,11 @@ def path_rule(
         counts = family.coupled_counts(statistics)
         if np.min(counts.alpha) > 0:
             return _smoothed_counts_rule(counts, path, log_prior)
+    elif getattr(statistics, "presence", False):
+        visits = path_visits(path, len(statistics.table))
+        rule = family.rule(statistics, visits.feature, log_prior)
+        if isinstance(rule, LinearRule) and rule.veto is None:
+            return _presence_rule(rule, visits)
     supports = [path.support(k) for k in path.k]
     rules = [family.rule(statistics, support, log_prior) for support in supports]
     return rule_of_rules(supports, rules, len(statistics.table))
@@ -115,13 +120,26 @@ def _smoothed_counts_rule(
     visits = path_visits(path, len(counts.table))
     smoothed = smoothed_counts(counts, visits.feature)
     weight = np.log(smoothed)
-    if len(visits.enter) > len(weight):
-        weight = np.repeat(weight, np.diff(visits.ptr), axis=0)
     total = visits.totals(smoothed)
     shift = np.log(total, out=np.zeros_like(total), where=total > 0)
-    none = np.empty((0, len(log_prior)))
     base = np.tile(log_prior, (len(total), 1))
-    return PathRule(visits, weight, base, shift, log_prior, none, none)
+    return _without_vetoes(visits, weight, base, shift, log_prior)
+
+
+def _presence_rule(rule: LinearRule, visits: Visits) -> PathRule:
+    """Bernoulli rule of all features on the path: log P(absent) = -log(1 + exp(log-odds))."""
+    weight = rule.weights.T
+    base = rule.log_prior - visits.totals(np.logaddexp(0.0, weight))
+    return _without_vetoes(visits, weight, base, np.zeros_like(base), rule.log_prior)
+
+
+def _without_vetoes(
+    visits: Visits, weight: FloatArray, base: FloatArray, shift: FloatArray, log_prior: FloatArray
+) -> PathRule:
+    """Rule in which no event has probability zero, from weights (U, C) of the features."""
+    none = np.empty((0, len(log_prior)))
+    per_visit = np.repeat(np.ascontiguousarray(weight), np.diff(visits.ptr), axis=0)
+    return PathRule(visits, per_visit, base, shift, log_prior, none, none)
 
 
 def smoothed_counts(counts: CoupledCounts, features: IntArray) -> FloatArray:

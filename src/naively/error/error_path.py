@@ -1,0 +1,90 @@
+"""Three errors over the number of features, each named for what it is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+
+from naively._types import FloatArray, IntArray
+
+Choice = Literal["one_standard_error", "best"]
+
+
+@dataclass(frozen=True, slots=True)
+class FoldErrors:
+    """Cross-validated errors, the features selected anew in each fold.
+
+    No row is ever judged by a model that has seen it, not even in the selection of the features:
+    of the three errors this one alone is honest, and `k="auto"` uses no other. Its smallest value
+    over many k is still a choice made on these rows: to report the error of a model with the k
+    chosen, cross-validate the estimator with `k="auto"` as a whole.
+    """
+
+    k: IntArray  # (G,) ascending
+    errors: FloatArray  # (R T, G) share of the weight of a fold that is decided wrongly
+    weight: FloatArray  # (R T,) weight of each fold
+    n_folds: int  # T folds of all rows, divided R times
+
+    @property
+    def mean(self) -> FloatArray:
+        """Error over all folds, (G,)."""
+        return np.asarray(self.weight @ self.errors / self.weight.sum())
+
+    @property
+    def standard_error(self) -> FloatArray:
+        """Standard error of the mean from the spread over the folds, (G,)."""
+        share = self.weight / self.weight.sum()
+        spread = share @ np.square(self.errors - self.mean)
+        return np.asarray(np.sqrt(spread / max(self.n_folds - 1, 1)))
+
+    def best_k(self, choice: Choice = "one_standard_error") -> int:
+        """Choose the number of features.
+
+        Parameters
+        ----------
+        choice : {"one_standard_error", "best"}
+            The smallest k whose error is within one standard error of the smallest error, or the
+            smallest k of the smallest error.
+
+        Returns
+        -------
+        k : int
+            A point of the grid.
+        """
+        if choice not in {"one_standard_error", "best"}:
+            raise ValueError(f"`choice` must be 'one_standard_error' or 'best'; got {choice!r}.")
+        mean = self.mean
+        best = int(np.argmin(mean))
+        limit = mean[best] + (self.standard_error[best] if choice == "one_standard_error" else 0.0)
+        return int(self.k[np.flatnonzero(mean <= limit + 1e-12)[0]])
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorPath:
+    """Error over the number of features, estimated in three ways.
+
+    `predicted` follows from the class statistics alone: what the model believes. Optimistic, since
+    neither the probabilities nor the selection have met a new row.
+
+    `leave_one_out` takes each row out of the counts before judging it, but keeps the features that
+    were selected with it: honest about the parameters, optimistic about the selection. On pure
+    noise it looks excellent.
+
+    `folds` selects the features anew without the rows it judges: honest about both.
+    """
+
+    k: IntArray  # (G,) ascending
+    predicted: FloatArray | None  # (G,); None for models whose error has no known law
+    leave_one_out: FloatArray | None  # (G,); None where only many refits could tell
+    folds: FoldErrors
+
+    @property
+    def cross_validated(self) -> FloatArray:
+        """K-fold error with the selection inside each fold, (G,)."""
+        return self.folds.mean
+
+    def best_k(self, choice: Choice = "one_standard_error") -> int:
+        """Choose by the cross-validated error; see :meth:`FoldErrors.best_k`."""
+        return self.folds.best_k(choice)
