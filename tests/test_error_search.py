@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import itertools
+import warnings
 
 import numpy as np
 import pytest
+from scipy import sparse
+from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import reference_error as reference
-from naively.error.estimates import expected_error
+from naively import ErrorSearchSelector, expected_error
 from naively.error.feature_search import Criterion, search
 
 
@@ -28,7 +31,8 @@ def naive_forward(P, k, length, priors, pooled):
     support = []
     for _ in range(k):
         left = [d for d in range(P.shape[1]) if d not in support]
-        errors = [reference.search_error(P, [*support, d], length, priors, pooled) for d in left]
+        shares = pooled and len(support) > 0  # one feature alone is compared with the rest
+        errors = [reference.search_error(P, [*support, d], length, priors, shares) for d in left]
         smallest = min(errors)
         chosen = next(i for i, e in enumerate(errors) if e <= smallest * (1 + 1e-10))
         support.append(left[chosen])
@@ -163,3 +167,79 @@ def test_threads_do_not_change_the_result():
         np.testing.assert_array_equal(criterion.errors(members, everything, 1), both)
     finally:
         numba.set_num_threads(threads)
+
+
+# The selector -----------------------------------------------------------------------------------
+
+
+@parametrize_with_checks(
+    [ErrorSearchSelector(k=2), ErrorSearchSelector(k=1, strategy="plus_l_minus_r", pooled=False)]
+)
+def test_scikit_learn_checks(estimator, check):
+    check(estimator)
+
+
+def documents(seed=0, n=40, m=12):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 2
+    return rng.poisson(rng.gamma(1.0, size=(2, m))[y]), y
+
+
+def test_the_first_feature_is_not_chosen_blindly():
+    """Shares of one feature are 1 in all classes; the informative last column must still win."""
+    P = np.array([[0.2, 0.2, 0.2, 0.3], [0.2, 0.2, 0.2, 0.05]])
+    for strategy in ("forward", "best_individual"):
+        found = search(criterion_of(P, np.array([0.5, 0.5]), 10.0, True), 1, strategy)
+        assert found.support.tolist() == [3]
+        assert found.error == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("strategy", ["best_individual", "forward", "plus_l_minus_r"])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array, sparse.csc_array])
+def test_selector_is_the_search(strategy, container):
+    X, y = documents()
+    selector = ErrorSearchSelector(k=3, strategy=strategy, alpha=0.5).fit(container(X), y)
+    counts = np.array([X[y == c].sum(axis=0) for c in (0, 1)]) + 0.5
+    lengths = [X[y == c].sum(axis=1).mean() for c in (0, 1)]
+    P = counts / counts.sum(axis=1, keepdims=True)
+    criterion = Criterion.from_probabilities(P, lengths, np.array([0.5, 0.5]), pooled=True)
+    expected = search(criterion, 3, strategy)
+    np.testing.assert_array_equal(selector.get_support(indices=True), expected.support)
+    assert selector.error_ == pytest.approx(expected.error)
+    assert selector.transform(container(X)).shape == (40, 3)
+
+
+def test_selector_warns_when_branch_and_bound_proves_nothing():
+    X, y = documents(1)
+    with pytest.warns(UserWarning, match="stopped at `max_nodes`"):
+        ErrorSearchSelector(k=4, strategy="branch_and_bound", max_nodes=1).fit(X, y)
+    warned = 0
+    for seed in range(10):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            selector = ErrorSearchSelector(k=3, strategy="branch_and_bound", length=5)
+            selector.fit(*documents(seed))
+        assert bool(caught) == bool(selector.result_.violations)
+        warned += len(caught)
+    assert warned > 0
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"strategy": "best"}, "`strategy` must be one of best_individual"),
+        ({"strategy": "plus_l_minus_r", "plus": 1}, "must differ"),
+        ({"plus": 1.5}, "`plus` must be an int"),
+        ({"k": -1}, "`k` must be an int"),
+        ({"k": "auto"}, "`k`"),
+        ({"alpha": -1}, "`alpha` must be finite"),
+        ({"priors": [0.5, 0.6]}, "`priors` must be 2 numbers"),
+        ({"length": -3}, "`length` must be finite"),
+    ],
+)
+def test_selector_refuses(parameters, message):
+    X, y = documents()
+    with pytest.raises(ValueError, match=message):
+        ErrorSearchSelector(**parameters).fit(X, y)
+    with pytest.raises(ValueError, match="egative"):
+        ErrorSearchSelector().fit(-X, y)

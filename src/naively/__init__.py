@@ -19,6 +19,9 @@ _HOMES = {
     "CoverageCurve": "naively.error.coverage",
     "CoverageDisplay": "naively.plots.coverage",
     "ErrorEstimate": "naively.error.estimates",
+    "ErrorPath": "naively.error.error_path",
+    "ErrorPathDisplay": "naively.plots.error_path",
+    "ErrorSearchSelector": "naively.estimators.error_search",
     "HybridNB": "naively.estimators.hybrid",
     "RegionVectorizer": "naively.estimators.regions",
     "SeparationWarning": "naively.estimators.hybrid",
@@ -31,6 +34,7 @@ _HOMES = {
     "SparsePoissonNB": "naively.estimators.likelihood",
     "SparsityPath": "naively.selection.path",
     "accuracy_coverage_curve": "naively.error.coverage",
+    "error_path": "naively.estimators.error_path",
     "expected_error": "naively.error.estimates",
     "sparsity_path": "naively.estimators.path",
 }

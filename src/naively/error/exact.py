@@ -163,7 +163,7 @@ def _fourier_tail(
     period = high - low
     above = float(weights.sum()) * (high - law.threshold) / period
     for first in range(1, _MOST_FREQUENCIES, _FREQUENCIES):
-        frequency: FloatArray = 2 * np.pi / period * np.arange(first, first + _FREQUENCIES)
+        frequency = np.asarray(np.arange(first, first + _FREQUENCIES) * (2 * np.pi / period))
         mixture = _characteristic(blocks, lengths, weights, frequency)
         edges = np.exp(-1j * frequency * high) - np.exp(-1j * frequency * law.threshold)
         above += 2 / period * float(np.real(mixture * edges * 1j / frequency).sum())

@@ -4,8 +4,8 @@ The criterion is the normal approximation with the exact variance: two moments p
 describe a set of features, so that trying one feature more, or one less, costs the same whatever
 the size of the set. Ties go to the lowest feature index.
 
-- best individual: the k features with the smallest error, each on its own. Features that say the
-  same are all taken.
+- best individual: the k features with the smallest error, each on its own against the rest of the
+  document. Features that say the same are all taken.
 - forward: k times the feature that lowers the error most.
 - plus l take away r: l steps forward, r steps back, until k are reached; with l < r it starts
   from all features.
@@ -17,7 +17,7 @@ the size of the set. Ties go to the lowest feature index.
 from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Literal
 
 import numba
@@ -93,6 +93,16 @@ class Criterion:
                 list(pool.map(part, edges[:-1], edges[1:]))
         return errors
 
+    def next_errors(self, members: IntArray, candidate: BoolArray, sign: int) -> FloatArray:
+        """Errors (m,) to choose the next step by.
+
+        When only shares among the selected features count, one feature says nothing (its share is
+        1 in every class), and all tie. The first one is chosen against the rest of the document.
+        """
+        alone = self.pooled and len(members) == 0
+        criterion = replace(self, pooled=False) if alone else self
+        return criterion.errors(members, candidate, sign)
+
     def error(self, members: IntArray) -> float:
         """Error of one set."""
         if self.n_features == 0:
@@ -142,7 +152,7 @@ def search(
 
 def _best_individual(criterion: Criterion, k: int) -> SearchResult:
     everything = np.ones(criterion.n_features, dtype=np.bool_)
-    errors = criterion.errors(np.empty(0, np.int64), everything, 1)
+    errors = criterion.next_errors(np.empty(0, np.int64), everything, 1)
     order = _ranking(errors)[:k]
     support = np.sort(order)
     return SearchResult(
@@ -180,11 +190,14 @@ def _stepwise(criterion: Criterion, k: int, plus: int, minus: int) -> SearchResu
     def move(sign: int) -> None:
         nonlocal evaluations
         candidate = ~member if sign > 0 else member
-        errors = criterion.errors(np.flatnonzero(member), candidate, sign)
+        members = np.flatnonzero(member)
+        errors = criterion.next_errors(members, candidate, sign)
         chosen = _lowest(errors)
         evaluations += int(candidate.sum())
         member[chosen] = sign > 0
-        course.append((int(member.sum()), chosen, float(errors[chosen])))
+        first = len(members) == 0
+        error = criterion.error(np.array([chosen])) if first else float(errors[chosen])
+        course.append((int(member.sum()), chosen, error))
 
     for sign in _moves(k, criterion.n_features, plus, minus):
         move(sign)

@@ -12,7 +12,7 @@ import numpy as np
 
 from naively._types import BoolArray, FloatArray, IntArray
 from naively.error.visits import Visits, path_visits
-from naively.families.family import CountTable, CoupledCounts, Family
+from naively.families.family import CoupledCounts, Family
 from naively.families.rules import LinearRule
 from naively.kernels.path_scores import add_errors, path_scores_csr
 from naively.selection.path import SparsityPath
@@ -96,7 +96,7 @@ def sum_of_parts(part: Any, starts: range, n_points: int) -> FloatArray:
 
 
 def path_rule(
-    family: Family[Any], statistics: CountTable, path: SparsityPath, log_prior: FloatArray
+    family: Family[Any], statistics: Any, path: SparsityPath, log_prior: FloatArray
 ) -> PathRule:
     """Rules of a linear family at every point of a path."""
     if family.coupled_counts is not None:
@@ -110,7 +110,7 @@ def path_rule(
             return _presence_rule(rule, visits)
     supports = [path.support(k) for k in path.k]
     rules = [family.rule(statistics, support, log_prior) for support in supports]
-    return rule_of_rules(supports, rules, len(statistics.table))
+    return rule_of_rules(supports, rules, statistics.n_features)
 
 
 def _smoothed_counts_rule(
@@ -230,7 +230,8 @@ class _Builder:
         slot[present] = np.arange(len(present), dtype=np.int32)
         ptr = np.append(start, len(feature)).astype(np.int64)
         none = np.empty((0, self.weight.shape[1]))
-        offsets = [r.veto_offset if r.veto_offset is not None else 0 * r.intercept for r in rules]
+        none_here = np.zeros(self.weight.shape[1])
+        offsets = [none_here if r.veto_offset is None else r.veto_offset for r in rules]
         return PathRule(
             visits=Visits(slot, ptr, enter[order], leave[order], self.point),
             weight=self.weight[order],

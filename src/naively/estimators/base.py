@@ -20,7 +20,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from naively._types import Array, BoolArray, FloatArray
-from naively.estimators.parameters import resolve_k
+from naively.estimators.folds import choose_k
+from naively.estimators.parameters import is_auto, resolve_k
 from naively.families.family import Family
 from naively.selection.certificate import Certificate, Selection
 from naively.selection.solve import solve
@@ -191,7 +192,11 @@ class AbstractSparseClassifier(AbstractSelectingClassifier):
             If the data, the labels, the weights or a parameter cannot be used.
         """
         X, y = self._check_batch(X, y, reset=True)
-        return self._finish(self._gather(X, y, sample_weight, None))
+        statistics = self._gather(X, y, sample_weight, None)
+        if not is_auto(self.k):
+            return self._finish(statistics)
+        self.fold_errors_ = choose_k(self, X, y, sample_weight, statistics)
+        return self._finish(statistics, k=self.fold_errors_.best_k())
 
     def gather(self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Any:
         """Class statistics of rows, without training.
@@ -252,10 +257,10 @@ class AbstractSparseClassifier(AbstractSelectingClassifier):
             estimator.feature_names_in_ = names
         return estimator._finish(statistics)
 
-    def _finish(self, statistics: Any) -> Self:
+    def _finish(self, statistics: Any, *, k: int | None = None) -> Self:
         """Statistics to support, certificate and rule."""
         family = self.family(statistics)
-        k = resolve_k(self.k, statistics.n_features)
+        k = resolve_k(self.k, statistics.n_features) if k is None else k
         log_prior = self._log_prior(statistics)
         selection = solve(family, statistics, k, **self._search_options())
         self.rule_ = family.rule(statistics, selection.support, log_prior)

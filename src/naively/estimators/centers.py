@@ -53,8 +53,9 @@ class SparseL2Centers(
 
     Parameters
     ----------
-    k : int, float or "all", default=10
-        Number of features, or a fraction of them in (0, 1]. "all" gives
+    k : int, float, "all" or "auto", default=10
+        Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
+        with the selection inside each fold (see :func:`naively.error_path`). "all" gives
         :class:`~sklearn.neighbors.NearestCentroid`.
     scale : {None, "std", "variance"}, default=None
         What every feature is divided by: its standard deviation within the classes (diagonal
@@ -336,8 +337,9 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier):
 
     Parameters
     ----------
-    k : int, float or "all", default=10
-        Number of features, or a fraction of them in (0, 1]. "all" gives
+    k : int, float, "all" or "auto", default=10
+        Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
+        with the selection inside each fold (see :func:`naively.error_path`). "all" gives
         :class:`~sklearn.neighbors.NearestCentroid` with `metric="manhattan"`.
     priors : {None, "uniform", "empirical"} or array-like of shape (n_classes,), default=None
         Log priors added to minus the distance. By default classes weigh the same.

@@ -75,11 +75,11 @@ def error_path(
     (True, True)
     """
     estimator, X, y = fresh(estimator, X, y)
-    folds = fold_errors(
-        estimator, X, y, sample_weight, ks, n_folds=n_folds, random_state=random_state
-    )
+    statistics = estimator._gather(X, y, sample_weight, None)
     rows = checked_rows(X, y, sample_weight)
-    statistics = gather_rows(estimator, rows, np.unique(y))
+    folds = fold_errors(
+        estimator, rows, statistics, ks, n_folds=n_folds, random_state=random_state
+    )
     family = estimator.family(statistics)
     track = path(family, statistics, folds.k)
     return ErrorPath(

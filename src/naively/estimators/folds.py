@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from functools import reduce
-from operator import add
 from typing import Any
 
 import numpy as np
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from naively._types import Array, FloatArray, IntArray
+from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.error.error_path import FoldErrors
 from naively.error.leave_one_out import Rows
 from naively.error.path_rule import path_rule
 from naively.families.rules import LinearRule
-from naively.selection.path import SparsityPath, checked_grid, path
+from naively.selection.path import checked_grid, path
 from naively.statistics.matrix import is_sparse
 
 REPEATED_ROWS = 500  # rows below which the folds are drawn more than once
 MAX_REPEATS = 5
 
 
-def choose_k(estimator: Any, X: Any, y: Array, sample_weight: Any = None) -> FoldErrors:
+def choose_k(
+    estimator: Any, X: Any, y: Array, sample_weight: Any, statistics: Any
+) -> FoldErrors:
     """Cross-validated errors on the default grid, from which `k="auto"` takes its k.
 
     Parameters
@@ -33,8 +32,10 @@ def choose_k(estimator: Any, X: Any, y: Array, sample_weight: Any = None) -> Fol
         The model; its `k` does not matter.
     X, y : checked rows and labels
         What `fit` works on.
-    sample_weight : array-like of shape (n_samples,), default=None
+    sample_weight : array-like of shape (n_samples,) or None
         Weight of each row.
+    statistics
+        Class statistics of all rows.
 
     Returns
     -------
@@ -46,10 +47,11 @@ def choose_k(estimator: Any, X: Any, y: Array, sample_weight: Any = None) -> Fol
     UserWarning
         If no number of features does better than none by more than one standard error.
     """
-    grid = np.append(0, checked_grid(None, X.shape[1]))
+    grid = np.append(0, checked_grid(None, statistics.n_features))
     # With few rows the division into folds decides as much as the rows do: average it out.
     repeats = int(np.clip(REPEATED_ROWS // X.shape[0], 1, MAX_REPEATS))
-    folds = fold_errors(estimator, X, y, sample_weight, grid, n_repeats=repeats)
+    rows = checked_rows(X, y, sample_weight)
+    folds = fold_errors(estimator, rows, statistics, grid, n_repeats=repeats)
     if folds.best_k() == 0:
         best = int(np.argmin(folds.mean))
         warnings.warn(
@@ -64,9 +66,8 @@ def choose_k(estimator: Any, X: Any, y: Array, sample_weight: Any = None) -> Fol
 
 def fold_errors(
     estimator: Any,
-    X: Any,
-    y: Array,
-    sample_weight: Any = None,
+    rows: Rows,
+    statistics: Any,
     ks: Any = None,
     *,
     n_folds: int = 5,
@@ -79,10 +80,10 @@ def fold_errors(
     ----------
     estimator : sparse classifier
         The model; its `k` does not matter.
-    X, y : checked rows and labels
-        As `fit` takes them.
-    sample_weight : array-like of shape (n_samples,), default=None
-        Weight of each row.
+    rows : Rows
+        From `checked_rows`.
+    statistics
+        Class statistics of all of them.
     ks : array-like of int, default=None
         The grid; about 100 values by default.
     n_folds : int, default=5
@@ -97,26 +98,29 @@ def fold_errors(
     FoldErrors
         Errors of each fold at each k.
     """
-    grid = checked_grid(ks, X.shape[1])
-    rows = checked_rows(X, y, sample_weight)
-    if len(rows.labels) < 2:
-        raise ValueError("Cross-validation needs at least two rows of positive weight; got one.")
-    classes, rng = np.unique(y), check_random_state(random_state)
+    grid = checked_grid(ks, statistics.n_features)
+    n = len(rows.labels)
+    if n < 2:
+        raise ValueError(
+            f"`k`='auto' and error curves need at least two rows of positive weight to "
+            f"cross-validate; got n_samples={n}."
+        )
+    rng, n_folds = check_random_state(random_state), min(n_folds, n)
     errors, weight = [], []
     for _ in range(n_repeats):
         fold = stratified_folds(rows.labels, n_folds, rng)
-        held_out = [rows.take(np.flatnonzero(fold == t)) for t in range(fold.max() + 1)]
-        parts = [gather_rows(estimator, part, classes) for part in held_out]
-        for part, training in zip(held_out, training_statistics(parts), strict=True):
-            weight.append(part.total)
-            errors.append(path_errors(estimator, training, grid, part) / part.total)
-    return FoldErrors(grid, np.array(errors), np.array(weight), int(fold.max()) + 1)
+        for t in range(n_folds):
+            held_out = rows.take(np.flatnonzero(fold == t))
+            training = _without(estimator, statistics, rows, fold == t)
+            wrong = path_errors(estimator, training, grid, held_out)
+            weight.append(held_out.total)
+            errors.append(wrong / held_out.total)
+    return FoldErrors(grid, np.array(errors), np.array(weight), n_folds)
 
 
 def stratified_folds(labels: IntArray, n_folds: int, random_state: Any) -> IntArray:
     """Fold of each row: classes dealt out in turn, so that fold sizes differ by one at most."""
-    n_folds = max(min(n_folds, len(labels)), 1)
-    shuffled = check_random_state(random_state).permutation(len(labels))
+    shuffled = random_state.permutation(len(labels))
     order = shuffled[np.argsort(labels[shuffled], kind="stable")]
     fold = np.empty(len(labels), dtype=np.int64)
     fold[order] = np.arange(len(labels)) % n_folds
@@ -144,38 +148,37 @@ def gather_rows(estimator: Any, rows: Rows, classes: Array) -> Any:
     return estimator._gather(rows.X, classes[rows.labels], weight, classes)
 
 
-def training_statistics(parts: list[Any]) -> Iterator[Any]:
-    """Statistics of all folds but one, for each: total minus fold, or a sum of the others."""
-    if hasattr(parts[0], "__sub__"):
-        total = reduce(add, parts)
-        yield from (total - part for part in parts)
-    else:
-        for t in range(len(parts)):
-            yield reduce(add, parts[:t] + parts[t + 1 :])
+def _without(estimator: Any, statistics: Any, rows: Rows, held_out: BoolArray) -> Any:
+    """Statistics of the other rows: total minus fold, or gathered where they do not subtract."""
+    if hasattr(statistics, "__sub__"):
+        fold = rows.take(np.flatnonzero(held_out))
+        return statistics - gather_rows(estimator, fold, statistics.classes)
+    return gather_rows(estimator, rows.take(np.flatnonzero(~held_out)), statistics.classes)
 
 
 def path_errors(estimator: Any, statistics: Any, grid: IntArray, rows: Rows) -> FloatArray:
     """Weight (G,) of rows decided wrongly by the models that the statistics give for each k."""
     family = estimator.family(statistics)
-    track = path(family, statistics, grid)
     prior = estimator._log_prior(statistics)
-    if isinstance(family.rule(statistics, track.support(0), prior), LinearRule):
-        X = as_compressed_rows(estimator._prepare(rows.X))
-        return path_rule(family, statistics, track, prior).errors(X, rows.labels, rows.weight)
-    return _errors_one_by_one(estimator, family, statistics, track, rows)
+    nothing = family.rule(statistics, np.empty(0, dtype=np.int64), prior)
+    if not isinstance(nothing, LinearRule) or hasattr(statistics, "whitener"):
+        return _errors_one_by_one(estimator, statistics, grid, rows)
+    track = path(family, statistics, grid)
+    X = as_compressed_rows(estimator._prepare(rows.X))
+    return path_rule(family, statistics, track, prior).errors(X, rows.labels, rows.weight)
 
 
 def _errors_one_by_one(
-    estimator: Any, family: Any, statistics: Any, track: SparsityPath, rows: Rows
+    estimator: Any, statistics: Any, grid: IntArray, rows: Rows
 ) -> FloatArray:
-    prior = estimator._log_prior(statistics)
+    """Train a model for each k, for rules that no sweep can put together."""
     weight = rows.weight if len(rows.weight) else np.ones(len(rows.labels))
-    errors = np.empty(len(track.k))
-    for g, k in enumerate(track.k):
-        support = track.support(k)
-        scores = family.rule(statistics, support, prior).scores(
-            estimator._prepare(rows.X[:, support])
-        )
+    model = clone(estimator)
+    model.n_features_in_ = rows.X.shape[1]
+    errors = np.empty(len(grid))
+    for g, k in enumerate(grid.tolist()):
+        model._finish(statistics, k=k)
+        scores = model.rule_.scores(model._prepare(model._selected(rows.X)))
         errors[g] = weight @ (np.argmax(scores, axis=1) != rows.labels)
     return errors
 

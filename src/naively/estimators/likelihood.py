@@ -35,8 +35,9 @@ class SparseGaussianNB(AbstractSparseNaiveBayes):
 
     Parameters
     ----------
-    k : int, float or "all", default=10
-        Number of features, or a fraction of them in (0, 1]. "all" gives
+    k : int, float, "all" or "auto", default=10
+        Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
+        with the selection inside each fold (see :func:`naively.error_path`). "all" gives
         :class:`~sklearn.naive_bayes.GaussianNB`.
     variance : {"class", "shared"}, default="class"
         Whether the variance of a selected feature differs between the classes, or only its mean
@@ -148,8 +149,9 @@ class SparsePoissonNB(LinearWeightsMixin, AbstractFittedPriorNaiveBayes):
 
     Parameters
     ----------
-    k : int, float or "all", default=10
-        Number of features, or a fraction of them in (0, 1].
+    k : int, float, "all" or "auto", default=10
+        Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
+        with the selection inside each fold (see :func:`naively.error_path`).
     alpha : float or array-like of shape (n_features,), default=1.0
         Smoothing: added to the sums of the classes, on average over the classes, in proportion
         to their rows. With 0, a row can rule out a class; a row that rules out every class gets
@@ -254,8 +256,9 @@ class SparseCategoricalNB(AbstractFittedPriorNaiveBayes):
 
     Parameters
     ----------
-    k : int, float or "all", default=10
-        Number of features, or a fraction of them in (0, 1]. "all" gives
+    k : int, float, "all" or "auto", default=10
+        Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
+        with the selection inside each fold (see :func:`naively.error_path`). "all" gives
         :class:`~sklearn.naive_bayes.CategoricalNB`.
     alpha : float, default=1.0
         Smoothing, added to the count of every category in every class. With 0, a row can rule

@@ -9,6 +9,11 @@ from typing import Any
 import numpy as np
 
 
+def is_auto(k: Any) -> bool:
+    """Whether the number of features is to be chosen by cross-validation."""
+    return isinstance(k, str) and k == "auto"
+
+
 def resolve_k(k: Any, n_features: int) -> int:
     """Return the number of features that `k` asks for.
 
@@ -46,6 +51,11 @@ def resolve_k(k: Any, n_features: int) -> int:
         return min(int(k), n_features)
     if isinstance(k, Real) and not isinstance(k, Integral) and 0 < float(k) <= 1:
         return max(round(float(k) * n_features), 1)
+    if is_auto(k):
+        raise ValueError(
+            "`k`='auto' is chosen by cross-validation, which needs all rows at once: use `fit`, or "
+            "give a number."
+        )
     raise ValueError(
         f"`k` must be an int in [0, {n_features}] (n_features={n_features}), a fraction in "
         f"(0, 1] or 'all'; got {k!r}."

@@ -1,0 +1,220 @@
+"""Feature selection by the predicted error."""
+
+from __future__ import annotations
+
+import warnings
+from numbers import Integral
+from typing import Any, Self, final, get_args
+
+import numpy as np
+from sklearn.base import BaseEstimator
+from sklearn.feature_selection import SelectorMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from naively._types import BoolArray
+from naively.error.estimates import check_priors, lengths_of
+from naively.error.feature_search import Criterion, SearchResult, Strategy, search
+from naively.estimators.parameters import resolve_k
+from naively.families.family import checked_alpha, smoothing
+from naively.statistics.counts import ClassCounts
+
+
+@final
+class ErrorSearchSelector(SelectorMixin, BaseEstimator):
+    """Select k count features by the error that a multinomial classifier would make with them.
+
+    The error is predicted from the class counts alone: normal approximation of the log-odds, with
+    the exact mean and variance. Trying one more feature costs the same however many are in.
+
+    Parameters
+    ----------
+    k : int, float or "all", default=10
+        Number of features, or a fraction of them in (0, 1].
+    strategy : {"forward", "best_individual", "plus_l_minus_r", "branch_and_bound"}
+        Add the best feature k times; take the k best on their own (which may say the same thing);
+        `plus` steps forward and `minus` back in turn; or search all sets, cutting off those that
+        cannot win as long as taking a feature away never lowers the predicted error. Where that
+        fails, a warning says so. Branch and bound is for a few dozen features at most.
+    length : number, default=None
+        Draws per document; by default the mean row total of each class.
+    alpha : float or array-like of shape (n_features,), default=1.0
+        Smoothing, added to the count of every class and feature.
+    priors : array-like of shape (n_classes,), default=None
+        How often each class occurs; by default as often as in the training rows.
+    pooled : bool, default=True
+        Whether the classifier ignores the features left out, as one trained on the selected
+        columns does. If False, their total count is a feature of its own, as in the paper.
+    plus, minus : int, default=2 and 1
+        For `strategy="plus_l_minus_r"`. With `plus` < `minus` the search starts from all features.
+    max_nodes : int, default=10_000
+        Most sets below which branch and bound looks.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_features,)
+        Mask of the selected features.
+    result_ : SearchResult
+        Predicted error, order and course of the search.
+    error_ : float
+        Predicted error of the selected features; optimistic, as it was minimised.
+    statistics_ : ClassCounts
+        The class statistics.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if `X` has string column names.
+
+    References
+    ----------
+    van Dyk, Barnard, "Naive Bayesian classifiers for multinomial features: a theoretical
+    analysis", PRASA 2007.
+
+    Examples
+    --------
+    >>> from naively import ErrorSearchSelector
+    >>> X = [[3, 0, 1, 1], [2, 1, 0, 1], [0, 3, 1, 1], [1, 2, 1, 0]]
+    >>> ErrorSearchSelector(k=2).fit(X, ["a", "a", "b", "b"]).get_support(indices=True)
+    array([0, 1])
+    """
+
+    def __init__(
+        self,
+        k: Any = 10,
+        *,
+        strategy: Strategy = "forward",
+        length: float | None = None,
+        alpha: Any = 1.0,
+        priors: Any = None,
+        pooled: bool = True,
+        plus: int = 2,
+        minus: int = 1,
+        max_nodes: int = 10_000,
+    ) -> None:
+        self.k = k
+        self.strategy = strategy
+        self.length = length
+        self.alpha = alpha
+        self.priors = priors
+        self.pooled = pooled
+        self.plus = plus
+        self.minus = minus
+        self.max_nodes = max_nodes
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Search for the features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Counts.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        self : object
+            The fitted selector.
+
+        Raises
+        ------
+        ValueError
+            If the data, the labels, the weights or a parameter cannot be used.
+
+        Warns
+        -----
+        UserWarning
+            If branch and bound met sets that are better than a set which contains them, so that
+            its answer is not proven; or if it stopped at `max_nodes`.
+        """
+        # Finite and non-negative values are checked while counting.
+        X, y = validate_data(self, X, y, accept_sparse=("csr", "csc"), ensure_all_finite=False)
+        check_classification_targets(y)
+        return self._finish(ClassCounts.from_matrix(X, y, sample_weight))
+
+    def _finish(self, statistics: ClassCounts) -> Self:
+        k = resolve_k(self.k, statistics.n_features)
+        self._check_parameters()
+        self.result_ = search(
+            self._criterion(statistics),
+            k,
+            self.strategy,
+            plus=self.plus,
+            minus=self.minus,
+            max_nodes=self.max_nodes,
+        )
+        self.statistics_ = statistics
+        self.classes_ = statistics.classes
+        self._warn(self.result_)
+        return self
+
+    def _criterion(self, statistics: ClassCounts) -> Criterion:
+        counts = statistics.table + smoothing(checked_alpha(self.alpha), statistics.n_features)
+        total = counts.sum(axis=0)
+        probability = counts / np.where(total > 0, total, 1.0)
+        weight = statistics.class_weight
+        priors = weight / weight.sum() if self.priors is None else self.priors
+        return Criterion.from_probabilities(
+            probability.T,
+            lengths_of(statistics, self.length).mean,
+            check_priors(priors, len(weight)),
+            pooled=self.pooled,
+        )
+
+    def _check_parameters(self) -> None:
+        if self.strategy not in get_args(Strategy):
+            allowed = ", ".join(get_args(Strategy))
+            raise ValueError(f"`strategy` must be one of {allowed}; got {self.strategy!r}.")
+        for name in ("plus", "minus", "max_nodes"):
+            value = getattr(self, name)
+            if not isinstance(value, Integral) or value < 0:
+                raise ValueError(f"`{name}` must be an int >= 0; got {value!r}.")
+
+    def _warn(self, result: SearchResult) -> None:
+        if self.strategy != "branch_and_bound":
+            return
+        if not result.complete:
+            warnings.warn(
+                f"Branch and bound stopped at `max_nodes`={self.max_nodes}: the features are the "
+                "best found, not proven best.",
+                UserWarning,
+                stacklevel=4,
+            )
+        elif result.violations:
+            warnings.warn(
+                f"Branch and bound takes it that fewer features never have a lower predicted "
+                f"error; {result.violations} of {result.evaluations} sets did. The features are "
+                "the best found, not proven best.",
+                UserWarning,
+                stacklevel=4,
+            )
+
+    @property
+    def support_(self) -> BoolArray:
+        """Mask of the selected features, (n_features,)."""
+        check_is_fitted(self)
+        mask = np.zeros(self.statistics_.n_features, dtype=np.bool_)
+        mask[self.result_.support] = True
+        return mask
+
+    @property
+    def error_(self) -> float:
+        """Predicted error of the selected features."""
+        return self.result_.error
+
+    def _get_support_mask(self) -> BoolArray:
+        return self.support_
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "result_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.positive_only = True
+        tags.target_tags.required = True
+        return tags
