@@ -7,18 +7,24 @@ BIN := $(VENV)/bin
 
 .PHONY: demo test check clean
 
-$(VENV)/.installed: pyproject.toml
+$(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+
+$(VENV)/.command: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[cli]'
 	touch $@
 
-demo: $(VENV)/.installed
-	$(BIN)/naively demo --out naively-demo --force
+$(VENV)/.development: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[dev]'
+	touch $@ $(VENV)/.command
 
-test: $(VENV)/.installed
+demo: $(VENV)/.command
+	$(BIN)/naively demo --out naively-demo
+
+test: $(VENV)/.development
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
-check: $(VENV)/.installed
+check: $(VENV)/.development
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy

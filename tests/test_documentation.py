@@ -1,0 +1,34 @@
+"""What the documentation shows is what happens."""
+
+import doctest
+import importlib
+import pkgutil
+from pathlib import Path
+
+import pytest
+
+import naively
+
+OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+README = Path(__file__).parents[1] / "README.md"
+
+
+def modules():
+    """Modules with examples, found without importing those that need an extra."""
+    for module in pkgutil.walk_packages(naively.__path__, "naively."):
+        source = Path(module.module_finder.path, *module.name.split(".")[-1:]).with_suffix(".py")
+        if source.exists() and ">>> " in source.read_text(encoding="utf8"):
+            yield module.name
+
+
+@pytest.mark.parametrize("name", list(modules()))
+def test_examples_in_docstrings(name):
+    failed, tried = doctest.testmod(importlib.import_module(name), optionflags=OPTIONS)
+    assert tried > 0
+    assert failed == 0
+
+
+def test_examples_in_the_readme():
+    failed, tried = doctest.testfile(str(README), module_relative=False, optionflags=OPTIONS)
+    assert tried > 5
+    assert failed == 0
