@@ -77,9 +77,7 @@ def error_path(
     estimator, X, y = fresh(estimator, X, y)
     statistics = estimator._gather(X, y, sample_weight, None)
     rows = checked_rows(X, y, sample_weight)
-    folds = fold_errors(
-        estimator, rows, statistics, ks, n_folds=n_folds, random_state=random_state
-    )
+    folds = fold_errors(estimator, rows, statistics, ks, n_folds=n_folds, random_state=random_state)
     family = estimator.family(statistics)
     track = path(family, statistics, folds.k)
     return ErrorPath(

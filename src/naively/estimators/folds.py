@@ -21,9 +21,7 @@ REPEATED_ROWS = 500  # rows below which the folds are drawn more than once
 MAX_REPEATS = 5
 
 
-def choose_k(
-    estimator: Any, X: Any, y: Array, sample_weight: Any, statistics: Any
-) -> FoldErrors:
+def choose_k(estimator: Any, X: Any, y: Array, sample_weight: Any, statistics: Any) -> FoldErrors:
     """Cross-validated errors on the default grid, from which `k="auto"` takes its k.
 
     Parameters
@@ -168,9 +166,7 @@ def path_errors(estimator: Any, statistics: Any, grid: IntArray, rows: Rows) -> 
     return path_rule(family, statistics, track, prior).errors(X, rows.labels, rows.weight)
 
 
-def _errors_one_by_one(
-    estimator: Any, statistics: Any, grid: IntArray, rows: Rows
-) -> FloatArray:
+def _errors_one_by_one(estimator: Any, statistics: Any, grid: IntArray, rows: Rows) -> FloatArray:
     """Train a model for each k, for rules that no sweep can put together."""
     weight = rows.weight if len(rows.weight) else np.ones(len(rows.labels))
     model = clone(estimator)

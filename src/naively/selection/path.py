@@ -16,7 +16,13 @@ from naively._types import FloatArray, IntArray
 from naively.families.family import CountTable, Family, PerColumn
 from naively.kernels.count_groups import first_positions
 from naively.selection.groups import Columns, count_groups
-from naively.selection.solve import CoupledGroups, best_classes, coupled_groups, solve_groups
+from naively.selection.solve import (
+    CoupledGroups,
+    a_priori_objective,
+    best_classes,
+    coupled_groups,
+    solve_groups,
+)
 from naively.selection.top_k import gain_order
 
 S = TypeVar("S", bound=CountTable)
@@ -39,6 +45,10 @@ class Supports(Protocol):
         """Columns in the order in which they enter along the grid k."""
         ...
 
+    def a_priori(self, k: IntArray, objective: FloatArray) -> FloatArray:
+        """Objective reachable by theory at each k of the grid, given that of the supports: (K,)."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class SparsityPath:
@@ -47,9 +57,13 @@ class SparsityPath:
     k: IntArray  # (K,) ascending
     objective: FloatArray  # (K,) of the supports
     bound: FloatArray  # (K,) no support of k features does better
-    a_priori: FloatArray  # (K,) reachable by theory, see `Certificate`
     baseline: float  # objective without any feature
     supports: Supports
+
+    @property
+    def a_priori(self) -> FloatArray:
+        """Objective reachable by theory at each k, see `Certificate`: (K,). Solved on demand."""
+        return self.supports.a_priori(self.k, self.objective)
 
     @property
     def gap(self) -> FloatArray:
@@ -123,7 +137,7 @@ def _separable_path(
     grid: IntArray, gained: FloatArray, baseline: float, supports: Supports
 ) -> SparsityPath:
     objective = baseline + gained
-    return SparsityPath(grid, objective, objective, objective, baseline, supports)
+    return SparsityPath(grid, objective, objective, baseline, supports)
 
 
 def _grouped_path(per_column: PerColumn[S], statistics: S, grid: IntArray) -> SparsityPath:
@@ -159,6 +173,10 @@ class OrderedSupports:
         """See `Supports`."""
         return self.features[: k[-1]]
 
+    def a_priori(self, k: IntArray, objective: FloatArray) -> FloatArray:
+        """See `Supports`; the supports are optimal."""
+        return objective
+
 
 @dataclass(frozen=True, slots=True)
 class ClassedSupports:
@@ -192,18 +210,22 @@ class ClassedSupports:
         """See `Supports`."""
         return np.argsort(self.columns.labels(self.label), kind="stable")[: k[-1]]
 
+    def a_priori(self, k: IntArray, objective: FloatArray) -> FloatArray:
+        """See `Supports`; the supports are optimal."""
+        return objective
+
 
 # --- coupled families -----------------------------------------------------------------------------
 
 
 def _coupled_path(coupled: CoupledGroups, grid: IntArray) -> SparsityPath:
-    certificates, changes = [], []
+    solutions, changes = [], []
     before = np.zeros(len(coupled.groups.size), dtype=np.int64)
     start = None
     for k in grid:
         solution = solve_groups(coupled, int(k), start=start)
         start = solution.shares
-        certificates.append(solution.certificate)
+        solutions.append((solution.objective, solution.bound))
         group = np.flatnonzero(solution.take != before)
         changes.append((group, solution.take[group] - before[group]))
         before = solution.take
@@ -214,14 +236,8 @@ def _coupled_path(coupled: CoupledGroups, grid: IntArray) -> SparsityPath:
         np.concatenate([group for group, _ in changes]),
         np.concatenate([change for _, change in changes]),
     )
-    return SparsityPath(
-        grid,
-        np.array([c.objective for c in certificates]),
-        np.array([c.bound for c in certificates]),
-        np.array([c.a_priori for c in certificates]),
-        coupled.baseline,
-        supports,
-    )
+    objective, bound = np.array(solutions).T
+    return SparsityPath(grid, objective, bound, coupled.baseline, supports)
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,3 +282,7 @@ class SteppedSupports:
         first = self.first_grid_position(k)
         order = np.argsort(first, kind="stable")
         return order[: np.count_nonzero(first < len(k))]
+
+    def a_priori(self, k: IntArray, objective: FloatArray) -> FloatArray:
+        """See `Supports`."""
+        return np.array([a_priori_objective(self.coupled, int(each)) for each in k])

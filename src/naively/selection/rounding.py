@@ -23,6 +23,7 @@ import numpy as np
 from naively._types import FloatArray, IntArray
 from naively.families.family import divergence
 from naively.kernels.hull import log_shares
+from naively.kernels.whole import make_whole
 from naively.selection.dual import DualSolution, Problem
 
 NEIGHBOURS = 48  # columns on each side of the threshold that may be exchanged
@@ -67,33 +68,18 @@ def rounded_mixture(problem: Problem, k: int, dual: DualSolution) -> IntArray:
 def basic_solution(problem: Problem, dual: DualSolution) -> FloatArray:
     """Fractional solution with the same class shares and at most C fractions: (d,)."""
     x = dual.fraction.copy()
-    n_classes = problem.counts.shape[1]
-    while True:
-        open_groups = np.flatnonzero(np.abs(x - np.rint(x)) > WHOLE)[: n_classes + 1]
-        if len(open_groups) <= n_classes:
-            return x
-        x[open_groups] = _moved_to_whole(problem, dual, open_groups, x[open_groups])
-
-
-def _moved_to_whole(
-    problem: Problem, dual: DualSolution, groups: IntArray, x: FloatArray
-) -> FloatArray:
-    """Make one of the fractions whole, keeping their sum and the class shares: (C + 1,)."""
-    f = _rows(problem, groups)
+    open_groups = np.flatnonzero(np.abs(x - np.rint(x)) > WHOLE)
+    if len(open_groups) <= problem.counts.shape[1]:
+        return x
+    f = _rows(problem, open_groups)
     drift = f - f.sum(axis=1, keepdims=True) * dual.shares
-    constraints = np.vstack([np.ones(len(groups)), drift.T[:-1]])
+    constraints = np.vstack([np.ones(len(f)), drift.T[:-1]])
     scale = np.abs(constraints).max(axis=1, keepdims=True)
-    direction = np.linalg.svd(constraints / np.where(scale > 0, scale, 1.0))[2][-1]
-    if direction @ dual.gains[groups] < 0:
-        direction = -direction
-    room = np.where(direction > 0, np.ceil(x) - x, x - np.floor(x))
-    moving = np.abs(direction) > 1e-12
-    steps = np.full(len(groups), np.inf)
-    steps[moving] = room[moving] / np.abs(direction[moving])
-    nearest = int(np.argmin(steps))
-    moved = x + steps[nearest] * direction
-    moved[nearest] = np.rint(moved[nearest])
-    return np.asarray(moved)
+    constraints /= np.where(scale > 0, scale, 1.0)
+    fractions = x[open_groups]
+    make_whole(fractions, constraints, dual.gains[open_groups], WHOLE)
+    x[open_groups] = fractions
+    return x
 
 
 def _completed(problem: Problem, take: IntArray, groups: IntArray, missing: int) -> IntArray:

@@ -12,7 +12,7 @@ from naively._types import FloatArray, IntArray
 from naively.families.family import CountTable, CoupledCounts, Family, PerColumn
 from naively.kernels.hull import log_shares
 from naively.selection.certificate import Certificate, Selection
-from naively.selection.dual import DualSolution, Problem, coupled_problem, solve_dual
+from naively.selection.dual import Problem, coupled_problem, solve_dual
 from naively.selection.exact import TOLERANCE, Search, SearchResult, branch_and_bound
 from naively.selection.groups import Groups, count_groups
 from naively.selection.rounding import round_solution
@@ -151,7 +151,10 @@ class GroupSelection:
 
     take: IntArray  # (d,) how many columns of each group
     shares: FloatArray  # (C,) class shares at the dual solution
-    certificate: Certificate
+    objective: float  # nats
+    bound: float  # nats
+    evaluations: int  # of the dual
+    nodes: int  # of branch and bound
 
 
 def coupled_groups(counts: CoupledCounts) -> CoupledGroups:
@@ -176,9 +179,32 @@ def _pooled(groups: Groups, alpha: float | FloatArray) -> float:
 
 def _solve_coupled(counts: CoupledCounts, k: int, search: Search | None) -> Selection:
     coupled = coupled_groups(counts)
-    solution = solve_groups(coupled, min(k, len(counts.table)), search=search)
+    k = min(k, len(counts.table))
+    solution = solve_groups(coupled, k, search=search)
+    certificate = Certificate(
+        k=k,
+        objective=solution.objective,
+        bound=solution.bound,
+        baseline=coupled.baseline,
+        a_priori=a_priori_objective(coupled, k, solution.shares),
+        proven_optimal=_closed(solution.bound - coupled.baseline, solution),
+        evaluations=solution.evaluations,
+        nodes=solution.nodes,
+    )
     support, group = coupled.groups.expand(solution.take)
-    return Selection(support, coupled.gains(solution.take)[group], solution.certificate)
+    return Selection(support, coupled.gains(solution.take)[group], certificate)
+
+
+def _closed(possible: float, solution: GroupSelection) -> bool:
+    return solution.bound - solution.objective <= TOLERANCE * abs(possible)
+
+
+def a_priori_objective(coupled: CoupledGroups, k: int, start: FloatArray | None = None) -> float:
+    """Objective that some k columns reach by theory, psi(k - C - 2); -inf if k is too small."""
+    less = min(k, coupled.n_seen) - coupled.problem.counts.shape[1] - 2
+    if less < 0:
+        return -np.inf
+    return coupled.baseline + solve_dual(coupled.problem, less, start=start).value
 
 
 def solve_groups(
@@ -209,25 +235,11 @@ def solve_groups(
         found = SearchResult(take, value, value, 0)
     elif search is not None:
         found = branch_and_bound(coupled.problem, inner, dual, take, search)
-    take = found.take
-    certificate = _certificate(coupled, k, found, dual)
-    return GroupSelection(coupled.filled(take, k), dual.shares, certificate)
-
-
-def _certificate(
-    coupled: CoupledGroups, k: int, found: SearchResult, dual: DualSolution
-) -> Certificate:
-    a_priori = -np.inf
-    less = min(k, coupled.n_seen) - coupled.problem.counts.shape[1] - 2
-    if less >= 0:
-        a_priori = coupled.baseline + solve_dual(coupled.problem, less, start=dual.shares).value
-    return Certificate(
-        k=k,
+    return GroupSelection(
+        take=coupled.filled(found.take, k),
+        shares=dual.shares,
         objective=coupled.baseline + found.value,
         bound=coupled.baseline + found.bound,
-        baseline=coupled.baseline,
-        a_priori=a_priori,
-        proven_optimal=found.bound - found.value <= TOLERANCE * abs(found.bound),
         evaluations=max(dual.evaluations, 1),
         nodes=found.nodes,
     )
