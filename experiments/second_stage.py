@@ -41,7 +41,7 @@ def odds_ratio(X, y):
 
 
 def mutual_information(X, y):
-    """What mutual_info_classif(discrete_features=True) gives for counts, without a loop of columns."""
+    """As mutual_info_classif(discrete_features=True), without a loop of columns."""
     labels = label_binarize(y, classes=np.unique(y), sparse_output=True)
     if labels.shape[1] == 1:
         labels = sp.hstack([1 - labels.toarray(), labels], format="csr")
