@@ -32,11 +32,14 @@ from scipy.special import logsumexp
 from naively._types import Array, FloatArray
 from naively.kernels.conditional import conditional_derivatives
 
+_FEW = 32  # classes up to which matrix products are not worth their overhead
 _CHUNK = 1 << 16  # values per region and class handled at a time, so that they stay in the cache
 _FLAT = 1e-13  # curvature, relative to the largest, that is rounding: the direction is flat
 _VANISHED = 1e-12  # curvature, relative to the start, at which a direction has no finite optimum
 _STEP = 1e-10
 _MAX_STEPS = 200
+_THINNING = 8  # one row in so many shows where the optimum is about
+_LEAST_SAMPLE = 256
 
 
 @final
@@ -123,37 +126,22 @@ def expand(point: FloatArray, features: FloatArray, codes: Array, weights: Float
     codes, weights : ndarrays of shape (n,)
         Class and weight of each row.
     """
-    n_classes = features.shape[2]
+    n_regions, n_classes = features.shape[1:]
     value, gradient = 0.0, np.zeros(len(point))
     curvature = np.zeros((len(point), len(point)))
-    chunk = max(_CHUNK // (features.shape[1] * n_classes), 1)
+    between = n_classes <= _FEW
+    chunk = max(_CHUNK // (n_regions * n_classes), 1)
+    posterior = np.empty((1 if between else min(chunk, len(codes)), n_classes))
     for begin in range(0, len(codes), chunk):
         rows = slice(begin, begin + chunk)
-        part = _expand_chunk(point, features[rows], codes[rows], weights[rows])
-        value += part.value
-        gradient += part.gradient
-        curvature += part.curvature
+        arrays = (features[rows], codes[rows], weights[rows], point)
+        value += conditional_derivatives(*arrays, between, posterior, gradient, curvature)
+        if not between:
+            part = posterior[: len(arrays[1])]
+            weighted = weights[rows, None] * part
+            curvature[:n_classes, :n_classes] += np.diag(weighted.sum(axis=0)) - part.T @ weighted
+    curvature = np.tril(curvature) + np.tril(curvature, -1).T
     return Expansion(value, gradient, curvature)
-
-
-def _expand_chunk(
-    point: FloatArray, features: FloatArray, codes: Array, weights: FloatArray
-) -> Expansion:
-    n, n_regions, n_classes = features.shape
-    posterior, slope = np.empty((n, n_classes)), np.zeros(n_regions)
-    across, lower = np.zeros((n_classes, n_regions)), np.zeros((n_regions, n_regions))
-    intercept, theta = point[:n_classes], point[n_classes:]
-    value = conditional_derivatives(
-        features, codes, weights, intercept, theta, posterior, slope, across, lower
-    )
-    weighted = weights[:, None] * posterior
-    class_total = weighted.sum(axis=0)
-    within = lower + np.tril(lower, -1).T
-    curvature = np.block(
-        [[np.diag(class_total) - posterior.T @ weighted, across], [across.T, within]]
-    )
-    error = np.bincount(codes, weights, n_classes) - class_total
-    return Expansion(value, np.concatenate([error, slope]), curvature)
 
 
 def fit_conditional(
@@ -188,12 +176,10 @@ def fit_conditional(
     past = past or Quadratic(np.zeros(size), np.zeros((size, size)))
     active = np.bincount(codes, weights, n_classes) + np.diag(past.precision)[:n_classes] > 0
     kept = np.concatenate([np.flatnonzero(active), n_classes + np.arange(n_regions)])
-    rows = weights > 0
-    position = np.cumsum(active) - 1
-    problem = _Problem(
-        _centred(features[rows][:, :, active]), position[codes[rows]], weights[rows],
-        past.take(kept),
-    )  # fmt: skip
+    if not active.all():
+        features, codes = features[:, :, active], (np.cumsum(active) - 1)[codes]
+    rows = slice(None) if weights.all() else weights > 0
+    problem = _Problem(_centred(features[rows]), codes[rows], weights[rows], past.take(kept))
     fit = problem.solve(penalty)
     if not fit.finite:
         fit = replace(problem.solve(problem.least_information()), finite=False)
@@ -225,7 +211,19 @@ class _Problem:
         n_regions, n_classes = self.features.shape[1:]
         curvature = self.at(np.zeros(n_classes + n_regions)).curvature
         information = np.diag(curvature)[n_classes:]
-        return float(information[information > 0].min() / self.weights.sum())
+        least = information[information > 0].min(initial=np.inf)
+        return float(least / self.weights.sum()) if np.isfinite(least) else 1.0
+
+    def _start(self, penalty: float) -> FloatArray:
+        """Return the optimum of a sample of the rows, from where few steps remain."""
+        n, n_regions, n_classes = self.features.shape
+        sample = slice(None, None, _THINNING)
+        enough = n // _THINNING >= _LEAST_SAMPLE and len(set(self.codes[sample])) == n_classes
+        if not enough:
+            return np.zeros(n_classes + n_regions)
+        part = _Problem(self.features[sample], self.codes[sample], self.weights[sample], self.past)
+        fit = part.solve(max(penalty / _THINNING, part.least_information()))
+        return np.concatenate([fit.intercept, fit.theta])
 
     def solve(self, penalty: float) -> ConditionalFit:
         n_regions, n_classes = self.features.shape[1:]
@@ -235,7 +233,7 @@ class _Problem:
         def objective(point: FloatArray) -> Expansion:
             return self.at(point).plus(term, point)
 
-        point, steps, finite = _newton(objective, n_classes + n_regions)
+        point, steps, finite = _newton(objective, self._start(penalty))
         likelihood = self.at(point)
         return ConditionalFit(
             theta=point[n_classes:],
@@ -250,12 +248,12 @@ class _Problem:
 
 
 def _newton(
-    objective: Callable[[FloatArray], Expansion], size: int
+    objective: Callable[[FloatArray], Expansion], start: FloatArray
 ) -> tuple[FloatArray, int, bool]:
-    """Maximise a concave function from the origin: point, steps, whether it is an optimum."""
-    here = objective(np.zeros(size))
+    """Maximise a concave function: the point, the number of steps, whether it is an optimum."""
+    here = objective(np.zeros(len(start)))
     basis = _whitening(here.curvature)
-    z = np.zeros(basis.shape[1])
+    z, here = _better_start(objective, basis, start, here)
     for steps in range(_MAX_STEPS):
         curvature = basis.T @ here.curvature @ basis
         if len(z) and np.linalg.eigvalsh(curvature)[0] < _VANISHED:
@@ -270,6 +268,21 @@ def _newton(
         if np.linalg.norm(step) <= _STEP * (1 + np.linalg.norm(z)):
             return basis @ z, steps + 1, True
     return basis @ z, _MAX_STEPS, False
+
+
+def _better_start(
+    objective: Callable[[FloatArray], Expansion],
+    basis: FloatArray,
+    start: FloatArray,
+    origin: Expansion,
+) -> tuple[FloatArray, Expansion]:
+    """Whichever of the start and the origin is higher, in the coordinates of the basis."""
+    z = np.zeros(basis.shape[1])
+    if not start.any():
+        return z, origin
+    near = np.linalg.lstsq(basis, start)[0]
+    there = objective(basis @ near)
+    return (near, there) if there.value > origin.value else (z, origin)
 
 
 def _whitening(curvature: FloatArray) -> FloatArray:

@@ -37,7 +37,7 @@ import numpy as np
 from naively._types import Array, FloatArray, IntArray
 from naively.kernels.compiled import read_only
 from naively.kernels.leave_one_out import leave_one_out_paired_csr, leave_one_out_whole_csr
-from naively.statistics.regions import Regions, WordCounts, plain_values
+from naively.statistics.regions import Regions, WordCounts, plain_values, sorted_rows
 
 _LOGS = 1 << 14  # logarithms of small counts are looked up: 128 kB
 _ENTRIES_PER_THREAD = 1 << 17  # fewer entries do not repay a second thread
@@ -88,6 +88,7 @@ class WordModel:
         """
         weights = weights.astype(np.int64 if self.counts.is_whole else np.float64)
         features = np.empty((X.shape[0], self.regions.n_regions, self.counts.high.shape[1]))
+        X = sorted_rows(X)
         inputs: list[Any] = self._kernel_inputs(X, codes, weights)
         sweep = leave_one_out_whole_csr if self.counts.is_whole else leave_one_out_paired_csr
 

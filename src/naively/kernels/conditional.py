@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from naively._types import FloatArray, IntArray
@@ -13,61 +15,77 @@ def conditional_derivatives(
     features: FloatArray,
     codes: IntArray,
     weights: FloatArray,
-    intercept: FloatArray,
-    theta: FloatArray,
+    point: FloatArray,
+    between: bool,
     posterior: FloatArray,
-    slope: FloatArray,
-    across: FloatArray,
+    gradient: FloatArray,
     curvature: FloatArray,
 ) -> float:
-    """Return the log-likelihood of some rows, in nats, and fill what follows from it.
+    """Return the log-likelihood of some rows, in nats, and add up its derivatives.
 
     Parameters
     ----------
     features, codes, weights
         b (n, R, C), and the class and weight of each row (n,).
-    intercept, theta
-        t (C,) and theta (R,).
-    posterior : array of shape (n, C)
+    point
+        t and theta, (C + R,).
+    between : bool
+        Whether to do the curvature between intercepts, which takes C^2 operations a row. If not,
+        all rows of `posterior` are filled for someone else to do it.
+    posterior : array of shape (1, C) or (n, C)
         Filled with P(c | row).
-    slope, across, curvature : arrays of shape (R,), (C, R) and (R, R)
-        To which are added: the derivative by theta, and the negative second derivatives by
-        intercept and theta and by theta alone.
+    gradient, curvature : arrays of shape (C + R,) and (C + R, C + R)
+        To which are added: the derivative, and the lower triangle of the negative second one.
     """
     n, n_regions, n_classes = features.shape
     mean = np.empty(n_regions)
     value = 0.0
     for i in range(n):
-        p, own = posterior[i], codes[i]
-        p[:] = intercept
-        for r in range(n_regions):
-            for c in range(n_classes):
-                p[c] += theta[r] * features[i, r, c]
-        value += weights[i] * _softmax(p, own)
+        own, weight = codes[i], weights[i]
+        row = 0 if between else i
+        for c in range(n_classes):
+            score = point[c]
+            for r in range(n_regions):
+                score += point[n_classes + r] * features[i, r, c]
+            posterior[row, c] = score
+        value += weight * _softmax(posterior, row, own)
         for r in range(n_regions):
             mean[r] = 0.0
             for c in range(n_classes):
-                mean[r] += p[c] * features[i, r, c]
-            slope[r] += weights[i] * (features[i, r, own] - mean[r])
+                mean[r] += posterior[row, c] * features[i, r, c]
+            gradient[n_classes + r] += weight * (features[i, r, own] - mean[r])
+        gradient[own] += weight
         for c in range(n_classes):
-            weight = weights[i] * p[c]
+            share = weight * posterior[row, c]
+            gradient[c] -= share
+            if between:
+                curvature[c, c] += share
+                for d in range(c + 1):
+                    curvature[c, d] -= share * posterior[row, d]
             for r in range(n_regions):
-                around = weight * (features[i, r, c] - mean[r])
-                across[c, r] += around
+                around = share * (features[i, r, c] - mean[r])
+                curvature[n_classes + r, c] += around
                 for q in range(r + 1):
-                    curvature[r, q] += around * (features[i, q, c] - mean[q])
+                    curvature[n_classes + r, n_classes + q] += around * (
+                        features[i, q, c] - mean[q]
+                    )
     return value
 
 
 @kernel
-def _softmax(scores: FloatArray, own: int) -> float:
-    """Turn scores into probabilities in place; return the log of that of one class."""
-    top = scores.max()
-    mine = scores[own] - top
+def _softmax(scores: FloatArray, i: int, own: Any) -> float:
+    """Turn a row of scores into probabilities in place; return the log of that of one class."""
+    n_classes = scores.shape[1]
+    best = 0
+    for c in range(1, n_classes):
+        if scores[i, c] > scores[i, best]:
+            best = c
+    top, mine = scores[i, best], scores[i, own] - scores[i, best]
     total = 0.0
-    for c in range(len(scores)):
-        scores[c] = np.exp(scores[c] - top)
-        total += scores[c]
-    for c in range(len(scores)):
-        scores[c] /= total
+    for c in range(n_classes):
+        scores[i, c] = 1.0 if c == best else np.exp(scores[i, c] - top)
+        total += scores[i, c]
+    scale = 1 / total
+    for c in range(n_classes):
+        scores[i, c] *= scale
     return float(mine - np.log(total))

@@ -5,8 +5,8 @@ Whole counts are integers, and so is what a row leaves behind. Counts of real va
 rows hold to full precision, and exactly zero for a word that no other row has. Plain floats would
 leave rounding of the size of the smoothing.
 
-Arguments of the kernels, beside the CSR rows (n, m) without duplicates and the `codes` of their
-classes (n,):
+Arguments of the kernels, beside the CSR rows (n, m), sorted and without duplicates, and the `codes`
+of their classes (n,):
 
 weights (n,)
     Weight with which the counts of a row are to be taken out of its class; 0 gives the features
@@ -73,14 +73,15 @@ def _remaining(high: float, low: float, taken: float, taken_low: float) -> float
 
 
 @kernel
-def _region(j: Any, starts: IntArray, r: Any) -> Any:
-    """Region of a column, searched from that of the previous entry: rows need not be sorted."""
-    one = np.uint64(1)
-    while j >= starts[r + one]:
-        r += one
-    while j < starts[r]:
-        r -= one
-    return r
+def _find_regions(indices: IntArray, span: Any, starts: IntArray, bounds: Any) -> None:
+    """Set `bounds` (R + 1,) to the positions between the regions of one row."""
+    position = span[0]
+    bounds[0] = position
+    for r in range(1, len(starts) - 1):
+        while position < span[1] and indices[position] < starts[r]:
+            position += np.uint64(1)
+        bounds[r] = position
+    bounds[len(starts) - 1] = span[1]
 
 
 @kernel
@@ -134,101 +135,100 @@ def leave_one_out_whole_csr(
     out: FloatArray,
 ) -> None:
     """Features of rows without themselves; `logs` (L,) holds log(alpha[0] + t) for t < L."""
-    n_regions, n_classes, n_logs = len(tables), out.shape[2], len(logs)
+    n_regions = len(tables)
     # Only regions with one vocabulary can hold a word more than once.
     recurring = n_regions > 1 and total.shape[0] == 1
-    taken = np.zeros(table.shape[0] if recurring else 0, dtype=np.int64)
+    bounds = np.zeros(n_regions + 1, dtype=np.uint64)
     none_low = np.zeros(total.shape)
     row_total = np.zeros((total.shape[0], 2))
     size = np.zeros(n_regions, dtype=np.int64)
-    sums = np.zeros((n_regions, n_classes))
+    leaving = np.zeros(np.diff(indptr).max() if len(indptr) > 1 else 0, dtype=np.int64)
     for i in range(np.uint64(begin), np.uint64(end)):
         span = (np.uint64(indptr[i]), np.uint64(indptr[i + np.uint64(1)]))
-        own, weight = np.int64(codes[i]), weights[i]
+        _find_regions(indices, span, starts, bounds)
         if recurring:
-            _recount(data, indices, span, starts, offsets, taken)
-        sums[:] = 0.0
-        size[:] = 0
-        r: Any = np.uint64(0)
-        for position in range(span[0], span[1]):
-            j = indices[position]
-            r = _region(j, starts, r)
-            w = np.uint64(j - offsets[r])
-            count = np.int64(data[position])
-            size[r] += count
-            leaving = weight * (taken[w] if recurring else count)
-            for c in range(n_classes):
-                words = table[w, np.uint64(c)] - (leaving if c == own else 0)
-                if words < n_logs:
-                    log = logs[np.uint64(words)]
-                else:
-                    log = np.log(alpha[w if len(alpha) > 1 else np.uint64(0)] + words)
-                sums[r, np.uint64(c)] += count * log
-        out[i] = sums
+            _count_over_regions(data, indices, bounds, offsets, leaving)
         row_total[:] = 0.0
         for r in range(n_regions):
-            row_total[tables[r], 0] += weight * size[r]
+            size[r] = _score_region(
+                data, indices, bounds[r], bounds[r + 1], offsets[r], codes[i], weights[i],
+                leaving[bounds[r] - bounds[0] :], recurring, table, alpha, logs, out[i, r],
+            )  # fmt: skip
+            row_total[tables[r], 0] += weights[i] * size[r]
         _normalise_row(
-            i, own, total, none_low, tables, alpha_total, row_total, size, normalize, out
+            i, codes[i], total, none_low, tables, alpha_total, row_total, size, normalize, out
         )
-        if recurring:
-            _forget(indices, span, starts, offsets, taken)
 
 
 @kernel
-def _recount(
+def _count_over_regions(
+    data: Array, indices: IntArray, bounds: Any, offsets: IntArray, leaving: IntArray
+) -> None:
+    """Set `leaving` to the count, over all regions of a row, of the word of each entry."""
+    first = bounds[0]
+    for position in range(first, bounds[-1]):
+        leaving[position - first] = np.int64(data[position])
+    for r in range(len(offsets)):
+        for q in range(r):
+            a, b = bounds[q], bounds[r]
+            while a < bounds[q + 1] and b < bounds[r + 1]:
+                word, other = indices[a] - offsets[q], indices[b] - offsets[r]
+                if word == other:
+                    leaving[a - first] += np.int64(data[b])
+                    leaving[b - first] += np.int64(data[a])
+                # Without branches, which the processor would guess wrongly half of the time.
+                a += np.uint64(word <= other)
+                b += np.uint64(other <= word)
+
+
+@kernel
+def _log_count(words: int, smoothing: float, logs: FloatArray) -> float:
+    """Return log(words + smoothing), looked up where that is possible."""
+    if words < len(logs):
+        return float(logs[np.uint64(words)])
+    return float(np.log(smoothing + words))
+
+
+@kernel
+def _score_region(
     data: Array,
     indices: IntArray,
-    span: Any,
-    starts: IntArray,
-    offsets: IntArray,
-    taken: IntArray,
-) -> None:
-    """Count the words of one row over its regions."""
-    r: Any = np.uint64(0)
-    for position in range(span[0], span[1]):
-        r = _region(indices[position], starts, r)
-        taken[np.uint64(indices[position] - offsets[r])] += np.int64(data[position])
-
-
-@kernel
-def _forget(
-    indices: IntArray, span: Any, starts: IntArray, offsets: IntArray, taken: Array
-) -> None:
-    """Set the words of one row to zero again."""
-    r: Any = np.uint64(0)
-    for position in range(span[0], span[1]):
-        r = _region(indices[position], starts, r)
-        taken[np.uint64(indices[position] - offsets[r])] = 0
+    first: Any,
+    last: Any,
+    offset: int,
+    own: Any,
+    weight: int,
+    leaving: IntArray,
+    recurring: bool,
+    table: IntArray,
+    alpha: FloatArray,
+    logs: FloatArray,
+    sums: FloatArray,
+) -> int:
+    """Set `sums` (C,) to sum_w x_w log(f_wc + alpha_w) for one region of a row; its words."""
+    size, one_alpha = 0, len(alpha) == 1
+    n_classes = len(sums)
+    a, b = 0.0, 0.0
+    sums[:] = 0.0
+    for position in range(first, last):
+        w = np.uint64(indices[position] - offset)
+        count = np.int64(data[position])
+        size += count
+        left = weight * (leaving[position - first] if recurring else count)
+        smoothing = alpha[np.uint64(0) if one_alpha else w]
+        if n_classes == 2:  # two sums in registers are half as fast again
+            a += count * _log_count(table[w, 0] - (left if own == 0 else 0), smoothing, logs)
+            b += count * _log_count(table[w, 1] - (left if own == 1 else 0), smoothing, logs)
+        else:
+            for c in range(n_classes):
+                words = table[w, np.uint64(c)] - (left if c == own else 0)
+                sums[np.uint64(c)] += count * _log_count(words, smoothing, logs)
+    if n_classes == 2:
+        sums[0], sums[1] = a, b
+    return size
 
 
 # -- real counts ----------------------------------------------------------------------------------
-
-
-@kernel
-def _take_row(
-    data: Array,
-    indices: IntArray,
-    span: Any,
-    weight: float,
-    starts: IntArray,
-    offsets: IntArray,
-    tables: IntArray,
-    taken: FloatArray,
-    row_total: FloatArray,
-    size: FloatArray,
-) -> None:
-    """Add what one row holds to `taken`, by word; set its sums, by normaliser and by region."""
-    row_total[:] = 0.0
-    size[:] = 0.0
-    r: Any = np.uint64(0)
-    for position in range(span[0], span[1]):
-        r = _region(indices[position], starts, r)
-        w, t = np.uint64(indices[position] - offsets[r]), tables[r]
-        size[r] += data[position]
-        value, error = _product(weight, float(data[position]))
-        row_total[t, 0], row_total[t, 1] = _add(row_total[t, 0], row_total[t, 1], value, error)
-        taken[w, 0], taken[w, 1] = _add(taken[w, 0], taken[w, 1], value, error)
 
 
 @kernel
@@ -251,23 +251,72 @@ def word_counts_csr(
     A row is summed before it is added, in the order in which the sweep sums it: what is left of a
     word, or of a class, that only this row has is then exactly zero.
     """
-    taken = np.zeros((high.shape[0], 2))
+    bounds = np.zeros(len(starts), dtype=np.uint64)
+    cursors = np.zeros(len(tables), dtype=np.uint64)
     row_total = np.zeros((total.shape[0], 2))
     size = np.zeros(len(tables))
     for i in range(len(codes)):
         c = codes[i]
         span = (np.uint64(indptr[i]), np.uint64(indptr[i + 1]))
-        _take_row(data, indices, span, weights[i], starts, offsets, tables, taken, row_total, size)
-        r: Any = np.uint64(0)
-        for position in range(span[0], span[1]):
-            r = _region(indices[position], starts, r)
-            w = np.uint64(indices[position] - offsets[r])
-            high[w, c], low[w, c] = _add(high[w, c], low[w, c], taken[w, 0], taken[w, 1])
-            taken[w] = 0.0  # a word that comes again has been added
+        _find_regions(indices, span, starts, bounds)
+        _total_row(data, bounds, weights[i], tables, row_total, size)
         for t in range(total.shape[0]):
             total[t, c], total_low[t, c] = _add(
                 total[t, c], total_low[t, c], row_total[t, 0], row_total[t, 1]
             )
+        for r in range(len(tables)):
+            cursors[:] = bounds[:-1]
+            for position in range(bounds[r], bounds[r + 1]):
+                w = np.int64(indices[position] - offsets[r])
+                value, error, source = _word_of_row(
+                    data, indices, bounds, offsets, cursors, w, weights[i]
+                )
+                if source == r:  # a word of several regions is added once
+                    high[w, c], low[w, c] = _add(high[w, c], low[w, c], value, error)
+
+
+@kernel
+def _total_row(
+    data: Array,
+    bounds: Any,
+    weight: float,
+    tables: IntArray,
+    row_total: FloatArray,
+    size: FloatArray,
+) -> None:
+    """Sum one row: weighted by normaliser, unweighted by region."""
+    row_total[:] = 0.0
+    for r in range(len(tables)):
+        size[r], t = 0.0, tables[r]
+        for position in range(bounds[r], bounds[r + 1]):
+            size[r] += data[position]
+            value, error = _product(weight, float(data[position]))
+            row_total[t, 0], row_total[t, 1] = _add(row_total[t, 0], row_total[t, 1], value, error)
+
+
+@kernel
+def _word_of_row(
+    data: Array,
+    indices: IntArray,
+    bounds: Any,
+    offsets: IntArray,
+    cursors: Any,
+    w: Any,
+    weight: float,
+) -> tuple[float, float, int]:
+    """Weighted count of a word in all regions of a row, and the first region that has it.
+
+    The cursors move on to the word; words must be asked for in ascending order.
+    """
+    value, error, source = 0.0, 0.0, -1
+    for q in range(len(cursors)):
+        while cursors[q] < bounds[q + 1] and indices[cursors[q]] - offsets[q] < w:
+            cursors[q] += np.uint64(1)
+        if cursors[q] < bounds[q + 1] and indices[cursors[q]] - offsets[q] == w:
+            part, part_error = _product(weight, float(data[cursors[q]]))
+            value, error = _add(value, error, part, part_error)
+            source = q if source < 0 else source
+    return value, error, source
 
 
 @kernel
@@ -292,24 +341,37 @@ def leave_one_out_paired_csr(
     out: FloatArray,
 ) -> None:
     """Features of rows without themselves."""
-    taken = np.zeros((high.shape[0], 2))
+    bounds = np.zeros(len(starts), dtype=np.uint64)
+    cursors = np.zeros(len(tables), dtype=np.uint64)
     row_total = np.zeros((total.shape[0], 2))
     size = np.zeros(len(tables))
     for i in range(begin, end):
         span = (np.uint64(indptr[i]), np.uint64(indptr[i + 1]))
-        _take_row(data, indices, span, weights[i], starts, offsets, tables, taken, row_total, size)
+        _find_regions(indices, span, starts, bounds)
+        _total_row(data, bounds, weights[i], tables, row_total, size)
         out[i] = 0.0
-        r: Any = np.uint64(0)
-        for position in range(span[0], span[1]):
-            r = _region(indices[position], starts, r)
-            w = np.uint64(indices[position] - offsets[r])
-            smoothing = alpha[w if len(alpha) > 1 else np.uint64(0)]
-            for c in range(out.shape[2]):
-                words = high[w, c]
-                if c == codes[i]:
-                    words = _remaining(words, low[w, c], taken[w, 0], taken[w, 1])
-                out[i, r, c] += data[position] * np.log(smoothing + words)
+        for r in range(len(tables)):
+            cursors[:] = bounds[:-1]
+            for position in range(bounds[r], bounds[r + 1]):
+                w = np.int64(indices[position] - offsets[r])
+                value, error, _ = _word_of_row(
+                    data, indices, bounds, offsets, cursors, w, weights[i]
+                )
+                smoothing = alpha[w if len(alpha) > 1 else 0]
+                for c in range(out.shape[2]):
+                    words = high[w, c]
+                    if c == codes[i]:
+                        words = _remaining(words, low[w, c], value, error)
+                    out[i, r, c] += data[position] * np.log(smoothing + words)
         _normalise_row(
             i, codes[i], total, total_low, tables, alpha_total, row_total, size, normalize, out
         )
-        _forget(indices, span, starts, offsets, taken)
+
+
+@kernel
+def all_whole(values: FloatArray) -> bool:
+    """Whether all values are whole numbers."""
+    whole = True
+    for position in range(len(values)):
+        whole &= values[position] == np.rint(values[position])
+    return whole

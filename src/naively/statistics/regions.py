@@ -14,7 +14,7 @@ import numpy as np
 
 from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.kernels.compiled import read_only
-from naively.kernels.leave_one_out import word_counts_csr
+from naively.kernels.leave_one_out import all_whole, word_counts_csr
 
 _EXACT = float(1 << 53)  # whole numbers up to this are floats
 
@@ -123,6 +123,7 @@ class WordCounts:
         high = np.array(before, dtype=np.float64, order="C")
         total = regions.sums(high)
         low, total_low = np.zeros(high.shape), np.zeros(total.shape)
+        X = sorted_rows(X)
         rows = (plain_values(X.data), X.indices, X.indptr, codes, weights)
         layout = (regions.starts, regions.offsets, regions.tables)
         inputs: list[Any] = [read_only(array) for array in (*rows, *layout)]
@@ -130,9 +131,14 @@ class WordCounts:
         return cls(high, low, total, total_low)
 
 
+def sorted_rows(X: Any) -> Any:
+    """Return CSR rows with the entries of each row in the order of the columns."""
+    return X if X.has_sorted_indices else X.sorted_indices()
+
+
 def plain_values(data: Array) -> Array:
-    """Return values as int64 or float64, the types for which kernels are compiled."""
-    if data.dtype in (np.int64, np.float64):
+    """Return values in one of the types for which kernels are compiled."""
+    if data.dtype in (np.int32, np.int64, np.float64):
         return data
     return data.astype(np.int64 if data.dtype.kind in "biu" else np.float64)
 
@@ -141,6 +147,6 @@ def is_whole(values: Array) -> bool:
     """Whether all values, >= 0, are whole numbers whose sum is exact in any order."""
     if not values.size:
         return True
-    if values.dtype.kind == "f" and not np.array_equal(values, np.rint(values)):
+    if values.dtype.kind == "f" and not all_whole(read_only(np.ravel(values))):
         return False
     return float(values.max()) * values.size < _EXACT
