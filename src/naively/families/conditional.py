@@ -31,9 +31,10 @@ from scipy.special import logsumexp
 
 from naively._types import Array, FloatArray
 from naively.kernels.conditional import conditional_derivatives
+from naively.statistics.threads import in_threads
 
-_FEW = 32  # classes up to which matrix products are not worth their overhead
-_CHUNK = 1 << 16  # values per region and class handled at a time, so that they stay in the cache
+_FEW = 64  # classes up to which matrix products are not worth their overhead
+_CHUNK = 1 << 14  # features handled at a time: they stay in the cache, and threads share them
 _FLAT = 1e-13  # curvature, relative to the largest, that is rounding: the direction is flat
 _VANISHED = 1e-12  # curvature, relative to the start, at which a direction has no finite optimum
 _STEP = 1e-10
@@ -126,21 +127,35 @@ def expand(point: FloatArray, features: FloatArray, codes: Array, weights: Float
     codes, weights : ndarrays of shape (n,)
         Class and weight of each row.
     """
-    n_regions, n_classes = features.shape[1:]
-    value, gradient = 0.0, np.zeros(len(point))
-    curvature = np.zeros((len(point), len(point)))
+    chunk = max(_CHUNK // (features.shape[1] * features.shape[2]), 1)
+    chunks = [slice(begin, begin + chunk) for begin in range(0, len(codes), chunk)]
+
+    def part(rows: slice) -> Expansion:
+        return _expand_chunk(point, features[rows], codes[rows], weights[rows])
+
+    parts = in_threads(part, chunks) if len(chunks) > 1 else [part(slice(None))]
+    return Expansion(
+        sum(one.value for one in parts),
+        np.sum([one.gradient for one in parts], axis=0),
+        np.sum([one.curvature for one in parts], axis=0),
+    )
+
+
+def _expand_chunk(
+    point: FloatArray, features: FloatArray, codes: Array, weights: FloatArray
+) -> Expansion:
+    n, _, n_classes = features.shape
     between = n_classes <= _FEW
-    chunk = max(_CHUNK // (n_regions * n_classes), 1)
-    posterior = np.empty((1 if between else min(chunk, len(codes)), n_classes))
-    for begin in range(0, len(codes), chunk):
-        rows = slice(begin, begin + chunk)
-        arrays = (features[rows], codes[rows], weights[rows], point)
-        value += conditional_derivatives(*arrays, between, posterior, gradient, curvature)
-        if not between:
-            part = posterior[: len(arrays[1])]
-            weighted = weights[rows, None] * part
-            curvature[:n_classes, :n_classes] += np.diag(weighted.sum(axis=0)) - part.T @ weighted
-    curvature = np.tril(curvature) + np.tril(curvature, -1).T
+    posterior = np.empty((1 if between else n, n_classes))
+    gradient, lower = np.zeros(len(point)), np.zeros((len(point), len(point)))
+    value = conditional_derivatives(
+        features, codes, weights, point, between, posterior, gradient, lower
+    )
+    curvature = lower + np.tril(lower, -1).T
+    if not between:
+        weighted = weights[:, None] * posterior
+        pairs = np.diag(weighted.sum(axis=0)) - posterior.T @ weighted
+        curvature[:n_classes, :n_classes] += pairs
     return Expansion(value, gradient, curvature)
 
 
@@ -280,7 +295,7 @@ def _better_start(
     z = np.zeros(basis.shape[1])
     if not start.any():
         return z, origin
-    near = np.linalg.lstsq(basis, start)[0]
+    near = np.asarray(np.linalg.lstsq(basis, start)[0], dtype=np.float64)
     there = objective(basis @ near)
     return (near, there) if there.value > origin.value else (z, origin)
 

@@ -27,17 +27,16 @@ the selection; the selection has seen it.
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, final
 
-import numba
 import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
 from naively.kernels.compiled import read_only
 from naively.kernels.leave_one_out import leave_one_out_paired_csr, leave_one_out_whole_csr
 from naively.statistics.regions import Regions, WordCounts, plain_values, sorted_rows
+from naively.statistics.threads import in_threads, n_threads
 
 _LOGS = 1 << 14  # logarithms of small counts are looked up: 128 kB
 _ENTRIES_PER_THREAD = 1 << 17  # fewer entries do not repay a second thread
@@ -92,10 +91,10 @@ class WordModel:
         inputs: list[Any] = self._kernel_inputs(X, codes, weights)
         sweep = leave_one_out_whole_csr if self.counts.is_whole else leave_one_out_paired_csr
 
-        def run(begin: int, end: int) -> None:
-            sweep(*[*inputs, self.normalize, begin, end, features])
+        def run(rows: tuple[int, int]) -> None:
+            sweep(*[*inputs, self.normalize, *rows, features])
 
-        _in_threads(run, _row_bounds(X.indptr))
+        in_threads(run, _shares(X.indptr))
         return features
 
     def _kernel_inputs(self, X: Any, codes: Array, weights: Array) -> list[Array]:
@@ -114,18 +113,10 @@ class WordModel:
         return np.asarray(np.log(self.alpha[0] + np.arange(size)))
 
 
-def _row_bounds(indptr: IntArray) -> IntArray:
-    """Rows at which each thread begins, so that all have about as many entries to do."""
+def _shares(indptr: IntArray) -> list[tuple[int, int]]:
+    """First and last row for each thread, so that all have about as many entries to do."""
     entries = int(indptr[-1]) - int(indptr[0])
-    n_threads = max(min(numba.get_num_threads(), entries // _ENTRIES_PER_THREAD), 1)
-    shares = indptr[0] + np.arange(1, n_threads) * entries // n_threads
-    inner = np.searchsorted(indptr, shares)
-    return np.concatenate([[0], inner, [len(indptr) - 1]]).astype(np.int64)
-
-
-def _in_threads(sweep: Any, bounds: IntArray) -> None:
-    if len(bounds) == 2:
-        sweep(int(bounds[0]), int(bounds[1]))
-        return
-    with ThreadPoolExecutor(len(bounds) - 1) as pool:
-        list(pool.map(sweep, bounds[:-1].tolist(), bounds[1:].tolist()))
+    shares = max(min(n_threads(), entries // _ENTRIES_PER_THREAD), 1)
+    inner = np.searchsorted(indptr, indptr[0] + np.arange(1, shares) * entries // shares)
+    bounds = [0, *inner.tolist(), len(indptr) - 1]
+    return list(zip(bounds[:-1], bounds[1:], strict=True))

@@ -43,11 +43,7 @@ def conditional_derivatives(
     for i in range(n):
         own, weight = codes[i], weights[i]
         row = 0 if between else i
-        for c in range(n_classes):
-            score = point[c]
-            for r in range(n_regions):
-                score += point[n_classes + r] * features[i, r, c]
-            posterior[row, c] = score
+        _score(point, features, i, posterior, row)
         value += weight * _softmax(posterior, row, own)
         for r in range(n_regions):
             mean[r] = 0.0
@@ -70,6 +66,17 @@ def conditional_derivatives(
                         features[i, q, c] - mean[q]
                     )
     return value
+
+
+@kernel
+def _score(point: FloatArray, features: FloatArray, i: int, scores: FloatArray, row: int) -> None:
+    """Set a row of scores to t_c + sum_r theta_r b_irc."""
+    n_regions, n_classes = features.shape[1:]
+    for c in range(n_classes):
+        score = point[c]
+        for r in range(n_regions):
+            score += point[n_classes + r] * features[i, r, c]
+        scores[row, c] = score
 
 
 @kernel

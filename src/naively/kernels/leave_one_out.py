@@ -206,7 +206,8 @@ def _score_region(
     sums: FloatArray,
 ) -> int:
     """Set `sums` (C,) to sum_w x_w log(f_wc + alpha_w) for one region of a row; its words."""
-    size, one_alpha = 0, len(alpha) == 1
+    size: Any = 0
+    one_alpha = len(alpha) == 1
     n_classes = len(sums)
     a, b = 0.0, 0.0
     sums[:] = 0.0
@@ -225,7 +226,7 @@ def _score_region(
                 sums[np.uint64(c)] += count * _log_count(words, smoothing, logs)
     if n_classes == 2:
         sums[0], sums[1] = a, b
-    return size
+    return int(size)
 
 
 # -- real counts ----------------------------------------------------------------------------------
