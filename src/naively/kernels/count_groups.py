@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from numba import uint64
 
-from naively._types import Array, IntArray
+from naively._types import Array, FloatArray, IntArray
 from naively.kernels.compiled import kernel
 
 SIDE = 256  # counts below this share the direct table of SIDE x SIDE cells
@@ -248,6 +248,32 @@ def number_equal_sparse_rows(
             n_numbers += 1
         number[i] = found
     return n_numbers
+
+
+@kernel
+def nonzeros_of_rows(
+    table: Array, rows: IntArray, indptr: IntArray, indices: Array, data: FloatArray
+) -> None:
+    """Write some rows of the table in compressed form.
+
+    Parameters
+    ----------
+    table : (m, C)
+    rows : (d,)
+    indptr : (d + 1,) receives the row starts
+    indices, data : receive the entries; if they are empty, the entries are only counted
+    """
+    n = 0
+    for i in range(len(rows)):
+        indptr[i] = n
+        for c in range(table.shape[1]):
+            value = table[rows[i], c]
+            if value != 0:
+                if len(data) > 0:
+                    indices[n] = c
+                    data[n] = value
+                n += 1
+    indptr[len(rows)] = n
 
 
 @kernel

@@ -110,7 +110,7 @@ def _longest_step(x: FloatArray, direction: FloatArray) -> float:
 
 
 @kernel
-def best_weights(values: FloatArray, totals: FloatArray) -> tuple[FloatArray, FloatArray]:
+def best_weights(values: FloatArray, totals: FloatArray) -> FloatArray:
     """Maximise q over the simplex.
 
     Parameters
@@ -120,8 +120,7 @@ def best_weights(values: FloatArray, totals: FloatArray) -> tuple[FloatArray, Fl
 
     Returns
     -------
-    weights : (v,) positive, sum 1
-    slack : (v,) how much less than the mixture each vertex gains at the shares of the mixture
+    (v,) positive weights, sum 1
     """
     n = len(values)
     weights = np.full(n, 1.0 / n)
@@ -130,11 +129,16 @@ def best_weights(values: FloatArray, totals: FloatArray) -> tuple[FloatArray, Fl
     price = gradient.max()
     scale = max(abs(price), 1e-30)
     slack = price - gradient + 1e-2 * scale
-    accuracy = 1e-14 * (scale + np.abs(values).max())  # of a gradient: a difference of such sums
+    accuracy = 2e-15 * (scale + np.abs(values).max())  # of a gradient: a difference of such sums
+    best_gap, best = np.inf, weights
     for _ in range(60):
         mu = np.sum(weights * slack) / n
-        residual = np.abs(gradient - price + slack).max()
-        if mu * n <= 1e-15 * scale and residual <= accuracy:
+        # No point of the simplex exceeds q by more than this (Frank and Wolfe 1956).
+        gap = gradient.max() - np.sum(weights * gradient)
+        if gap < best_gap:
+            best_gap, best = gap, weights.copy()
+        # Close to the solution, rounding spoils the steps: then the best point so far is it.
+        if gap <= accuracy or mu <= 1e-3 * accuracy or (mu <= accuracy and gap > best_gap):
             break
         matrix = _curvature(totals, mixed)
         right = np.ones((n, 2))
@@ -152,4 +156,4 @@ def best_weights(values: FloatArray, totals: FloatArray) -> tuple[FloatArray, Fl
         price += length * change
         mixed = _mixed(totals, weights)
         gradient = _gradient(values, totals, mixed)
-    return weights, slack
+    return best

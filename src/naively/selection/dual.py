@@ -29,13 +29,16 @@ from scipy import sparse
 from scipy.special import xlogy
 
 from naively._types import FloatArray, IntArray
-from naively.kernels.hull import TINY, best_weights, log_shares
+from naively.kernels.hull import best_weights, log_shares
 from naively.kernels.linear_gains import linear_gains, taken_totals
 from naively.kernels.weighted_top import take_largest
 from naively.selection.groups import Matrix
 
 TOLERANCE = 1e-13  # relative gap at which the decomposition stops
-MAX_ROUNDS = 500
+MARGIN = 1e-15  # distance kept from the boundary of the simplex
+MAX_ROUNDS = 1000
+ACTIVE = 1e-12  # smaller weights in a mixture are rounding
+PATIENCE = 20  # rounds without any progress before giving up on the last digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +130,13 @@ def solve_dual(problem: Problem, k: int, start: FloatArray | None = None) -> Dua
     start : (C,), optional
         Shares to start from, of a neighbouring k for example.
     """
-    log_a = log_shares(problem.totals(problem.size)) if start is None else np.log(start + TINY)
+    everything = problem.totals(problem.size)
+    log_a = np.log(_kept_inside(np.exp(log_shares(everything)) if start is None else start))
     if k == 0:
         return _empty_solution(problem, log_a)
-    vertices: list[IntArray] = []
-    values, totals = np.empty(0), np.empty((0, problem.counts.shape[1]))
-    bound, reached = np.inf, -np.inf
+    hull = _Hull(everything.sum() * MARGIN / len(log_a))
+    bound, improved = np.inf, 0
     best = (log_a, 0.0, np.empty(0))
-    fraction = np.zeros(len(problem.size))
     for evaluations in range(1, MAX_ROUNDS + 1):  # noqa: B007
         gains = problem.gains(log_a)
         take = np.empty_like(problem.size)
@@ -142,23 +144,69 @@ def solve_dual(problem: Problem, k: int, start: FloatArray | None = None) -> Dua
         value, total = problem.linear_value(take), problem.totals(take)
         upper = value - float(np.sum(total * log_a))
         if upper < bound:
-            bound, best = upper, (log_a, threshold, gains)
-        if bound - reached <= TOLERANCE * abs(bound):
+            bound, best, improved = upper, (log_a, threshold, gains), evaluations
+        if bound - hull.value <= TOLERANCE * abs(bound) or evaluations > improved + PATIENCE:
             break
-        values, totals = np.append(values, value), np.vstack([totals, total])
-        weights, slack = best_weights(values, totals)
-        mixed = np.sum(weights[:, None] * totals, axis=0)
-        log_a = log_shares(mixed)
-        mixture = float(np.sum(weights * values) - np.sum(mixed * log_a))
-        active = weights * abs(bound) >= slack
-        active[np.argmax(weights)] = True
-        vertices = [v for v, kept in zip([*vertices, take], active, strict=True) if kept]
-        values, totals = values[active], totals[active]
-        if mixture <= reached:
-            break
-        reached = mixture
-        fraction = np.sum([w * v for w, v in zip(weights[active], vertices, strict=True)], axis=0)
-    return DualSolution(max(bound, reached), reached, *best, fraction, vertices, evaluations)
+        before = hull.value
+        log_a = hull.add(take, value, total)
+        if hull.value > before + TOLERANCE * abs(before):
+            improved = evaluations
+    return DualSolution(
+        bound=max(bound, hull.value),
+        value=hull.value,
+        log_a=best[0],
+        threshold=best[1],
+        gains=best[2],
+        fraction=hull.fraction(),
+        vertices=[hull.takes[v] for v in hull.active()],
+        evaluations=evaluations,
+    )
+
+
+def _kept_inside(shares: FloatArray) -> FloatArray:
+    """Shares moved off the boundary of the simplex by a relative MARGIN."""
+    return (1.0 - MARGIN) * shares + MARGIN / len(shares)
+
+
+class _Hull:
+    """The vertices found so far and the best point of their convex hull.
+
+    None is dropped: a vertex of almost no weight may be the only one that reaches some class, and
+    there are few.
+    """
+
+    def __init__(self, ghost: float) -> None:
+        # Counts added to every class of a vertex, far below the accuracy of the result: classes
+        # that no vertex has reached keep a share, and the next vertex is not chosen by log 0.
+        self.ghost = ghost
+        self.takes: list[IntArray] = []  # (d,) each
+        self.values: list[float] = []
+        self.totals: list[FloatArray] = []  # (C,) each
+        self.weights: FloatArray = np.empty(0)  # of the best point
+        self.value = -np.inf  # q of the best point
+
+    def add(self, take: IntArray, value: float, total: FloatArray) -> FloatArray:
+        """Add a vertex; return the log shares at the best point: (C,)."""
+        self.takes.append(take)
+        self.values.append(value)
+        self.totals.append(total)
+        values, totals = np.array(self.values), np.array(self.totals)
+        self.weights = best_weights(values, totals + self.ghost)
+        mixed = np.sum(self.weights[:, None] * totals, axis=0)
+        reached = float(np.sum(self.weights * values) - np.sum(mixed * log_shares(mixed)))
+        self.value = max(self.value, reached)
+        return log_shares(mixed + self.ghost)
+
+    def active(self) -> IntArray:
+        """Vertices that the best point mixes in earnest."""
+        return np.flatnonzero(self.weights >= ACTIVE)
+
+    def fraction(self) -> FloatArray:
+        """Return the best point as a fractional selection: (d,)."""
+        active = self.active()
+        weights = self.weights[active] / self.weights[active].sum()
+        parts = [w * self.takes[v] for w, v in zip(weights, active, strict=True)]
+        return np.asarray(np.sum(parts, axis=0))
 
 
 def _empty_solution(problem: Problem, log_a: FloatArray) -> DualSolution:

@@ -23,6 +23,7 @@ from naively.kernels.count_groups import (
     SIDE,
     count_pairs,
     label_pairs,
+    nonzeros_of_rows,
     number_equal_rows,
     number_equal_sparse_rows,
     take_labelled,
@@ -134,9 +135,20 @@ def single_columns(table: Array) -> Groups:
     """Make each column a group; a table of real numbers is not copied."""
     counts: Matrix = table
     if table.dtype.kind in "iu":
-        values = table.astype(np.float64)
-        counts = sparse.csr_array(values) if table.shape[1] > 2 else values
+        many = table.shape[1] > 2
+        counts = _compressed_rows(table, np.arange(len(table))) if many else table.astype(float)
     return Groups(counts, np.ones(len(table), dtype=np.int64), SingleColumns())
+
+
+def _compressed_rows(table: Array, rows: IntArray) -> sparse.csr_array:
+    """Return some rows of the table as a sparse matrix, without a dense copy in between."""
+    indptr = np.empty(len(rows) + 1, dtype=np.int64)
+    table = read_only(table)
+    indices, data = np.empty(0, dtype=np.int32), np.empty(0)
+    nonzeros_of_rows(table, rows, indptr, indices, data)
+    indices, data = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
+    nonzeros_of_rows(table, rows, indptr, indices, data)
+    return sparse.csr_array((data, indices, indptr), shape=(len(rows), table.shape[1]))
 
 
 # --- two classes: a direct table of small counts ------------------------------------------------
@@ -286,8 +298,9 @@ def _group_rows(table: Array) -> Groups:
     d = number_equal_rows(read_only(table), SMALL_SUM, slots, number)
     first = np.empty(d, dtype=np.int64)
     first[number[::-1]] = np.arange(m - 1, -1, -1)
-    counts = sparse.csr_array(table[first].astype(np.float64))
-    return Groups(counts, np.bincount(number, minlength=d), NumberedColumns(number))
+    return Groups(
+        _compressed_rows(table, first), np.bincount(number, minlength=d), NumberedColumns(number)
+    )
 
 
 # --- wide tables: the columns that occur, and all the others as one group -------------------------

@@ -28,6 +28,8 @@ from naively.selection.dual import DualSolution, Problem
 
 NEIGHBOURS = 48  # columns on each side of the threshold that may be exchanged
 MAX_SWAPS = 200
+MAX_CELLS = 200_000  # numbers looked at for one exchange
+CLOSED = 1e-12  # relative gap that leaves nothing to improve
 WHOLE = 1e-7  # distance from a whole number that is rounding error
 
 
@@ -51,7 +53,7 @@ def round_solution(
     candidates = [rounded_mixture(problem, k, dual), *dual.vertices, *others]
     values = [problem.value(take) for take in candidates]
     best = int(np.argmax(values))
-    if dual.bound - values[best] <= 1e-13 * dual.bound:
+    if dual.bound - values[best] <= CLOSED * abs(dual.bound):
         return candidates[best], values[best]
     take = improved_by_swaps(problem, candidates[best])
     return take, problem.value(take)
@@ -115,9 +117,15 @@ def _best_swap(problem: Problem, take: IntArray) -> tuple[int, int] | None:
     totals = problem.totals(take)
     log_a = log_shares(totals)
     gains = problem.gains(log_a)
-    out = _extreme(np.flatnonzero(take > 0), gains)
-    into = _extreme(np.flatnonzero(take < problem.size), -gains)
-    if len(out) == 0 or len(into) == 0 or gains[into].max() <= gains[out].min():
+    out, into = np.flatnonzero(take > 0), np.flatnonzero(take < problem.size)
+    if len(out) == 0 or len(into) == 0:
+        return None
+    # An exchange only pays if the gain at the present shares rises.
+    worst, best = gains[out].min(), gains[into].max()
+    n = int(np.clip(np.sqrt(MAX_CELLS / len(totals)), 8, NEIGHBOURS))
+    out = _extreme(out[gains[out] < best], gains, n)
+    into = _extreme(into[gains[into] > worst], -gains, n)
+    if len(out) == 0 or len(into) == 0:
         return None
     changed = totals + _rows(problem, into)[None] - _rows(problem, out)[:, None]
     expected = changed.sum(axis=2, keepdims=True) * np.exp(log_a)
@@ -129,12 +137,12 @@ def _best_swap(problem: Problem, take: IntArray) -> tuple[int, int] | None:
     return int(out[i]), int(into[j])
 
 
-def _extreme(groups: IntArray, key: FloatArray) -> IntArray:
-    """Up to NEIGHBOURS of the groups with the smallest key."""
-    if len(groups) <= NEIGHBOURS:
+def _extreme(groups: IntArray, key: FloatArray, n: int) -> IntArray:
+    """Up to n of the groups with the smallest key."""
+    if len(groups) <= n:
         return groups
-    cut = np.partition(key[groups], NEIGHBOURS)[NEIGHBOURS]
-    return np.asarray(groups[key[groups] <= cut][:NEIGHBOURS])
+    cut = np.partition(key[groups], n)[n]
+    return np.asarray(groups[key[groups] <= cut][:n])
 
 
 def _rows(problem: Problem, groups: IntArray) -> FloatArray:

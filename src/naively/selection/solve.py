@@ -228,13 +228,7 @@ def solve_groups(
     """
     inner = min(k, coupled.n_seen)
     dual = solve_dual(coupled.problem, inner, start=start)
-    take, value = round_solution(coupled.problem, inner, dual)
-    found = SearchResult(take, value, max(dual.bound, value), 0)
-    if inner in (0, 1, coupled.n_seen):
-        # One column alone gains nothing, and all columns leave no choice: optimal as they are.
-        found = SearchResult(take, value, value, 0)
-    elif search is not None:
-        found = branch_and_bound(coupled.problem, inner, dual, take, search)
+    found = _found(coupled, inner, dual, search)
     return GroupSelection(
         take=coupled.filled(found.take, k),
         shares=dual.shares,
@@ -243,3 +237,17 @@ def solve_groups(
         evaluations=max(dual.evaluations, 1),
         nodes=found.nodes,
     )
+
+
+def _found(
+    coupled: CoupledGroups, k: int, dual: DualSolution, search: Search | None
+) -> SearchResult:
+    """Return k seen columns, with what is proven about them."""
+    if k in (0, 1, coupled.n_seen):
+        # One column alone gains nothing, and all columns leave no choice: optimal as they are.
+        value = coupled.problem.value(dual.vertices[0])
+        return SearchResult(dual.vertices[0], value, value, 0)
+    take, value = round_solution(coupled.problem, k, dual)
+    if search is not None:
+        return branch_and_bound(coupled.problem, k, dual, take, search)
+    return SearchResult(take, value, max(dual.bound, value), 0)

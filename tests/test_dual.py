@@ -1,0 +1,255 @@
+"""The coupled dual, its rounding, and the certificate they give."""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+import pytest
+from scipy.optimize import minimize_scalar
+
+from naively.families.multinomial import multinomial
+from naively.kernels.hull import best_weights
+from naively.kernels.weighted_top import take_largest, weighted_threshold
+from naively.selection.dual import coupled_problem, solve_dual
+from naively.selection.groups import count_groups
+from naively.selection.rounding import basic_solution, improved_by_swaps, rounded_mixture
+from naively.selection.solve import coupled_groups, solve
+from reference_nfs import (
+    Counts,
+    best_by_brute_force,
+    multinomial_gain_vector,
+    multinomial_log_likelihood,
+    seen_columns,
+)
+
+KINDS = ["counts", "ties", "zeros", "one class", "heavy"]
+
+
+def random_table(rng, kind, m, n_classes):
+    """Adversarial class-count tables."""
+    if kind == "counts":
+        return rng.poisson(5, (m, n_classes))
+    if kind == "ties":
+        return rng.integers(0, 2, (m, n_classes))
+    if kind == "zeros":
+        return rng.poisson(2, (m, n_classes)) * rng.integers(0, 2, (m, 1))
+    if kind == "one class":
+        only = np.eye(n_classes, dtype=int)[rng.integers(0, n_classes, m)]
+        return rng.integers(1, 6, (m, 1)) * only
+    return rng.poisson(np.exp(rng.normal(0, 3, (m, n_classes))))
+
+
+def problem_of(table, alpha=0.0):
+    return coupled_groups(multinomial(alpha).coupled_counts(Counts(table))).problem
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("alpha", [0.0, 1.0])
+@pytest.mark.parametrize("n_classes", [1, 2, 3, 4])
+def test_certificate_is_true(kind, alpha, n_classes):
+    rng = np.random.default_rng([n_classes, len(kind)])
+    for _ in range(8):
+        table = random_table(rng, kind, int(rng.integers(1, 9)), n_classes)
+        k = int(rng.integers(0, len(table) + 1))
+        selection = solve(multinomial(alpha), Counts(table), k)
+        likelihood = partial(multinomial_log_likelihood, table.tolist(), alpha=alpha)
+        seen = seen_columns(table.tolist())
+        certificate = selection.certificate
+        best = best_by_brute_force(likelihood, seen, k)
+        slack = 1e-10 * max(1.0, abs(best))
+        assert len(selection.support) == k
+        assert (np.diff(selection.support) > 0).all()
+        reached = likelihood(set(selection.support.tolist()) & set(seen))
+        assert certificate.objective == pytest.approx(reached, abs=slack)
+        assert certificate.baseline == pytest.approx(likelihood(set()), abs=slack)
+        assert selection.gain.sum() == pytest.approx(certificate.gain, abs=slack)
+        assert certificate.bound >= best - slack
+        assert certificate.a_priori <= best + slack  # psi(k - C - 2) <= phi(k)
+        if certificate.proven_optimal:
+            assert reached >= best - slack
+
+
+def test_dual_of_two_classes_is_the_minimum_over_the_share():
+    rng = np.random.default_rng(0)
+    table = rng.poisson(np.exp(rng.normal(0, 1.5, (60, 2)))) + 1
+    for k in (1, 3, 10, 40):
+
+        def largest(share, k=k):
+            gain = multinomial_gain_vector(table.tolist(), [share, 1 - share])
+            return np.sort(gain)[-k:].sum()
+
+        found = minimize_scalar(largest, bounds=(1e-9, 1 - 1e-9), options={"xatol": 1e-12})
+        dual = solve_dual(problem_of(table), k)
+        assert dual.bound == pytest.approx(found.fun, rel=1e-6)  # the search stops at a kink
+        assert dual.bound <= found.fun * (1 + 1e-13)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_classes", [2, 3, 20, 100])
+def test_dual_gap_closes(kind, n_classes):
+    rng = np.random.default_rng(n_classes)
+    table = random_table(rng, kind, 3000, n_classes)
+    for alpha in (0.0, 1.0):
+        problem = problem_of(table, alpha)
+        for k in (2, 30, 700):
+            dual = solve_dual(problem, k)
+            assert dual.bound - dual.value <= 1e-12 * dual.bound
+            assert dual.evaluations < 250
+            assert dual.fraction.sum() == pytest.approx(k)
+            assert (dual.fraction <= problem.size + 1e-9).all()
+            assert problem.value(dual.fraction) == pytest.approx(dual.value)
+
+
+def test_classes_that_no_support_reaches():
+    # Without smoothing the share of such a class is exponentially small, and the gain of its only
+    # column enormous as soon as the share is too small.
+    table = np.zeros((60, 30), dtype=int)
+    table[np.arange(30), np.arange(30)] = 1 + np.arange(30) ** 3
+    table[30:, :2] = np.random.default_rng(0).integers(1, 9000, (30, 2))
+    for k in (1, 3, 8, 40):
+        dual = solve_dual(problem_of(table), k)
+        assert dual.bound - dual.value <= 1e-11 * dual.bound
+
+
+def test_warm_start_gives_the_same_bound():
+    rng = np.random.default_rng(1)
+    problem = problem_of(random_table(rng, "heavy", 500, 4))
+    cold = solve_dual(problem, 50)
+    warm = solve_dual(problem, 50, start=solve_dual(problem, 45).shares)
+    assert warm.bound == pytest.approx(cold.bound, rel=1e-12)
+
+
+def test_bound_grows_with_k_and_ends_at_all_features():
+    rng = np.random.default_rng(2)
+    table = random_table(rng, "counts", 40, 3)
+    bounds = [solve_dual(problem_of(table), k).bound for k in range(1, 41)]
+    assert (np.diff(bounds) > -1e-10).all()
+    everything = solve(multinomial(0.0), Counts(table), 40).certificate
+    assert everything.bound == everything.objective
+    assert everything.proven_optimal
+    assert bounds[-1] == pytest.approx(everything.gain)
+
+
+@pytest.mark.parametrize("k", [0, 1])
+def test_no_feature_and_one_feature_gain_nothing(k):
+    selection = solve(multinomial(1.0), Counts([[5, 1], [2, 8], [3, 3]]), k)
+    assert len(selection.support) == k
+    assert selection.certificate.gain == pytest.approx(0, abs=1e-12)
+    assert selection.certificate.proven_optimal
+
+
+def test_more_features_than_were_seen():
+    selection = solve(multinomial(1.0), Counts([[0, 0], [5, 1], [0, 0], [2, 8]]), 3)
+    assert selection.support.tolist() == [0, 1, 3]
+    assert selection.gain[0] == 0
+    assert selection.certificate.proven_optimal
+    assert len(solve(multinomial(1.0), Counts([[0, 0], [5, 1]]), 9).support) == 2
+
+
+def test_the_best_mix_of_tied_pairs():
+    # 3 of 6 columns (1, 0) and 3 of 6 columns (0, 1) reproduce the shares 1/2; six of one gain 0.
+    table = np.array([[1, 0]] * 6 + [[0, 1]] * 6)
+    selection = solve(multinomial(0.0), Counts(table), 6)
+    assert selection.support.tolist() == [0, 1, 2, 6, 7, 8]
+    assert selection.certificate.gain == pytest.approx(6 * np.log(2))
+    assert selection.certificate.proven_optimal
+
+
+def test_ties_on_a_table_of_rare_words_leave_no_gap():
+    rng = np.random.default_rng(3)
+    rare = rng.random(300_000) < 0.45
+    table = np.column_stack([rare * rng.poisson(0.7, 300_000), rare * rng.poisson(0.7, 300_000)])
+    for k in (300, 3000):
+        certificate = solve(multinomial(1.0), Counts(table), k).certificate
+        assert certificate.relative_gap <= 1e-6
+
+
+def test_the_set_at_the_kink():
+    table = np.array([[3, 2], [2, 1], [1, 1], [8, 3]])
+    selection = solve(multinomial(0.0), Counts(table), 2)
+    assert selection.support.tolist() == [2, 3]
+    assert selection.certificate.gain == pytest.approx(0.192369844035)
+    assert selection.certificate.gap == pytest.approx(0.00700314, abs=1e-7)
+
+
+def test_mixture_is_rounded_to_a_selection():
+    rng = np.random.default_rng(4)
+    problem = problem_of(random_table(rng, "ties", 400, 3))
+    dual = solve_dual(problem, 37)
+    x = basic_solution(problem, dual)
+    assert np.count_nonzero(np.abs(x - np.rint(x)) > 1e-6) <= 3
+    assert x.sum() == pytest.approx(37)
+    np.testing.assert_allclose(problem.totals(x) / problem.totals(x).sum(), dual.shares, atol=1e-9)
+    take = rounded_mixture(problem, 37, dual)
+    assert take.sum() == 37
+    assert ((take >= 0) & (take <= problem.size)).all()
+
+
+def test_swaps_only_improve():
+    rng = np.random.default_rng(5)
+    problem = problem_of(random_table(rng, "heavy", 80, 3))
+    take = np.zeros_like(problem.size)
+    take[rng.permutation(len(take))[:9]] = 1
+    better = improved_by_swaps(problem, take)
+    assert better.sum() == 9
+    assert problem.value(better) > problem.value(take)
+
+
+def test_per_feature_smoothing_equals_the_same_number_everywhere():
+    rng = np.random.default_rng(6)
+    for n_classes in (2, 3):
+        counts = Counts(random_table(rng, "counts", 80, n_classes))
+        one, many = (solve(multinomial(a), counts, 11) for a in (0.7, np.full(80, 0.7)))
+        np.testing.assert_array_equal(one.support, many.support)
+        assert one.certificate.bound == pytest.approx(many.certificate.bound)
+
+
+def test_whole_numbers_as_floats_select_the_same():
+    rng = np.random.default_rng(7)
+    for n_classes in (2, 3):
+        table = random_table(rng, "zeros", 200, n_classes)
+        a, b = (solve(multinomial(1.0), Counts(t), 20) for t in (table, table.astype(float)))
+        np.testing.assert_array_equal(a.support, b.support)
+
+
+def test_weighted_top_is_the_top_of_the_repeated_values():
+    rng = np.random.default_rng(8)
+    for _ in range(200):
+        d = int(rng.integers(1, 12))
+        values, sizes = rng.integers(0, 5, d) / 3, rng.integers(0, 4, d)
+        if sizes.sum() == 0:
+            continue
+        k = int(rng.integers(1, sizes.sum() + 1))
+        repeated = np.sort(np.repeat(values, sizes))[::-1]
+        take = np.empty_like(sizes)
+        assert take_largest(values, sizes, k, take) == repeated[k - 1]
+        assert weighted_threshold(values, sizes, k) == repeated[k - 1]
+        assert take.sum() == k
+        assert (take <= sizes).all()
+        assert np.sum(take * values) == pytest.approx(repeated[:k].sum())
+
+
+@pytest.mark.parametrize("n_classes", [2, 5, 40])
+def test_best_weights_satisfy_the_optimality_conditions(n_classes):
+    rng = np.random.default_rng(n_classes)
+    for n in (1, 2, 3, 8):
+        counts = rng.poisson(rng.gamma(0.5, 200, (n, n_classes))).astype(float) + 1e-9
+        values = -counts.sum(axis=1) * rng.random(n)
+        weights = best_weights(values, counts)
+        mixed = weights @ counts
+        gradient = values - counts @ np.log(mixed / mixed.sum())
+        assert weights.sum() == pytest.approx(1)
+        assert (weights > 0).all()
+        scale = abs(gradient).max() + abs(values).max()
+        assert gradient.max() - weights @ gradient <= 1e-13 * scale
+
+
+def test_groups_do_not_change_the_solution():
+    rng = np.random.default_rng(9)
+    table = random_table(rng, "ties", 300, 3)
+    grouped, single = count_groups(table), count_groups(table, by_column=True)
+    bounds = [
+        solve_dual(coupled_problem(g.counts, 1.0, g.size), 40).bound for g in (grouped, single)
+    ]
+    assert bounds[0] == pytest.approx(bounds[1], rel=1e-12)
