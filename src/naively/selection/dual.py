@@ -37,6 +37,7 @@ from naively.selection.groups import Matrix
 TOLERANCE = 1e-13  # relative gap at which the decomposition stops
 MARGIN = 1e-15  # distance kept from the boundary of the simplex
 MAX_ROUNDS = 1000
+SPARE = 20  # vertices kept beyond one for each class
 ACTIVE = 1e-12  # smaller weights in a mixture are rounding
 PATIENCE = 20  # rounds without any progress before giving up on the last digits
 
@@ -171,8 +172,9 @@ def _kept_inside(shares: FloatArray) -> FloatArray:
 class _Hull:
     """The vertices found so far and the best point of their convex hull.
 
-    None is dropped: a vertex of almost no weight may be the only one that reaches some class, and
-    there are few.
+    A vertex of almost no weight may be the only one that reaches some class. So vertices are
+    dropped only when there are many more than the C + 1 that a solution needs, and then those that
+    are furthest from being used.
     """
 
     def __init__(self, ghost: float) -> None:
@@ -195,7 +197,17 @@ class _Hull:
         mixed = np.sum(self.weights[:, None] * totals, axis=0)
         reached = float(np.sum(self.weights * values) - np.sum(mixed * log_shares(mixed)))
         self.value = max(self.value, reached)
-        return log_shares(mixed + self.ghost)
+        log_a = log_shares(mixed + self.ghost)
+        if len(values) >= 2 * len(log_a) + SPARE:
+            self._keep(np.argsort(np.sum(totals * log_a, axis=1) - values)[: len(log_a) + SPARE])
+        return log_a
+
+    def _keep(self, best: IntArray) -> None:
+        """Drop all vertices but these."""
+        self.takes = [self.takes[v] for v in best]
+        self.values = [self.values[v] for v in best]
+        self.totals = [self.totals[v] for v in best]
+        self.weights = self.weights[best] / self.weights[best].sum()
 
     def active(self) -> IntArray:
         """Vertices that the best point mixes in earnest."""
