@@ -12,7 +12,7 @@ from naively._types import FloatArray, IntArray
 from naively.families.family import CountTable, CoupledCounts, Family, PerColumn
 from naively.kernels.hull import log_shares
 from naively.selection.certificate import Certificate, Selection
-from naively.selection.dual import Problem, coupled_problem, solve_dual
+from naively.selection.dual import DualSolution, Problem, coupled_problem, solve_dual
 from naively.selection.exact import TOLERANCE, Search, SearchResult, branch_and_bound
 from naively.selection.groups import Groups, count_groups
 from naively.selection.rounding import round_solution
