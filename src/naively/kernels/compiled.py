@@ -17,6 +17,15 @@ def kernel(function: Function) -> Function:
     return cast(Function, njit(cache=True, nogil=True)(function))
 
 
+def kernel_part(function: Function) -> Function:
+    """Compile into the kernel that calls it.
+
+    A call in an inner loop that passes arrays on would count their references up and down, which
+    costs more than a short function.
+    """
+    return cast(Function, njit(cache=True, nogil=True, inline="always")(function))
+
+
 def summing_kernel(function: Function) -> Function:
     """Compile like `kernel`, but let sums be taken in several lanes at once.
 

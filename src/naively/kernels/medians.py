@@ -17,13 +17,15 @@ from __future__ import annotations
 import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
-from naively.kernels.compiled import kernel, summing_kernel
+from naively.kernels.compiled import kernel, kernel_part, summing_kernel
 
 DIGIT_BITS = 15
+_LINE = 16  # values of a cache line
+_FEW = 24  # values that are gone through one by one
 _NEAR = 1e-9  # shares closer than this to one half are compared exactly
 
 
-@kernel
+@kernel_part
 def first_above(values: Array, first: int, last: int, limit: float) -> int:
     """Return the first position in [first, last) of a sorted array with a value > limit."""
     while first < last:
@@ -35,7 +37,7 @@ def first_above(values: Array, first: int, last: int, limit: float) -> int:
     return first
 
 
-@kernel
+@kernel_part
 def first_from(values: Array, first: int, last: int, limit: float) -> int:
     """Return the first position in [first, last) of a sorted array with a value >= limit."""
     while first < last:
@@ -47,7 +49,7 @@ def first_from(values: Array, first: int, last: int, limit: float) -> int:
     return first
 
 
-@kernel
+@kernel_part
 def compare_exactly(below: FloatArray, digits: IntArray) -> int:
     """Return the sign of 2 sum_c below_c share_c - total, for integers `below` (C,).
 
@@ -69,7 +71,7 @@ def compare_exactly(below: FloatArray, digits: IntArray) -> int:
     return 1 if nonzero or highest > 0 else 0
 
 
-@kernel
+@kernel_part
 def compare_to_half(
     below: FloatArray, inverse: FloatArray, digits: IntArray, tolerance: float
 ) -> int:
@@ -87,7 +89,7 @@ def compare_to_half(
     return 1 if excess > 0 else -1
 
 
-@kernel
+@kernel_part
 def half_position(
     first: int, last: int, cumulative: FloatArray, shift: int, tolerance: float
 ) -> int:
@@ -96,7 +98,7 @@ def half_position(
     return first + first_from(cumulative, shift, shift + last - first - 1, half) - shift
 
 
-@kernel
+@kernel_part
 def segment_median(
     values: Array,
     position: int,
@@ -115,18 +117,51 @@ def segment_median(
     return 0.5 * value + 0.5 * np.float64(values[position + 1])
 
 
-@kernel
+@kernel_part
 def weight_until(position: int, first: int, shift: int, cumulative: FloatArray) -> float:
     """Weight of the values of a segment before `position`."""
     return cumulative[shift + position - first - 1] if position > first else 0.0
 
 
-@kernel
-def middle_candidate(values: Array, low: IntArray, high: IntArray) -> float:
-    """Return the middle of the range of the class that holds the middle one of all candidates."""
+@kernel_part
+def first_from_near(values: Array, first: int, position: int, limit: float) -> int:
+    """Return the first position in [first, position] with a value >= limit; most often close by.
+
+    The value at `position` must be >= limit.
+    """
+    steps = 0
+    while position > first and values[position - 1] >= limit:
+        position -= 1
+        steps += 1
+        if steps == _FEW:
+            return first_from(values, first, position, limit)
+    return position
+
+
+@kernel_part
+def end_below_near(values: Array, position: int, last: int, limit: float) -> int:
+    """Return the first position in [position, last] with a value >= limit; most often close by."""
+    steps = 0
+    while position < last and values[position] < limit:
+        position += 1
+        steps += 1
+        if steps == _FEW:
+            return first_from(values, position, last, limit)
+    return position
+
+
+@kernel_part
+def count_candidates(low: IntArray, high: IntArray) -> int:
+    """Return how many values lie in the ranges of all classes together."""
     candidates = 0
     for c in range(len(low)):
         candidates += high[c] - low[c]
+    return candidates
+
+
+@kernel_part
+def middle_candidate(values: Array, low: IntArray, high: IntArray, candidates: int) -> float:
+    """Return the middle of the range of the class that holds the middle one of all candidates."""
     seen = 0
     for c in range(len(low)):
         seen += high[c] - low[c]
@@ -135,42 +170,79 @@ def middle_candidate(values: Array, low: IntArray, high: IntArray) -> float:
     return np.nan
 
 
-@kernel
-def with_midpoint(
+@kernel_part
+def cut_candidates(
     values: Array,
     starts: IntArray,
     cumulative: FloatArray,
-    cumulative_starts: IntArray,
+    shifts: IntArray,
+    s: int,
     inverse: FloatArray,
     digits: IntArray,
     tolerance: float,
     answer: float,
-    positions: IntArray,
+    low: IntArray,
+    high: IntArray,
+    ends: IntArray,
     below: FloatArray,
 ) -> float:
-    """Return the smallest value that reaches one half, or the midpoint if it is met exactly.
-
-    `positions` (C,) are those of the first value >= `answer` in each class; `below` is scratch.
-    """
-    following = np.inf
-    for c in range(len(below)):
-        end = positions[c]
-        if end < starts[c + 1] and values[end] == answer:
-            end = first_above(values, end, starts[c + 1], answer)
-        below[c] = weight_until(end, starts[c], cumulative_starts[c], cumulative)
-        if end < starts[c + 1]:
-            following = min(following, np.float64(values[end]))
-    if following < np.inf and compare_to_half(below, inverse, digits, tolerance) == 0:
-        return 0.5 * answer + 0.5 * following
+    """Halve the ranges of candidates until few are left; return the least value known to do."""
+    candidates = count_candidates(low, high)
+    while candidates > _FEW:
+        pivot = middle_candidate(values, low, high, candidates)
+        for c in range(len(low)):
+            ends[c] = first_above(values, low[c], high[c], pivot)
+            below[c] = weight_until(ends[c], starts[s + c], shifts[s + c], cumulative)
+        if compare_to_half(below, inverse, digits, tolerance) >= 0:
+            answer = pivot
+            for c in range(len(low)):
+                high[c] = first_from(values, low[c], ends[c], pivot)
+        else:
+            low[:] = ends
+        candidates = count_candidates(low, high)
     return answer
 
 
-@kernel
+@kernel_part
+def walk_candidates(
+    values: Array,
+    starts: IntArray,
+    cumulative: FloatArray,
+    shifts: IntArray,
+    s: int,
+    inverse: FloatArray,
+    digits: IntArray,
+    tolerance: float,
+    answer: float,
+    low: IntArray,
+    high: IntArray,
+    below: FloatArray,
+) -> float:
+    """Go through the candidates in ascending order up to the first that will do, else `answer`."""
+    for c in range(len(low)):
+        below[c] = weight_until(low[c], starts[s + c], shifts[s + c], cumulative)
+    while True:
+        value = np.inf
+        for c in range(len(low)):
+            if low[c] < high[c]:
+                value = min(value, np.float64(values[low[c]]))
+        if value == np.inf:
+            return answer
+        for c in range(len(low)):
+            while low[c] < high[c] and values[low[c]] == value:
+                below[c] = cumulative[shifts[s + c] + low[c] - starts[s + c]]
+                low[c] += 1
+        if compare_to_half(below, inverse, digits, tolerance) >= 0:
+            return value
+
+
+@kernel_part
 def pooled_median(
     values: Array,
     starts: IntArray,
     cumulative: FloatArray,
-    cumulative_starts: IntArray,
+    shifts: IntArray,
+    s: int,
     inverse: FloatArray,
     digits: IntArray,
     tolerance: float,
@@ -181,36 +253,35 @@ def pooled_median(
     ends: IntArray,
     below: FloatArray,
 ) -> float:
-    """Weighted median over all classes of a column, each class weighing the same.
+    """Weighted median over all classes of the column of segment `s`, classes weighing the same.
 
-    `starts` (C + 1) and `cumulative_starts` (C) belong to the column; the answer lies between the
-    smallest and the largest value at which a class reaches one half, `least` and `greatest`.
-    `low`, `high`, `ends` and `below` (C) are scratch. The search keeps, for every class, the range
-    of values that may still be the answer, and cuts all of them at one value.
+    The smallest value that reaches one half lies between the smallest and the largest at which a
+    class reaches its half, `least` and `greatest`; `low` (C) comes with the positions of these.
+    `low`, `high`, `ends` and `below` (C) are scratch: the values of each class that may still be
+    the answer are those in [low, high).
     """
-    n_classes = len(inverse)
-    for c in range(n_classes):
-        low[c] = first_from(values, starts[c], starts[c + 1], least)
-        high[c] = first_from(values, low[c], starts[c + 1], greatest)
-    answer = greatest
-    pivot = middle_candidate(values, low, high)
-    while pivot == pivot:
-        for c in range(n_classes):
-            ends[c] = first_above(values, low[c], high[c], pivot)
-            below[c] = weight_until(ends[c], starts[c], cumulative_starts[c], cumulative)
-        if compare_to_half(below, inverse, digits, tolerance) >= 0:
-            answer = pivot
-            for c in range(n_classes):
-                high[c] = ends[c]
-                if ends[c] > low[c] and values[ends[c] - 1] == pivot:
-                    high[c] = first_from(values, low[c], ends[c], pivot)
-        else:
-            low[:] = ends
-        pivot = middle_candidate(values, low, high)
-    return with_midpoint(
-        values, starts, cumulative, cumulative_starts, inverse, digits, tolerance,
-        answer, high, below,
+    for c in range(len(low)):
+        high[c] = end_below_near(values, low[c], starts[s + c + 1], greatest)
+        low[c] = first_from_near(values, starts[s + c], low[c], least)
+    answer = cut_candidates(
+        values, starts, cumulative, shifts, s, inverse, digits, tolerance,
+        greatest, low, high, ends, below,
     )  # fmt: skip
+    answer = walk_candidates(
+        values, starts, cumulative, shifts, s, inverse, digits, tolerance,
+        answer, low, high, below,
+    )  # fmt: skip
+    following = np.inf
+    for c in range(len(low)):
+        end = low[c]
+        if end < starts[s + c + 1] and values[end] == answer:
+            end = first_above(values, end, starts[s + c + 1], answer)
+        below[c] = weight_until(end, starts[s + c], shifts[s + c], cumulative)
+        if end < starts[s + c + 1]:
+            following = min(following, np.float64(values[end]))
+    if following < np.inf and compare_to_half(below, inverse, digits, tolerance) == 0:
+        return 0.5 * answer + 0.5 * following
+    return answer
 
 
 @summing_kernel
@@ -272,17 +343,18 @@ def segment_centers(
         least, greatest = np.inf, -np.inf
         for c in range(n_classes):
             first, last, shift = starts[s + c], starts[s + c + 1], cumulative_starts[s + c]
+            low[c] = first
             if first == last:
                 continue
             position = half_position(first, last, cumulative, shift, tolerance)
+            low[c] = position
             least = min(least, np.float64(values[position]))
             greatest = max(greatest, np.float64(values[position]))
             medians[c, j] = segment_median(
                 values, position, first, last, cumulative, shift, tolerance
             )
         common = pooled_median(
-            values, starts[s : s + n_classes + 1], cumulative,
-            cumulative_starts[s : s + n_classes], inverse, digits, tolerance,
+            values, starts, cumulative, cumulative_starts, s, inverse, digits, tolerance,
             least, greatest, low, high, ends, below,
         )  # fmt: skip
         pooled[j] = common
@@ -299,11 +371,17 @@ def segment_centers(
 
 @kernel
 def columns_dense(X: Array, order: IntArray, first: int, block: Array) -> None:
-    """Copy the columns of X from `first` on, rows in the order given, to the rows of `block`."""
-    for r in range(np.uint64(block.shape[1])):
-        i = np.uint64(order[r])
+    """Copy the columns of X from `first` on, rows in the order given, to the rows of `block`.
+
+    A few rows at a time: each row of the block lies in another page of memory, and the cache line
+    that is written should be full before the next page is turned to.
+    """
+    n_rows = np.uint64(block.shape[1])
+    for start in range(np.uint64(0), n_rows, np.uint64(_LINE)):
+        stop = min(start + np.uint64(_LINE), n_rows)
         for b in range(np.uint64(block.shape[0])):
-            block[b, r] = X[i, np.uint64(first) + b]
+            for r in range(start, stop):
+                block[b, r] = X[np.uint64(order[r]), np.uint64(first) + b]
 
 
 @kernel

@@ -255,13 +255,14 @@ def _dense_tables(rows: LabelledRows, *, deviations: bool) -> tuple[FloatArray, 
 
 
 def _over_tiles(add: Any, arrays: tuple[Array, ...], tables: tuple[FloatArray, ...]) -> None:
-    """Apply a kernel to ranges of columns, each in a thread."""
+    """Apply a kernel to ranges of columns, each in a thread; to all at once if that is quick."""
     n_features = tables[0].shape[1]
+    width = _TILE if arrays[0].size > _BLOCK else max(n_features, 1)
 
     def work(first: int) -> None:
-        add(*arrays, first, min(first + _TILE, n_features), *tables)
+        add(*arrays, first, min(first + width, n_features), *tables)
 
-    in_threads(work, range(0, n_features, _TILE))
+    in_threads(work, range(0, n_features, width))
 
 
 def _row_blocks(rows: LabelledRows) -> Iterator[tuple[Array, Array, FloatArray]]:

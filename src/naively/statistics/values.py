@@ -35,7 +35,7 @@ from naively.statistics.matrix import Matrix, canonical, is_sparse
 from naively.statistics.rows import LabelledRows, refuse_overflow
 from naively.statistics.threads import in_threads
 
-_BLOCK = 1 << 21  # values sorted at a time: 1 to 2 MB, which stays in the cache
+_BLOCK = 1 << 18  # values sorted at a time: 1 to 2 MB, which stays in the cache
 _WIDEST = 256  # columns of a block: transposing more of them at once defeats the cache
 _BATCH = 1 << 25  # non-zeros of sparse columns held at a time
 _MULTIPLES = 12  # weights are whole numbers of a unit if some multiple up to this shows it
