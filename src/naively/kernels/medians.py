@@ -392,11 +392,16 @@ def signs_csr(
     codes: Array,
     weights: FloatArray,
     n_classes: int,
+    first: int,
+    last: int,
     signs: FloatArray,
 ) -> None:
-    """Add to signs[j * n_classes + c]: entries, weight below and above 0, weighted sum of |x|."""
+    """Add lines [first, last) to signs[j * n_classes + c].
+
+    Number of entries, weight below 0, weight above 0, weighted sum of absolute values.
+    """
     width = np.uint64(n_classes)
-    for i in range(len(codes)):
+    for i in range(first, last):
         w = weights[i]
         if w == 0:
             continue
@@ -417,10 +422,15 @@ def signs_csc(
     codes: Array,
     weights: FloatArray,
     n_classes: int,
+    first: int,
+    last: int,
     signs: FloatArray,
 ) -> None:
-    """Add to signs[j * n_classes + c]: entries, weight below and above 0, weighted sum of |x|."""
-    for j in range(len(indptr) - 1):
+    """Add lines [first, last) to signs[j * n_classes + c].
+
+    Number of entries, weight below 0, weight above 0, weighted sum of absolute values.
+    """
+    for j in range(first, last):
         for position in range(indptr[j], indptr[j + 1]):
             i = np.uint64(indices[position])
             w = weights[i]

@@ -38,6 +38,8 @@ from naively.statistics.threads import in_threads
 _BLOCK = 1 << 18  # values sorted at a time: 1 to 2 MB, which stays in the cache
 _WIDEST = 256  # columns of a block: transposing more of them at once defeats the cache
 _BATCH = 1 << 25  # non-zeros of sparse columns held at a time
+_PART = 1 << 20  # non-zeros that are worth a thread
+_PARTS = 4
 _MULTIPLES = 12  # weights are whole numbers of a unit if some multiple up to this shows it
 _ROUNDING = 1e-12
 
@@ -312,11 +314,8 @@ def _write_centers(
 def _sparse_centers(X: Matrix, codes: Array, shares: _Shares, result: ClassMedians) -> None:
     n_features, n_classes = X.shape[1], len(result.classes)
     weights = np.ones(len(codes)) if shares.weights is None else shares.weights
-    by_rows = X.format == "csr"
     arrays = read_only(X.data), read_only(X.indices), read_only(X.indptr), codes, weights
-    signs = np.zeros((n_features * n_classes, 4))
-    (signs_csr if by_rows else signs_csc)(*arrays, n_classes, signs)
-    signs = signs.reshape(n_features, n_classes, 4)
+    signs = _signs(arrays, n_features, n_classes, by_rows=X.format == "csr")
     occupied = shares.totals > 0
     share = signs[:, occupied] / shares.totals[occupied, None]
     # The median of every class is 0 where less than half of it lies on either side of 0, and
@@ -328,7 +327,7 @@ def _sparse_centers(X: Matrix, codes: Array, shares: _Shares, result: ClassMedia
     open_columns = np.flatnonzero(~settled)
     lengths = signs[open_columns, :, 0].astype(np.int64)
     lengths += result.class_rows > lengths  # the zeros, one value
-    gather = segments_csr if by_rows else segments_csc
+    gather: Any = segments_csr if X.format == "csr" else segments_csc
     for batch in _batches(lengths.sum(axis=1)):
         columns = open_columns[batch]
         slots = np.full(n_features, -1)
@@ -341,22 +340,57 @@ def _sparse_centers(X: Matrix, codes: Array, shares: _Shares, result: ClassMedia
         zeros = np.flatnonzero(ends < starts[1:])
         outside = signs[columns, :, 1] + signs[columns, :, 2]
         value_weights[ends[zeros]] = (shares.totals - outside).ravel()[zeros]
-        _sort_segments(starts, values, value_weights)
-        _write_centers(values, starts, value_weights, starts[:-1], shares, columns, result)
+        _segments_done(starts, values, value_weights, shares, columns, result)
 
 
-def _batches(lengths: IntArray) -> list[slice]:
-    """Consecutive columns that together hold at most about `_BATCH` values."""
-    batch = np.cumsum(lengths) // _BATCH
+def _signs(arrays: Any, n_features: int, n_classes: int, *, by_rows: bool) -> FloatArray:
+    """Sum what lies on either side of zero (m, C, 4), by parts of the data.
+
+    How many parts there are depends on the data only, so that sums of real numbers do not depend
+    on the number of threads. Parts of rows need a table each, those of columns share one.
+    """
+    indptr, n_cells = arrays[2], n_features * n_classes
+    n_parts = int(np.clip(indptr[-1] // max(_PART, 8 * n_cells), 1, _PARTS))
+    inner = np.searchsorted(indptr, indptr[-1] / n_parts * np.arange(1, n_parts))
+    edges = [0, *inner.tolist(), len(indptr) - 1]
+    tables = [np.zeros((n_cells, 4)) for _ in range(n_parts if by_rows else 1)]
+    add: Any = signs_csr if by_rows else signs_csc
+
+    def work(part: int) -> None:
+        add(*arrays, n_classes, edges[part], edges[part + 1], tables[part if by_rows else 0])
+
+    in_threads(work, range(n_parts))
+    for table in tables[1:]:
+        tables[0] += table
+    return tables[0].reshape(n_features, n_classes, 4)
+
+
+def _batches(lengths: IntArray, size: int = _BATCH) -> list[slice]:
+    """Consecutive columns that together hold about `size` values, or one with more."""
+    batch = np.cumsum(lengths) // size
     edges = np.flatnonzero(np.diff(batch, prepend=-1, append=-1)).tolist()
     return [slice(*pair) for pair in itertools.pairwise(edges)]
 
 
-def _sort_segments(starts: IntArray, values: Array, weights: FloatArray) -> None:
-    """Sort each segment by value, in place, and accumulate its weights."""
-    edges = starts.tolist()
-    for first, last in itertools.pairwise(edges):
-        ranks = np.argsort(values[first:last])
-        values[first:last] = values[first:last][ranks]
-        weights[first:last] = weights[first:last][ranks]
-    accumulate_segments(starts, weights)
+def _segments_done(
+    starts: IntArray,
+    values: Array,
+    weights: FloatArray,
+    shares: _Shares,
+    columns: IntArray,
+    result: ClassMedians,
+) -> None:
+    """Sort the segments of columns by value, in place, and write their centers."""
+    n_classes = len(result.classes)
+    edges = np.append(starts[:-1:n_classes], starts[-1])
+
+    def work(part: slice) -> None:
+        own = starts[part.start * n_classes : part.stop * n_classes + 1]
+        for first, last in itertools.pairwise(own.tolist()):
+            ranks = np.argsort(values[first:last])
+            values[first:last] = values[first:last][ranks]
+            weights[first:last] = weights[first:last][ranks]
+        accumulate_segments(own, weights)
+        _write_centers(values, own, weights, own[:-1], shares, columns[part], result)
+
+    in_threads(work, _batches(np.diff(edges), _PART))
