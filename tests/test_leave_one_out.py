@@ -170,7 +170,11 @@ def test_features_of_new_rows_leave_nothing_out():
     regions = Regions(np.array([0, 4, 8]), True)
     rows, counts = word_counts(COUNTS, LABELS, weights, regions, 3)
     model = WordModel(regions, counts, np.array([1.0]), True)
-    np.testing.assert_allclose(model.features(rows[[5]])[0], fast[5], rtol=1e-15)
+    new = model.leave_one_out(rows[[5]], LABELS[[5]], np.zeros(1))
+    np.testing.assert_allclose(new[0], fast[5], rtol=1e-15)
+    for A in (rows[[5]], rows[[5]].toarray()):
+        evidence = model.rule(np.ones(2), np.zeros(3)).evidence(A)
+        np.testing.assert_allclose(evidence, new, rtol=1e-14)
     sums = COUNTS[:, :4] + COUNTS[:, 4:]
     log_p = np.log((np.eye(3)[LABELS] * weights[:, None]).T @ sums + 1)
     log_p -= np.log(np.exp(log_p).sum(axis=1, keepdims=True))

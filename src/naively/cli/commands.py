@@ -163,10 +163,11 @@ FEATURES: Options = [
 MODEL: Options = [
     click.option(
         "--model",
-        type=click.Choice(["bernoulli", "multinomial"]),
+        type=click.Choice(["bernoulli", "multinomial", "hybrid"]),
         default="multinomial",
         show_default=True,
-        help="Counts (multinomial), or presence alone (bernoulli).",
+        help="Counts (multinomial), presence alone (bernoulli), or counts with a learned weight "
+        "for each --text (hybrid).",
     ),
     click.option(
         "-k",

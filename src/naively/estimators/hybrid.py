@@ -27,9 +27,10 @@ from naively.estimators.base import (
     refuse_negative,
 )
 from naively.estimators.regions import resolve_regions
-from naively.families.conditional import ConditionalFit, class_scores, fit_conditional
+from naively.families.conditional import ConditionalFit, fit_conditional
 from naively.families.family import checked_alpha, smoothing
 from naively.families.hybrid import WordModel
+from naively.families.rules import HybridRule
 from naively.statistics.counts import ClassCounts
 from naively.statistics.labels import encode_labels
 from naively.statistics.matrix import canonical
@@ -141,6 +142,7 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
     """
 
     conditional_: ConditionalFit
+    rule_: HybridRule
 
     def __init__(
         self,
@@ -256,7 +258,7 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
         self.classes_ = self.statistics_.classes
         self.estimator_ = estimator
         self.columns_ = regions.columns(words)
-        self.model_ = model
+        self.rule_ = model.rule(fit.theta, fit.intercept)
         self.conditional_ = fit
         return self
 
@@ -293,9 +295,7 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
 
     def _scores(self, X: Any) -> FloatArray:
         check_is_fitted(self)
-        rows = _columns(sp.csr_matrix(self._check_rows(X)), self.columns_)
-        fit = self.conditional_
-        return class_scores(self.model_.features(rows), fit.theta, fit.intercept)
+        return self.rule_.scores(_columns(self._check_rows(X), self.columns_))
 
     def region_scores(self, X: Any) -> FloatArray:
         """Evidence of each region for each class, before it is weighed.
@@ -312,8 +312,7 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
             0 for an empty region.
         """
         check_is_fitted(self)
-        rows = _columns(sp.csr_matrix(self._check_rows(X)), self.columns_)
-        return self.model_.features(rows)
+        return self.rule_.evidence(_columns(self._check_rows(X), self.columns_))
 
     # -- what was learned -----------------------------------------------------------------------
 
@@ -340,7 +339,7 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
     @property
     def word_log_prob_(self) -> FloatArray:
         """Log probability of each word used, (n_classes, n_words)."""
-        return self.model_.log_probability.T
+        return self.rule_.weights
 
     @property
     def class_count_(self) -> FloatArray:

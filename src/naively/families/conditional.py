@@ -27,7 +27,6 @@ from dataclasses import dataclass, replace
 from typing import final
 
 import numpy as np
-from scipy.special import logsumexp
 
 from naively._types import Array, FloatArray
 from naively.kernels.conditional import conditional_derivatives
@@ -102,17 +101,6 @@ class ConditionalFit:
     finite: bool  # whether the likelihood without the penalty that was added has an optimum
     steps: int
     quadratic: Quadratic  # the likelihood of all rows so far, to second order at the optimum
-
-
-def log_posterior(features: FloatArray, theta: FloatArray, intercept: FloatArray) -> FloatArray:
-    """Log P(c | row), (n, C), from features (n, R, C)."""
-    scores = class_scores(features, theta, intercept)
-    return scores - logsumexp(scores, axis=1, keepdims=True)
-
-
-def class_scores(features: FloatArray, theta: FloatArray, intercept: FloatArray) -> FloatArray:
-    """Score eta of each class, (n, C), from features (n, R, C)."""
-    return np.asarray(np.matmul(theta, features) + intercept)
 
 
 def expand(point: FloatArray, features: FloatArray, codes: Array, weights: FloatArray) -> Expansion:

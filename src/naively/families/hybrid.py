@@ -33,6 +33,7 @@ from typing import Any, final
 import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
+from naively.families.rules import HybridRule
 from naively.kernels.compiled import read_only
 from naively.kernels.leave_one_out import leave_one_out_paired_csr, leave_one_out_whole_csr
 from naively.statistics.regions import Regions, WordCounts, plain_values, sorted_rows
@@ -66,10 +67,17 @@ class WordModel:
             totals = np.repeat(totals, np.diff(self.regions.starts), axis=0)
         return np.asarray(np.log(self.counts.high + self.alpha[:, None]) - totals)
 
-    def features(self, X: Any) -> FloatArray:
-        """Features b of rows that are not among the counts, (n, R, C) from CSR rows (n, m)."""
-        nobody = np.zeros(X.shape[0])
-        return self.leave_one_out(X, np.zeros(X.shape[0], dtype=np.int64), nobody)
+    def rule(self, theta: FloatArray, intercept: FloatArray) -> HybridRule:
+        """Return the rule with these weights of the regions, (R,), and intercepts, (C,)."""
+        regions = self.regions
+        return HybridRule(
+            intercept=intercept,
+            theta=theta,
+            weights=self.log_probability.T,
+            starts=regions.starts,
+            offsets=regions.offsets,
+            normalize=self.normalize,
+        )
 
     def leave_one_out(self, X: Any, codes: Array, weights: FloatArray) -> FloatArray:
         """Features b of rows that are among the counts, each row taken out for its own.

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from naively._types import BoolArray, FloatArray
+from naively._types import BoolArray, FloatArray, IntArray
 
 
 class Rule(Protocol):
@@ -94,3 +94,41 @@ def event_log(weight: FloatArray, total: FloatArray) -> tuple[FloatArray, BoolAr
     # As scikit-learn: a difference of logarithms, not the logarithm of a ratio.
     np.subtract(log, np.log(total), out=log, where=possible)
     return log, ~possible & possible.any(axis=0)
+
+
+@dataclass(frozen=True, slots=True)
+class HybridRule:
+    """scores = intercept + sum over regions of theta times the evidence of the region.
+
+    Evidence is the mean (or the sum) of the log probabilities of a region's words, and 0 for a
+    region without words. X holds the regions side by side.
+    """
+
+    intercept: FloatArray  # (C,) -inf for a class without rows
+    theta: FloatArray  # (R,)
+    weights: FloatArray  # (C, V) log P(word | class)
+    starts: IntArray  # (R + 1,) first column of each region, and the number of columns
+    offsets: IntArray  # (R,) column minus word
+    normalize: bool = True  # mean instead of sum
+
+    def scores(self, X: Any) -> FloatArray:
+        """Score of each class: (n, C) from X (n, starts[R]), dense or CSR."""
+        return np.asarray(np.matmul(self.theta, self.evidence(X)) + self.intercept)
+
+    def evidence(self, X: Any) -> FloatArray:
+        """Evidence of each region for each class, (n, R, C), in nats."""
+        evidence = np.empty((X.shape[0], len(self.theta), len(self.intercept)))
+        for r, offset in enumerate(self.offsets):
+            begin, end = self.starts[r], self.starts[r + 1]
+            # One region is the whole matrix, and a slice of it would be a copy.
+            block = X if len(self.theta) == 1 else X[:, begin:end]
+            sums = np.asarray(block @ self.weights[:, begin - offset : end - offset].T)
+            size = np.asarray(block.sum(axis=1), dtype=np.float64).reshape(-1, 1)
+            evidence[:, r] = sums / np.where(size > 0, size, 1.0) if self.normalize else sums
+        return evidence
+
+
+def hybrid_rule(intercept: FloatArray, theta: FloatArray, weights: FloatArray) -> HybridRule:
+    """Rule for R regions of the same k words: intercept (C,), theta (R,), weights (C, k)."""
+    starts = np.arange(len(theta) + 1, dtype=np.int64) * weights.shape[1]
+    return HybridRule(intercept, theta, weights, starts, starts[:-1])

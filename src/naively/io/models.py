@@ -19,7 +19,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from naively._types import Array, FloatArray, IntArray
-from naively.families.rules import LinearRule
+from naively.families.rules import HybridRule, LinearRule, hybrid_rule
 from naively.io.errors import InputError
 from naively.io.files import open_input
 from naively.io.formats import Source
@@ -27,7 +27,8 @@ from naively.io.text import ANALYZERS, TextRule
 
 FORMAT = "naively model"
 VERSION = 1
-_KINDS = ("bernoulli", "multinomial")
+COUNTING = ("multinomial", "hybrid")  # kinds whose entries are counts
+_KINDS = ("bernoulli", *COUNTING)
 _DATE = (1980, 1, 1, 0, 0, 0)  # a zip archive wants a time; a fixed one makes files reproducible
 _MANIFEST = "manifest.json"
 _MANIFEST_LIMIT = 1 << 26  # bytes
@@ -37,19 +38,27 @@ _MANIFEST_LIMIT = 1 << 26  # bytes
 class Model:
     """All that prediction needs: the rule, the selected features, and how to count them."""
 
-    kind: str  # "bernoulli" or "multinomial"
+    kind: str  # "bernoulli", "multinomial" or "hybrid"
     classes: tuple[str, ...]  # (C,)
     names: tuple[str, ...]  # (k,) of the selected features
     columns: IntArray  # (k,) their places among the columns of training, ascending
     n_features: int  # columns of the training matrix
-    rule: LinearRule  # C classes, k features
+    rule: LinearRule | HybridRule  # C classes, k features
     threshold: float | None = None  # an entry above it is present; None: the values count
     text: TextRule | None = None  # None: the input is a matrix
     first_column: int = 0  # number of the first column in svmlight files
 
+    @property
+    def n_regions(self) -> int:
+        """Columns of text whose features are counted apart, side by side."""
+        return len(self.rule.theta) if isinstance(self.rule, HybridRule) else 1
+
 
 def scores(model: Model, X: Any) -> FloatArray:
-    """Score of each class (n, C) from the selected columns X (n, k), up to a term per row."""
+    """Score of each class (n, C), up to a term per row.
+
+    From the selected columns X (n, k); (n, R * k) with regions side by side.
+    """
     if model.threshold is not None:
         X = (np.float64(model.threshold) < X).astype(np.float64)
     return model.rule.scores(X)
@@ -93,7 +102,7 @@ def _manifest(model: Model) -> dict[str, Any]:
         "n_features": model.n_features,
         "threshold": model.threshold,
         "first_column": model.first_column,
-        "veto": model.rule.veto is not None,
+        "veto": isinstance(model.rule, LinearRule) and model.rule.veto is not None,
         "text": rule
         and {
             "columns": list(rule.columns),
@@ -111,8 +120,8 @@ def _arrays(model: Model) -> Iterator[tuple[str, Array]]:
     yield "name_bytes", np.frombuffer(b"".join(encoded), dtype=np.uint8)
     yield "name_ends", np.cumsum([len(name) for name in encoded], dtype=np.int64)
     yield "columns", model.columns.astype("<i8")
-    for name in ("intercept", "weights", "log_prior", "veto_offset", "veto"):
-        array = getattr(model.rule, name)
+    for name in ("intercept", "weights", "theta", "log_prior", "veto_offset", "veto"):
+        array = getattr(model.rule, name, None)
         if array is not None:
             yield name, array.astype("<f8")
 
@@ -243,7 +252,7 @@ def _model(fields: _Fields, arrays: dict[str, Array]) -> Model:
         names=_names(arrays),
         columns=_typed(arrays, "columns", "<i8"),
         n_features=fields.get("n_features", int),
-        rule=_rule(arrays, veto=fields.get("veto", bool)),
+        rule=_rule(arrays, fields),
         threshold=fields.get("threshold", float, int, type(None)),
         text=None if text is None else _text_rule(_Fields(text)),
         first_column=fields.get("first_column", int),
@@ -290,10 +299,14 @@ def _names(arrays: dict[str, Array]) -> tuple[str, ...]:
     )
 
 
-def _rule(arrays: dict[str, Array], *, veto: bool) -> LinearRule:
+def _rule(arrays: dict[str, Array], fields: _Fields) -> LinearRule | HybridRule:
+    veto = fields.get("veto", bool)
+    intercept, weights = (_typed(arrays, name, "<f8") for name in ("intercept", "weights"))
+    if fields.get("kind", str) == "hybrid":
+        return hybrid_rule(intercept, _typed(arrays, "theta", "<f8"), weights)
     return LinearRule(
-        intercept=_typed(arrays, "intercept", "<f8"),
-        weights=_typed(arrays, "weights", "<f8"),
+        intercept=intercept,
+        weights=weights,
         log_prior=_typed(arrays, "log_prior", "<f8"),
         veto_offset=_typed(arrays, "veto_offset", "<f8") if veto else None,
         veto=_typed(arrays, "veto", "<f8") if veto else None,
@@ -302,16 +315,18 @@ def _rule(arrays: dict[str, Array], *, veto: bool) -> LinearRule:
 
 def _check(model: Model) -> None:
     n_classes, k = len(model.classes), len(model.names)
-    rule = model.rule
-    expected: list[tuple[Array | None, tuple[int, ...]]] = [
-        (model.columns, (k,)),
-        (rule.intercept, (n_classes,)),
-        (rule.log_prior, (n_classes,)),
-        (rule.weights, (n_classes, k)),
-        (rule.veto_offset, (n_classes,)),
-        (rule.veto, (n_classes, k)),
-    ]
-    if any(array is not None and array.shape != shape for array, shape in expected):
+    expected: dict[str, tuple[int, ...]] = {
+        "intercept": (n_classes,),
+        "log_prior": (n_classes,),
+        "weights": (n_classes, k),
+        "veto_offset": (n_classes,),
+        "veto": (n_classes, k),
+        "theta": (_expected_regions(model),),
+    }
+    arrays = {name: getattr(model.rule, name, None) for name in expected}
+    if model.columns.shape != (k,) or any(
+        array is not None and array.shape != expected[name] for name, array in arrays.items()
+    ):
         raise _DamageError("its arrays do not fit together")
     if model.kind not in _KINDS:
         raise _DamageError(f"this version knows no model {model.kind!r}")
@@ -322,6 +337,10 @@ def _check(model: Model) -> None:
     _check_numbers(model)
 
 
+def _expected_regions(model: Model) -> int:
+    return 1 if model.text is None else len(model.text.columns)
+
+
 def _check_numbers(model: Model) -> None:
     columns, rule = model.columns, model.rule
     if columns.size and (
@@ -330,8 +349,10 @@ def _check_numbers(model: Model) -> None:
         raise _DamageError("its columns are not ascending numbers of features")
     if model.first_column not in (0, 1) or model.n_features < 0:
         raise _DamageError("its numbering of columns is not known")
-    finite = [rule.weights, *(a for a in (rule.veto, rule.veto_offset) if a is not None)]
-    below_infinity = [rule.intercept, rule.log_prior]
+    finite, below_infinity = (
+        [array for name in names if (array := getattr(rule, name, None)) is not None]
+        for names in (("weights", "theta", "veto", "veto_offset"), ("intercept", "log_prior"))
+    )
     if not all(np.isfinite(array).all() for array in finite) or not all(
         (array < np.inf).all() for array in below_infinity
     ):

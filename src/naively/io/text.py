@@ -81,6 +81,19 @@ def count_known(
     return vectorizer.transform(_reported(documents, progress))
 
 
+def by_region(documents: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Give the texts of the first column, then of the second, ...: each its own document."""
+    return [(part,) for column in zip(*documents, strict=True) for part in column]
+
+
+def side_by_side(X: Any, n_regions: int) -> Any:
+    """Turn counts of the documents of `by_region`, (R * n, m), into regions, (n, R * m)."""
+    import scipy.sparse as sp
+
+    n = X.shape[0] // n_regions
+    return sp.hstack([X[r * n : (r + 1) * n] for r in range(n_regions)], format="csr")
+
+
 def english_stop_words() -> tuple[str, ...]:
     """Give scikit-learn's list of English stop words, sorted."""
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS

@@ -9,7 +9,7 @@ import numpy as np
 
 import naively
 from naively._types import Array, FloatArray, IntArray
-from naively.families.rules import LinearRule
+from naively.families.rules import HybridRule, LinearRule
 from naively.io.text import TextRule
 from naively.jobs.rows import LEFT_OUT, TEST, TRAIN, Rows
 from naively.jobs.settings import ModelSettings, SelectJob
@@ -40,7 +40,7 @@ def summarize(
     answers
         Number of the class that `tested` gave each test row, or None without test rows.
     """
-    notes = []
+    notes = list(final.notes)
     left_out = int((rows.part == LEFT_OUT).sum())
     if left_out:
         notes.append(
@@ -86,9 +86,9 @@ def feature_rows(trained: Trained) -> tuple[FeatureRow, ...]:
     )
 
 
-def _weights(rule: LinearRule) -> FloatArray:
+def _weights(rule: LinearRule | HybridRule) -> FloatArray:
     """Weights (C, k) relative to their mean over the classes, infinite where a class is vetoed."""
-    if rule.veto is None:
+    if isinstance(rule, HybridRule) or rule.veto is None:
         return np.asarray(rule.weights - rule.weights.mean(axis=0))
     sides = np.select([rule.veto > 0, rule.veto < 0], [-np.inf, np.inf], 0.0)
     finite = sides == 0

@@ -13,10 +13,10 @@ import numpy as np
 from naively._types import FloatArray
 from naively.io.errors import OutputError
 from naively.io.files import atomic_file
-from naively.io.models import Model, load_model, posterior, scores
+from naively.io.models import COUNTING, Model, load_model, posterior, scores
 from naively.io.progress import Progress, silent
 from naively.io.samples import Layout, Samples, read_unlabelled
-from naively.io.text import TextRule, count_known
+from naively.io.text import TextRule, by_region, count_known, side_by_side
 from naively.jobs.rows import check_counts
 
 
@@ -68,8 +68,11 @@ def predict(job: PredictJob, stdout: BinaryIO, progress: Progress = silent) -> P
 def _selected(model: Model, samples: Samples, progress: Progress) -> Any:
     """Give the selected columns (n, k) of the rows."""
     if samples.matrix is None:
-        return count_known(samples.documents or [], model.names, model.text or TextRule(), progress)
-    if model.kind == "multinomial":
+        documents, n_regions = samples.documents or [], model.n_regions
+        texts = by_region(documents) if n_regions > 1 else documents
+        counts = count_known(texts, model.names, model.text or TextRule(), progress)
+        return side_by_side(counts, n_regions) if n_regions > 1 else counts
+    if model.kind in COUNTING:
         check_counts(samples.file.name, samples.matrix.X)
     return samples.matrix.X[:, model.columns]
 

@@ -13,9 +13,10 @@ from naively._types import Array, IntArray
 from naively.io.errors import InputError
 from naively.io.formats import format_by_name
 from naively.io.matrices import first_place, read_words
+from naively.io.models import COUNTING
 from naively.io.progress import Progress, silent
 from naively.io.samples import Layout, Samples, is_text, read_samples
-from naively.io.text import TextRule, count, english_stop_words
+from naively.io.text import TextRule, by_region, count, english_stop_words, side_by_side
 from naively.jobs.settings import SelectJob, TestSettings
 from naively.report.summary import FileRow
 
@@ -28,7 +29,7 @@ _SPARE_PARTS = ("dev", "development", "val", "valid", "validation", "extra", "un
 class Rows:
     """Rows ready for training and testing."""
 
-    X: Any  # (n, m) CSR or dense
+    X: Any  # (n, m) CSR or dense; (n, R * m) if the columns of text are kept apart as regions
     labels: Array  # (n,) text
     names: tuple[str, ...]  # (m,)
     part: IntArray  # (n,) TRAIN, TEST or LEFT_OUT
@@ -36,6 +37,7 @@ class Rows:
     test_method: str  # in words
     text: TextRule | None
     first_column: int = 0
+    n_regions: int = 1
 
     def of(self, *parts: int) -> tuple[Any, Array]:
         """Rows of the parts, with their labels."""
@@ -52,8 +54,16 @@ def load(job: SelectJob, progress: Progress = silent) -> Rows:
     labels = np.array([each for part in samples for each in part.labels or ()], dtype=object)
     part, method = _parts(job.test, samples, labels)
     _check_labels(job.input, labels[part == TRAIN])
-    X, names, text = _counted(job, samples, progress)
-    return Rows(X, labels, names, part, _file_rows(samples), method, text, _first_column(samples))
+    n_regions = _regions(job, samples)
+    X, names, text = _counted(job, samples, progress, n_regions)
+    files, first_column = _file_rows(samples), _first_column(samples)
+    return Rows(X, labels, names, part, files, method, text, first_column, n_regions)
+
+
+def _regions(job: SelectJob, samples: Sequence[Samples]) -> int:
+    """Columns of text that the model keeps apart."""
+    apart = job.model.kind == "hybrid" and samples[0].documents is not None
+    return len(job.text.columns) if apart else 1
 
 
 def _defaults(job: SelectJob) -> Layout:
@@ -86,15 +96,16 @@ def _file_rows(samples: Sequence[Samples]) -> tuple[FileRow, ...]:
 
 
 def _counted(
-    job: SelectJob, samples: Sequence[Samples], progress: Progress
+    job: SelectJob, samples: Sequence[Samples], progress: Progress, n_regions: int
 ) -> tuple[Any, tuple[str, ...], TextRule | None]:
     documents = [row for each in samples for row in each.documents or ()]
     if documents:
-        counted = count(documents, job.text, progress, source=job.input)
-        X, names, text = counted.X, counted.names, job.text
+        texts = by_region(documents) if n_regions > 1 else documents
+        counted = count(texts, job.text, progress, source=job.input)
+        X, names, text = side_by_side(counted.X, n_regions), counted.names, job.text
     else:
         X, names, text = *_stacked(samples), None
-    if job.model.kind == "multinomial":
+    if job.model.kind in COUNTING:
         check_counts(samples[0].file.name, X)
     if job.model.binary:
         X = (X != 0).astype(np.int64)

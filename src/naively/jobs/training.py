@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from naively._types import Array, IntArray
-from naively.families.rules import LinearRule
+from naively.families.rules import HybridRule, LinearRule
 from naively.io.errors import InputError
 from naively.io.models import Model, scores
 from naively.jobs.rows import TEST, Rows
@@ -32,6 +34,7 @@ class Trained:
     class_rows: IntArray  # (C,)
     n_features: int  # to choose from
     n_rows: int
+    notes: tuple[str, ...] = ()  # what the reader should know of the training
 
 
 def train(
@@ -51,7 +54,7 @@ def train(
         Whether a `k` above the number of features means all of them, instead of an error.
     """
     X, labels = rows.of(*parts)
-    kept = _kept(rows, X, settings)
+    kept = _kept(rows, _joined(X, rows.n_regions), settings)
     k = settings.k
     if isinstance(k, int) and k > len(kept):
         if not clip:
@@ -60,20 +63,44 @@ def train(
                 f"{len(kept):,}; got {k:,} (-k all takes all of them)."
             )
         k = len(kept)
-    estimator = _estimator(replace(settings, k=k))
+    estimator = _estimator(replace(settings, k=k), rows.n_regions)
+    columns = in_regions(kept, len(rows.names), rows.n_regions)
     try:
-        estimator.fit(X if len(kept) == X.shape[1] else X[:, kept], labels.astype(str))
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            estimator.fit(X if len(columns) == X.shape[1] else X[:, columns], labels.astype(str))
     except ValueError as error:
         raise InputError(f"{rows.files[0].name}: {error}") from error
-    statistics, selection = estimator.statistics_, estimator.selection_
+    # The words of a hybrid were selected by an estimator of its own.
+    selector = getattr(estimator, "estimator_", estimator)
+    statistics, selection = selector.statistics_, selector.selection_
     return Trained(
-        model=_model(rows, settings, estimator, kept),
+        model=_model(rows, settings, estimator.rule_, selector, kept),
         selection=selection,
         counts=statistics.table[selection.support],
         class_rows=statistics.class_rows,
         n_features=len(kept),
         n_rows=len(labels),
+        notes=(*_region_note(rows, estimator.rule_), *(str(each.message) for each in caught)),
     )
+
+
+def _joined(X: Any, n_regions: int) -> Any:
+    """Sum the counts over the regions, (n, m)."""
+    m = X.shape[1] // n_regions
+    return sum((X[:, r * m : (r + 1) * m] for r in range(1, n_regions)), start=X[:, :m])
+
+
+def in_regions(columns: IntArray, width: int, n_regions: int) -> IntArray:
+    """Give the places of some columns in every region; regions stand side by side."""
+    return np.concatenate([columns + r * width for r in range(n_regions)])
+
+
+def _region_note(rows: Rows, rule: LinearRule | HybridRule) -> Iterator[str]:
+    if isinstance(rule, HybridRule) and rows.n_regions > 1 and rows.text is not None:
+        weights = zip(rows.text.columns, rule.theta.tolist(), strict=True)
+        worth = ", ".join(f"{column} {theta:.3g}" for column, theta in weights)
+        yield f"Weights of the regions, in words that each is worth: {worth}."
 
 
 def _kept(rows: Rows, X: Any, settings: ModelSettings) -> IntArray:
@@ -92,33 +119,42 @@ def _kept(rows: Rows, X: Any, settings: ModelSettings) -> IntArray:
     return kept
 
 
-def _estimator(settings: ModelSettings) -> AbstractSparseClassifier:
+def _estimator(settings: ModelSettings, n_regions: int) -> Any:
     # Imported only now: they take seconds, and bad input is refused before.
     from naively.estimators.naive_bayes import SparseBernoulliNB, SparseMultinomialNB
 
     if settings.kind == "bernoulli":
         return SparseBernoulliNB(k=settings.k, alpha=settings.alpha)
-    return SparseMultinomialNB(
+    counting = SparseMultinomialNB(
         k=settings.k,
         alpha=settings.alpha,
         exact=settings.exact,
         time_limit=settings.time_limit,
     )
+    if settings.kind == "multinomial":
+        return counting
+    from naively.estimators.hybrid import HybridNB
+
+    return HybridNB(n_regions, alpha=settings.alpha, estimator=counting)
 
 
 def _model(
-    rows: Rows, settings: ModelSettings, estimator: AbstractSparseClassifier, kept: IntArray
+    rows: Rows,
+    settings: ModelSettings,
+    rule: LinearRule | HybridRule,
+    selector: AbstractSparseClassifier,
+    kept: IntArray,
 ) -> Model:
-    columns = kept[estimator.selection_.support]
+    columns = kept[selector.selection_.support]
     # With --binary a count above 0 is a 1 for prediction too.
     threshold = 0.0 if settings.kind == "bernoulli" or settings.binary else None
     return Model(
         kind=settings.kind,
-        classes=tuple(str(each) for each in estimator.classes_),
+        classes=tuple(str(each) for each in selector.classes_),
         names=tuple(rows.names[i] for i in columns),
         columns=columns.astype(np.int64),
-        n_features=rows.X.shape[1],
-        rule=cast(LinearRule, estimator.rule_),
+        n_features=len(rows.names),
+        rule=rule,
         threshold=threshold,
         text=rows.text,
         first_column=rows.first_column,
@@ -128,5 +164,6 @@ def _model(
 def answer_test_rows(model: Model, rows: Rows) -> IntArray:
     """Give the number of the class that the model finds for each test row."""
     chosen = np.flatnonzero(rows.part == TEST)
-    found = scores(model, rows.X[chosen][:, model.columns])
+    columns = in_regions(model.columns, len(rows.names), rows.n_regions)
+    found = scores(model, rows.X[chosen][:, columns])
     return np.asarray(np.argmax(found, axis=1), dtype=np.int64)

@@ -1,0 +1,108 @@
+"""`naively select --model hybrid`: columns of text as regions, from file to file."""
+
+import csv
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+from naively import HybridNB, RegionVectorizer, SparseMultinomialNB
+from naively.cli.commands import naively
+from naively.io.models import load_model
+
+SUBJECTS = {"sale": "cheap offer discount win", "work": "meeting agenda report minutes"}
+TALK = "hello please see this message today about the thing we said"
+
+
+def posts(n=120):
+    rng = np.random.default_rng(0)
+    rows = []
+    for i in range(n):
+        label = "sale" if i % 2 else "work"
+        other = "work" if label == "sale" else "sale"
+        said = [label if rng.random() < share else other for share in (0.9, 0.8)]
+        subject = rng.choice(SUBJECTS[said[0]].split()) if rng.random() < 0.8 else ""
+        body = [*rng.choice(TALK.split(), rng.integers(5, 40))]
+        body.append(rng.choice(SUBJECTS[said[1]].split()))
+        rows.append((subject, " ".join(body), label, "train" if i < 90 else "test"))
+    return pd.DataFrame(rows, columns=["subject", "body", "group", "split"])
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    posts().to_parquet("posts.parquet")
+    return tmp_path
+
+
+def run(*arguments, status=0):
+    result = CliRunner().invoke(naively, [str(each) for each in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == status, result.output
+    return result
+
+
+SELECT = ["select", "posts.parquet", "--text", "subject", "--text", "body", "--label", "group"]
+
+
+@pytest.mark.parametrize("k", [8, "all"])
+def test_the_command_is_the_library(folder, k):
+    arguments = ["--model", "hybrid", "-k", k, "--split-column", "split", "--json", "-q"]
+    summary = json.loads(run(*SELECT, *arguments).stdout)
+    table = posts()
+    train, test = (table[table["split"] == part] for part in ("train", "test"))
+    vectorizer = RegionVectorizer(["subject", "body"])
+    X = vectorizer.fit_transform(train)
+    model = HybridNB(2, estimator=SparseMultinomialNB(k=k)).fit(X, train["group"])
+    accuracy = model.score(vectorizer.transform(test), test["group"])
+    assert summary["evaluation"]["accuracy"] == pytest.approx(accuracy)
+    stored = load_model("result/model.npz")
+    np.testing.assert_allclose(stored.rule.theta, model.theta_, rtol=1e-9)
+    words = vectorizer.vectorizer_.get_feature_names_out()
+    assert list(stored.names) == list(words[model.estimator_.support_])
+    assert any("subject" in note and "body" in note for note in summary["notes"])
+
+    answers = run("predict", "result/model.npz", "posts.parquet", "--probabilities", "-q").stdout
+    rows = list(csv.DictReader(io.StringIO(answers)))
+    proba = model.predict_proba(vectorizer.transform(table))
+    assert [row["label"] for row in rows] == model.classes_[proba.argmax(axis=1)].tolist()
+    np.testing.assert_allclose([float(row["p:work"]) for row in rows], proba[:, 1], rtol=1e-9)
+
+
+def test_held_out_rows_and_the_report(folder):
+    shown = run(*SELECT, "--model", "hybrid", "-k", "8", "--holdout", "0.3").output
+    assert "Weights of the regions" in shown
+    assert "Weights of the regions" in (folder / "result" / "report.html").read_text()
+
+
+def test_numbers_are_one_region(folder):
+    rng = np.random.default_rng(1)
+    y = rng.integers(0, 2, 80)
+    X = rng.poisson(1 + np.outer(y, [2, 0, 0, 1]))
+    np.savez("counts.npz", X=X, y=y)
+    run("select", "counts.npz", "--model", "hybrid", "-k", "3", "--holdout", "0", "-q")
+    stored = load_model("result/model.npz")
+    model = HybridNB(estimator=SparseMultinomialNB(k=3)).fit(X, y)
+    np.testing.assert_allclose(stored.rule.theta, model.theta_, rtol=1e-9)
+    answers = run("predict", "result/model.npz", "counts.npz", "-q").stdout
+    labels = [row["label"] for row in csv.DictReader(io.StringIO(answers))]
+    assert labels == model.predict(X).astype(str).tolist()
+
+
+def test_smoothing_is_needed(folder):
+    result = run(*SELECT, "--model", "hybrid", "--alpha", "0", "-k", "8", "-q", status=2)
+    assert "`alpha` must be > 0" in result.stderr
+
+
+def test_few_rows_say_that_they_separate(folder):
+    posts(12).assign(body="a b").to_parquet("few.parquet")
+    arguments = ["--text", "subject", "--text", "body", "--label", "group", "--model", "hybrid"]
+    out = run("select", "few.parquet", *arguments, "-k", "all", "--holdout", "0", "--json", "-q")
+    notes = json.loads(out.stdout)["notes"]
+    finite = np.isfinite(load_model("result/model.npz").rule.theta).all()
+    assert finite
+    assert any("Weights of the regions" in note for note in notes)
