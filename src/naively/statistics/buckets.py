@@ -15,20 +15,23 @@ import numpy as np
 
 from naively._types import Array, IntArray
 from naively.kernels import class_sums as kernels
-from naively.statistics.source import Block, Source, Span, cut, shares
+from naively.statistics.source import Block, Source, Span, shares
 from naively.statistics.threads import in_threads, n_threads
 
 _SMALL_TABLE = 4 << 20  # bytes that random additions do not push out of the cache
 _BUCKET_CELLS = 1 << 15  # 256 KB of the table
-_MOST_BUCKETS = 1 << 10  # places written to at a time
+_MOST_STREAMS = 1 << 9  # places written to at a time
 _LEAST_ENTRIES = 64  # a bucket, for partitioning to pay
 _LEAST_BUFFER = 32 << 20  # bytes for partitioned entries, if 1.5 tables are less
 
 
 def prefers_buckets(source: Source) -> bool:
     """Whether partitioning the entries is likely to be faster than adding them one by one."""
-    large = source.n_cells * 8 > _SMALL_TABLE
-    return large and source.n_entries >= _LEAST_ENTRIES * _n_buckets(source, _shift(source))
+    if source.n_cells * 8 <= _SMALL_TABLE:
+        return False
+    if source.dtype.kind == "f" and n_threads() == 1:
+        return False  # moving 12 bytes an entry costs what it saves, unless it is shared out
+    return source.n_entries >= _LEAST_ENTRIES * (source.n_cells // _BUCKET_CELLS)
 
 
 def sums_by_buckets(source: Source) -> tuple[Array, Array]:
@@ -42,12 +45,12 @@ def sums_by_buckets(source: Source) -> tuple[Array, Array]:
 
 
 def _sums(buckets: _AbstractBuckets) -> tuple[Array, Array]:
-    source = buckets.source
-    indptr = source.matrix.indptr
+    source, indptr = buckets.source, buckets.source.matrix.indptr
     table = np.zeros(source.n_cells, source.dtype)
     totals = np.zeros(source.n_rows, source.dtype)
-    capacity = max(table.nbytes * 3 // 2, _LEAST_BUFFER) // buckets.entry_bytes
-    for rows in cut(indptr, (0, source.n_rows), capacity):
+    room = max(table.nbytes * 3 // 2, _LEAST_BUFFER)
+    n_chunks = source.n_entries * buckets.entry_bytes // room + 1
+    for rows in shares(indptr, (0, source.n_rows), n_chunks):
         parts = shares(indptr, rows, n_threads())
         sizes = np.array(in_threads(buckets.sizes, parts))
         starts = np.concatenate([[0], np.cumsum(sizes.sum(axis=0))])
@@ -68,23 +71,23 @@ class _AbstractBuckets(ABC):
     """Entries of some rows, by range of columns; the buffer is reused for the next rows."""
 
     entry_bytes: int
+    streams: int  # places of the buffer that a bucket is written to
 
     def __init__(self, source: Source):
         self.source = source
-        self.shift = _shift(source)
+        self.shift = _shift(source, _MOST_STREAMS // self.streams)
 
     def sizes(self, rows: Span) -> IntArray:
         """Entries of some rows in each bucket (B,)."""
         sizes = np.zeros(_n_buckets(self.source, self.shift), dtype=np.int64)
-        for first, last in cut(self.source.matrix.indptr, rows, 1 << 17):
-            entries = slice(*self.source.matrix.indptr[[first, last]].tolist())
-            kernels.bucket_sizes(self.source.indices(entries), self.shift, sizes)
+        for indices in self.source.index_blocks(rows):
+            kernels.bucket_sizes(indices, self.shift, sizes)
         return sizes
 
     def fill(self, job: tuple[Span, Array, Array]) -> None:
         """Append the entries of some rows to the buckets, at cursors (B,); row totals (n,)."""
         rows, cursors, totals = job
-        for block in self.source.blocks(rows):
+        for block in self.source.blocks(rows, indices_checked=True):
             self._append(block, cursors, totals[block.lines])
 
     def reserve(self, starts: IntArray) -> None:
@@ -108,6 +111,7 @@ class _PackedBuckets(_AbstractBuckets):
     """Small whole numbers: 32 bits an entry, cell and value."""
 
     entry_bytes = 4
+    streams = 1
 
     def __init__(self, source: Source):
         super().__init__(source)
@@ -152,6 +156,7 @@ class _WideBuckets(_AbstractBuckets):
     """Any numbers: a cell and a weighted value of 64 bits."""
 
     entry_bytes = 12
+    streams = 2
 
     def __init__(self, source: Source):
         super().__init__(source)
@@ -191,10 +196,10 @@ class _WideBuckets(_AbstractBuckets):
         )
 
 
-def _shift(source: Source) -> int:
+def _shift(source: Source, most_buckets: int) -> int:
     """Return the binary logarithm of the number of columns in a bucket."""
     shift = max((_BUCKET_CELLS // source.n_classes).bit_length() - 1, 0)
-    while _n_buckets(source, shift) > _MOST_BUCKETS:
+    while _n_buckets(source, shift) > most_buckets:
         shift += 1
     return shift
 

@@ -117,7 +117,10 @@ def _encoded(y: Array) -> tuple[Array, Array]:
             # Unsigned labels may exceed int64, signed ones may not be subtracted in their own type.
             offsets = (y - y.min()).astype(np.int64) if y.dtype.kind == "u" else y - np.int64(low)
             present = np.bincount(offsets, minlength=high - low + 1) > 0
-            codes = (np.cumsum(present) - 1).astype(np.uint32)[offsets]
+            if present.all():
+                codes = offsets.astype(np.uint32)
+            else:
+                codes = (np.cumsum(present) - 1).astype(np.uint32)[offsets]
             return np.flatnonzero(present).astype(y.dtype) + y.min(), codes
     classes, codes = np.unique(y, return_inverse=True)
     return classes, codes.astype(np.uint32)

@@ -7,6 +7,7 @@ import numpy as np
 from naively._types import Array, FloatArray, IntArray
 
 _EXACT_BITS = 12
+_FEW_CELLS = 1 << 16  # of a histogram with all lengths up to the largest
 _LARGEST = 2.0**52  # totals beyond are cut: no row of counts is that long
 
 
@@ -37,9 +38,14 @@ def length_histogram(
     weight : ndarray of shape (L, C)
         Sum of the weights of the rows.
     """
-    values, ranks = _ranked(_rounded(totals))
-    cells = ranks * n_classes + codes
-    weight = np.bincount(cells, weights, minlength=len(values) * n_classes)
+    lengths = _rounded(totals)
+    if len(lengths) and lengths.max() * n_classes <= max(len(lengths), _FEW_CELLS):
+        cells = lengths * n_classes + codes
+        present = np.bincount(lengths) > 0
+        weight = np.bincount(cells, weights, len(present) * n_classes).reshape(-1, n_classes)
+        return np.flatnonzero(present), weight[present].astype(np.float64)
+    values, ranks = np.unique(lengths, return_inverse=True)
+    weight = np.bincount(ranks * n_classes + codes, weights, len(values) * n_classes)
     return values, weight.astype(np.float64).reshape(len(values), n_classes)
 
 
@@ -52,14 +58,5 @@ def _rounded(totals: Array) -> IntArray:
     significand, exponent = np.frexp(np.minimum(lengths, _LARGEST))
     dropped = np.maximum(exponent - _EXACT_BITS, 0)
     kept: FloatArray = np.rint(np.ldexp(significand, exponent - dropped))
-    lengths[:] = np.ldexp(kept, dropped)
-    return lengths
-
-
-def _ranked(lengths: IntArray) -> tuple[IntArray, IntArray]:
-    """Distinct values, ascending, and the rank of each element among them."""
-    if len(lengths) == 0 or lengths.max() > 1 << 20:
-        values, ranks = np.unique(lengths, return_inverse=True)
-        return values.astype(np.int64), ranks
-    present = np.bincount(lengths) > 0
-    return np.flatnonzero(present), (np.cumsum(present) - 1)[lengths]
+    rounded: IntArray = np.ldexp(kept, dropped).astype(np.int64)
+    return rounded

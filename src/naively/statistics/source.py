@@ -86,7 +86,7 @@ class Source:
         """Number of stored values."""
         return len(self.matrix.data) if is_sparse(self.matrix) else int(self.matrix.size)
 
-    def blocks(self, lines: Span) -> Iterator[Block]:
+    def blocks(self, lines: Span, *, indices_checked: bool = False) -> Iterator[Block]:
         """Cut rows of a CSR matrix (columns of a CSC matrix) into checked blocks."""
         indptr = self.matrix.indptr
         for first, last in cut(indptr, lines, _BLOCK):
@@ -94,9 +94,15 @@ class Source:
             yield Block(
                 slice(first, last),
                 read_only(self.addends(self.matrix.data[entries])),
-                self.indices(entries),
+                self._indices(entries, check=not indices_checked),
                 np.subtract(indptr[first : last + 1], indptr[first], dtype=np.int64),
             )
+
+    def index_blocks(self, lines: Span) -> Iterator[Array]:
+        """Columns (CSR) or rows (CSC) of the entries of some lines, checked, in blocks."""
+        indptr = self.matrix.indptr
+        for start in range(int(indptr[lines[0]]), int(indptr[lines[1]]), _BLOCK):
+            yield self._indices(slice(start, min(start + _BLOCK, int(indptr[lines[1]]))))
 
     def addends(self, data: Array) -> Array:
         """Return what some values add, checked, as contiguous int32, int64 or float64."""
@@ -117,12 +123,11 @@ class Source:
         if addends.dtype == np.int64 and int(addends.max()) > _LARGEST // self.n_entries:
             raise SuspiciousValueError  # sums might overflow
 
-    def indices(self, entries: slice) -> Array:
-        """Return the columns (CSR) or rows (CSC) of some entries, checked, as uint32."""
+    def _indices(self, entries: slice, *, check: bool = True) -> Array:
         indices = np.ascontiguousarray(self.matrix.indices[entries])
+        unsigned = indices.view(f"u{indices.itemsize}")  # negative ones become large
         bound = self.n_columns if self.matrix.format == "csr" else self.n_rows
-        unsigned = indices.view(f"u{indices.itemsize}")
-        if len(indices) and int(unsigned.max()) >= bound:
+        if check and len(indices) and int(unsigned.max()) >= bound:
             raise ValueError(
                 f"The indices of sparse X must lie in [0, {bound}); got "
                 f"{indices[unsigned >= bound][0]}."

@@ -126,7 +126,7 @@ def _sums_of_rows(source: Source) -> tuple[Array, Array]:
             )
         return table
 
-    per_group = max(4 * source.n_cells, _GROUP_ENTRIES)
+    per_group = max(8 * source.n_cells, _GROUP_ENTRIES)
     n_groups = min(source.n_entries // per_group + 1, _MOST_PARTS)
     groups = shares(source.matrix.indptr, (0, source.n_rows), n_groups)
     table, *others = in_threads(add, groups)
