@@ -98,7 +98,7 @@ def test_partition_and_bucket_sums(problem, shift):
         for a, b in zip(starts[:-1], starts[1:], strict=True)
     ]
     assert found == expected
-    kernels.bucket_sums_wide(cells, values, starts, 0, n_buckets, shift, n_classes, table)
+    kernels.bucket_sums_wide(cells, values, starts, 0, n_buckets, 0, shift, n_classes, table)
     sums, row_totals = reference.class_sums(dense, codes, n_classes)
     np.testing.assert_array_equal(table.reshape(-1, n_classes), sums)
     np.testing.assert_array_equal(totals, row_totals)
@@ -113,8 +113,20 @@ def test_partition_and_bucket_sums(problem, shift):
     )
     np.testing.assert_array_equal(packed, cells | values.astype(np.uint32) << cell_bits)
     table[:] = 0
-    kernels.bucket_sums_packed(packed, starts, 0, n_buckets, shift, cell_bits, n_classes, table)
+    kernels.bucket_sums_packed(packed, starts, 0, n_buckets, 0, shift, cell_bits, n_classes, table)
     np.testing.assert_array_equal(table.reshape(-1, n_classes), sums)
+
+
+@given(st.sampled_from(TYPES[1:]), st.lists(st.integers(0, 3), max_size=40), st.integers(0, 2**33))
+def test_move_nonzero(dtype, values, first_cell):
+    table = np.array(values + [0] * (-len(values) % 8), dtype=dtype) / dtype(2)
+    table = table.astype(dtype)
+    expected = table.copy()
+    cells, moved = np.zeros(len(table) + 1, np.int64), np.zeros(len(table) + 1, dtype)
+    count = kernels.move_nonzero(table, first_cell, cells, moved)
+    assert cells[:count].tolist() == [first_cell + i for i, v in enumerate(expected) if v]
+    assert moved[:count].tolist() == [v for v in expected.tolist() if v]
+    assert not table.any()
 
 
 # -- the four ways --------------------------------------------------------------------------------
@@ -194,6 +206,19 @@ def test_values_too_large_to_pack_are_counted_all_the_same():
     expected, expected_totals = reference.class_sums(dense, codes, 2)
     np.testing.assert_array_equal(table, expected)
     np.testing.assert_array_equal(totals, expected_totals)
+
+
+@pytest.mark.usefixtures("small_limits")
+@given(problems())
+@settings(max_examples=50, suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_nonzero_sums_are_those_of_the_table(problem):
+    dense, codes, n_classes = problem
+    rows = source.source_of(sp.csr_array(dense), codes, None, n_classes, Quantity(False, 0.0))
+    (cells, values), totals = buckets.nonzero_sums_by_buckets(rows)
+    table, row_totals = reference.class_sums(dense, codes, n_classes)
+    np.testing.assert_array_equal(cells, np.flatnonzero(table))
+    np.testing.assert_array_equal(values, table.reshape(-1)[np.flatnonzero(table)])
+    np.testing.assert_array_equal(totals, row_totals)
 
 
 def test_bucket_limits_cover_all_columns():

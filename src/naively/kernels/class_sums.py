@@ -130,16 +130,20 @@ def bucket_sums_packed(
     starts: Array,
     first: int,
     last: int,
+    origin: int,
     shift: int,
     cell_bits: int,
     n_classes: int,
     table: Array,
 ) -> None:
-    """Add the packed entries of buckets `first` to `last` (excluded) to the table."""
+    """Add the packed entries of buckets `first` to `last` (excluded) to the table.
+
+    The table begins with the first column of bucket `origin`.
+    """
     mask = np.uint32((1 << cell_bits) - 1)
     value_shift = np.uint32(cell_bits)
     for bucket in range(first, last):
-        base = np.uint64((bucket << shift) * n_classes)
+        base = np.uint64(((bucket - origin) << shift) * n_classes)
         for position in range(np.uint64(starts[bucket]), np.uint64(starts[bucket + 1])):
             entry = packed[position]
             table[base + np.uint64(entry & mask)] += np.int64(entry >> value_shift)
@@ -187,12 +191,37 @@ def bucket_sums_wide(
     starts: Array,
     first: int,
     last: int,
+    origin: int,
     shift: int,
     n_classes: int,
     table: Array,
 ) -> None:
-    """Add the entries of buckets `first` to `last` (excluded) to the table."""
+    """Add the entries of buckets `first` to `last` (excluded) to the table, as above."""
     for bucket in range(first, last):
-        base = np.uint64((bucket << shift) * n_classes)
+        base = np.uint64(((bucket - origin) << shift) * n_classes)
         for position in range(np.uint64(starts[bucket]), np.uint64(starts[bucket + 1])):
             table[base + np.uint64(cells[position])] += values[position]
+
+
+@kernel
+def move_nonzero(table: Array, first_cell: int, cells: Array, values: Array) -> int:
+    """Move what is not zero in a part of the table to `cells` and `values`; return how many.
+
+    `first_cell` is the number of the part's first cell. The part becomes zero; its length must be a
+    multiple of 8. `cells` and `values` need room for one more.
+    """
+    count = np.uint64(0)
+    for start in range(np.uint64(0), np.uint64(len(table)), np.uint64(8)):
+        found = False
+        for cell in range(start, start + np.uint64(8)):
+            found |= table[cell] != 0
+        if not found:
+            continue
+        for cell in range(start, start + np.uint64(8)):
+            value = table[cell]
+            table[cell] = 0
+            # Written in any case: a branch here would often be mispredicted.
+            cells[count] = np.uint64(first_cell) + cell
+            values[count] = value
+            count += np.uint64(value != 0)
+    return int(count)

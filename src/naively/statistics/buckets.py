@@ -9,20 +9,23 @@ in the order of the rows, so sums do not depend on the number of threads.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import final
+from typing import TypeAlias, final
 
 import numpy as np
 
 from naively._types import Array, IntArray
 from naively.kernels import class_sums as kernels
 from naively.statistics.source import Block, Source, Span, shares
+from naively.statistics.sparse_table import index_type
 from naively.statistics.threads import in_threads, n_threads
 
-_SMALL_TABLE = 4 << 20  # bytes that random additions do not push out of the cache
-_BUCKET_CELLS = 1 << 15  # 256 KB of the table
-_MOST_STREAMS = 1 << 9  # places written to at a time
+_SMALL_TABLE = 32 << 20  # bytes; random additions to a larger one mostly miss the cache
+_BUCKET_CELLS = 1 << 16  # 512 KB of the table
+_MOST_BUCKETS = 1 << 10  # places written to at a time, for 4 bytes an entry
 _LEAST_ENTRIES = 64  # a bucket, for partitioning to pay
 _LEAST_BUFFER = 32 << 20  # bytes for partitioned entries, if 1.5 tables are less
+
+Cells: TypeAlias = tuple[Array, Array]  # numbers (z,) of some cells of a table, and their values
 
 
 def prefers_buckets(source: Source) -> bool:
@@ -36,31 +39,42 @@ def prefers_buckets(source: Source) -> bool:
 
 def sums_by_buckets(source: Source) -> tuple[Array, Array]:
     """Return the flat table (m * C,) and the row totals (n,) of CSR rows."""
-    if source.dtype.kind == "i":
-        try:
-            return _sums(_PackedBuckets(source))
-        except _TooWideError:
-            pass
-    return _sums(_WideBuckets(source))
+    try:
+        return _dense_sums(_buckets(source))
+    except _TooWideError:
+        return _dense_sums(_WideBuckets(source))
 
 
-def _sums(buckets: _AbstractBuckets) -> tuple[Array, Array]:
-    source, indptr = buckets.source, buckets.source.matrix.indptr
+def nonzero_sums_by_buckets(source: Source) -> tuple[Cells, Array]:
+    """Return the cells of the table that are not zero, ascending, and the row totals (n,)."""
+    try:
+        return _nonzero_sums(_buckets(source))
+    except _TooWideError:
+        return _nonzero_sums(_WideBuckets(source))
+
+
+def _buckets(source: Source) -> _AbstractBuckets:
+    return _PackedBuckets(source) if source.dtype.kind == "i" else _WideBuckets(source)
+
+
+def _dense_sums(buckets: _AbstractBuckets) -> tuple[Array, Array]:
+    source = buckets.source
     table = np.zeros(source.n_cells, source.dtype)
     totals = np.zeros(source.n_rows, source.dtype)
     room = max(table.nbytes * 3 // 2, _LEAST_BUFFER)
-    n_chunks = source.n_entries * buckets.entry_bytes // room + 1
-    for rows in shares(indptr, (0, source.n_rows), n_chunks):
-        parts = shares(indptr, rows, n_threads())
-        sizes = np.array(in_threads(buckets.sizes, parts))
-        starts = np.concatenate([[0], np.cumsum(sizes.sum(axis=0))])
-        # In every bucket, a part of the rows continues where the part before it ends.
-        cursors = (starts[:-1] + np.cumsum(sizes, axis=0) - sizes).astype(np.uint64)
-        buckets.reserve(starts)
-        in_threads(buckets.fill, [(part, cursors[t], totals) for t, part in enumerate(parts)])
-        spans = shares(starts, (0, len(starts) - 1), 8 * n_threads())
-        in_threads(buckets.add, [(span, table) for span in spans])
+    for rows in source.row_chunks(source.n_entries * buckets.entry_bytes // room + 1):
+        spans = buckets.partition(rows, totals)
+        in_threads(lambda span: buckets.add(span, 0, table), spans)
     return table, totals
+
+
+def _nonzero_sums(buckets: _AbstractBuckets) -> tuple[Cells, Array]:
+    source = buckets.source
+    totals = np.zeros(source.n_rows, source.dtype)
+    spans = buckets.partition((0, source.n_rows), totals)
+    parts = in_threads(buckets.nonzero, spans)
+    cells, values = (np.concatenate(arrays) for arrays in zip(*parts, strict=True))
+    return (cells, values), totals
 
 
 class _TooWideError(Exception):
@@ -71,33 +85,56 @@ class _AbstractBuckets(ABC):
     """Entries of some rows, by range of columns; the buffer is reused for the next rows."""
 
     entry_bytes: int
-    streams: int  # places of the buffer that a bucket is written to
+    starts: IntArray  # (B + 1,) first entry of each bucket, and the end
 
     def __init__(self, source: Source):
         self.source = source
-        self.shift = _shift(source, _MOST_STREAMS // self.streams)
+        self.shift = _shift(source, _MOST_BUCKETS * 4 // self.entry_bytes)
 
-    def sizes(self, rows: Span) -> IntArray:
+    def partition(self, rows: Span, totals: Array) -> list[Span]:
+        """Sort entries of some rows into buckets; return spans of buckets to share out."""
+        parts = shares(self.source.matrix.indptr, rows, n_threads())
+        sizes = np.array(in_threads(self._sizes, parts))
+        self.starts = np.concatenate([[0], np.cumsum(sizes.sum(axis=0))])
+        self._reserve(int(self.starts[-1]))
+        # In every bucket, a part of the rows continues where the part before it ends.
+        cursors = (self.starts[:-1] + np.cumsum(sizes, axis=0) - sizes).astype(np.uint64)
+        in_threads(
+            lambda t: self._fill(parts[t], cursors[t], totals),
+            range(len(parts)),
+        )
+        return shares(self.starts, (0, len(self.starts) - 1), 8 * n_threads())
+
+    def nonzero(self, buckets: Span) -> Cells:
+        """Cells that are not zero, and values, of the entries of some buckets."""
+        source = self.source
+        n_entries = int(self.starts[buckets[1]] - self.starts[buckets[0]])
+        cells = np.empty(n_entries + 1, dtype=index_type((source.n_columns, source.n_classes)))
+        values = np.empty(n_entries + 1, dtype=source.dtype)
+        bucket_cells = source.n_classes << self.shift
+        table = np.zeros(-(-bucket_cells // 8) * 8, dtype=source.dtype)
+        count = 0
+        for bucket in range(*buckets):
+            self.add((bucket, bucket + 1), bucket, table)
+            first = bucket * bucket_cells
+            count += kernels.move_nonzero(table, first, cells[count:], values[count:])
+        return cells[:count], values[:count]
+
+    def _sizes(self, rows: Span) -> IntArray:
         """Entries of some rows in each bucket (B,)."""
         sizes = np.zeros(_n_buckets(self.source, self.shift), dtype=np.int64)
         for indices in self.source.index_blocks(rows):
             kernels.bucket_sizes(indices, self.shift, sizes)
         return sizes
 
-    def fill(self, job: tuple[Span, Array, Array]) -> None:
+    def _fill(self, rows: Span, cursors: Array, totals: Array) -> None:
         """Append the entries of some rows to the buckets, at cursors (B,); row totals (n,)."""
-        rows, cursors, totals = job
         for block in self.source.blocks(rows, indices_checked=True):
             self._append(block, cursors, totals[block.lines])
 
-    def reserve(self, starts: IntArray) -> None:
-        """Make room for buckets that begin at `starts` (B,) and end at its last element."""
-        self.starts = starts
-        self._reserve(int(starts[-1]))
-
     @abstractmethod
-    def add(self, job: tuple[Span, Array]) -> None:
-        """Add the entries of some buckets to the flat table."""
+    def add(self, buckets: Span, origin: int, table: Array) -> None:
+        """Add the entries of some buckets to a flat table that begins with bucket `origin`."""
 
     @abstractmethod
     def _reserve(self, n_entries: int) -> None: ...
@@ -111,7 +148,6 @@ class _PackedBuckets(_AbstractBuckets):
     """Small whole numbers: 32 bits an entry, cell and value."""
 
     entry_bytes = 4
-    streams = 1
 
     def __init__(self, source: Source):
         super().__init__(source)
@@ -138,12 +174,12 @@ class _PackedBuckets(_AbstractBuckets):
             totals,
         )
 
-    def add(self, job: tuple[Span, Array]) -> None:
-        buckets, table = job
+    def add(self, buckets: Span, origin: int, table: Array) -> None:
         kernels.bucket_sums_packed(
             self.packed,
             self.starts,
             *buckets,
+            origin,
             self.shift,
             self.cell_bits,
             self.source.n_classes,
@@ -156,7 +192,6 @@ class _WideBuckets(_AbstractBuckets):
     """Any numbers: a cell and a weighted value of 64 bits."""
 
     entry_bytes = 12
-    streams = 2
 
     def __init__(self, source: Source):
         super().__init__(source)
@@ -183,13 +218,13 @@ class _WideBuckets(_AbstractBuckets):
             totals,
         )
 
-    def add(self, job: tuple[Span, Array]) -> None:
-        buckets, table = job
+    def add(self, buckets: Span, origin: int, table: Array) -> None:
         kernels.bucket_sums_wide(
             self.cells,
             self.values,
             self.starts,
             *buckets,
+            origin,
             self.shift,
             self.source.n_classes,
             table,

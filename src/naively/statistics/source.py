@@ -7,16 +7,18 @@ cost little and no copy of the matrix is made.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
 from naively.kernels.compiled import read_only
 from naively.statistics.matrix import Matrix, canonical, is_sparse
+from naively.statistics.rows import refuse_overflow
 
+Sums = TypeVar("Sums")
 Span: TypeAlias = tuple[int, int]  # first line (row, column, bucket), and the one after the last
 
 _BLOCK = 1 << 17  # entries of a block
@@ -85,6 +87,10 @@ class Source:
     def n_entries(self) -> int:
         """Number of stored values."""
         return len(self.matrix.data) if is_sparse(self.matrix) else int(self.matrix.size)
+
+    def row_chunks(self, count: int) -> list[Span]:
+        """Divide the rows of a CSR matrix into spans of about equally many entries."""
+        return shares(self.matrix.indptr, (0, self.n_rows), count)
 
     def blocks(self, lines: Span, *, indices_checked: bool = False) -> Iterator[Block]:
         """Cut rows of a CSR matrix (columns of a CSC matrix) into checked blocks."""
@@ -157,7 +163,49 @@ def shares(indptr: Array, lines: Span, count: int) -> list[Span]:
     return list(zip([first, *inner], [*inner, end], strict=True))
 
 
-def check_structure(matrix: Matrix) -> None:
+def source_of(
+    matrix: Matrix, codes: Array, weights: FloatArray | None, n_classes: int, quantity: Quantity
+) -> Source:
+    """Return the rows of a matrix of any layout, ready to be counted."""
+    if is_sparse(matrix):
+        _check_structure(matrix)
+        if quantity.presence or matrix.dtype.kind == "b":
+            matrix = canonical(matrix)  # what counts is whether the sum of duplicates is non-zero
+    weights = read_only(np.empty(0) if weights is None else np.ascontiguousarray(weights))
+    return Source(matrix, codes, weights, n_classes, quantity)
+
+
+def counted(source: Source, way: Callable[[Source], tuple[Sums, Array]]) -> tuple[Sums, Array]:
+    """Return the sums and the row totals (n,) that a way of counting finds.
+
+    Raises
+    ------
+    ValueError
+        If a value cannot be counted, with its place; or if sums of finite values overflow.
+    """
+    try:
+        sums, totals = way(source)
+        if _is_finite(source, totals):
+            return sums, totals
+    except SuspiciousValueError:
+        pass
+    source = examined(source)
+    sums, totals = way(source)
+    if not _is_finite(source, totals):
+        refuse_overflow(source.matrix)
+    return sums, totals
+
+
+def _is_finite(source: Source, totals: Array) -> bool:
+    """Whether no value is infinite, and no sum: all values are >= 0, their total bounds them."""
+    if source.dtype.kind == "i":
+        return True
+    with np.errstate(over="ignore", invalid="ignore"):
+        weighted = totals * source.weights if len(source.weights) else totals
+        return bool(np.isfinite(weighted.sum()))
+
+
+def _check_structure(matrix: Matrix) -> None:
     """Raise unless the row (column) pointers of a sparse matrix ascend within its entries."""
     indptr, size = matrix.indptr, min(len(matrix.data), len(matrix.indices))
     if indptr[0] != 0 or indptr[-1] > size or (np.diff(indptr) < 0).any():

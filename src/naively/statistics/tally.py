@@ -19,18 +19,9 @@ from naively._types import Array, FloatArray
 from naively.kernels import class_sums as kernels
 from naively.kernels.compiled import read_only
 from naively.statistics.buckets import prefers_buckets, sums_by_buckets
-from naively.statistics.matrix import Matrix, canonical, is_sparse
-from naively.statistics.rows import refuse_overflow
-from naively.statistics.source import (
-    Quantity,
-    Source,
-    Span,
-    SuspiciousValueError,
-    check_structure,
-    examined,
-    shares,
-)
-from naively.statistics.threads import in_threads
+from naively.statistics.matrix import Matrix, is_sparse
+from naively.statistics.source import Quantity, Source, Span, counted, shares, source_of
+from naively.statistics.threads import in_threads, n_threads
 
 _MOST_PARTS = 8  # largest number of threads that independent partial sums can occupy
 _GROUP_ENTRIES = 1 << 19  # rows of fewer entries are not worth a second table
@@ -68,43 +59,20 @@ def tally(
     ValueError
         If a value cannot be counted; the message names its row and column.
     """
-    if is_sparse(matrix):
-        check_structure(matrix)
-        if quantity.presence or matrix.dtype.kind == "b":
-            matrix = canonical(matrix)  # what counts is whether the sum of duplicates is non-zero
-    weights = read_only(np.empty(0) if weights is None else weights)
-    source = Source(matrix, codes, weights, n_classes, quantity)
-    try:
-        table, totals = _sums(source)
-    except SuspiciousValueError:
-        table, totals = _sums(examined(source))
+    source = source_of(matrix, codes, weights, n_classes, quantity)
+    table, totals = counted(source, _sums)
     return table.reshape(source.n_columns, n_classes), totals
 
 
 def _sums(source: Source) -> tuple[Array, Array]:
     """Return the flat table (m * C,) and the row totals (n,)."""
     if not is_sparse(source.matrix):
-        table, totals = _sums_of_dense(source)
-    elif source.matrix.format == "csc":
-        table, totals = _sums_of_columns(source)
-    elif prefers_buckets(source):
-        table, totals = sums_by_buckets(source)
-    else:
-        table, totals = _sums_of_rows(source)
-    if source.dtype.kind == "f":
-        _check_total(source, totals)
-    return table, totals
-
-
-def _check_total(source: Source, totals: Array) -> None:
-    """Raise if infinity was among the values, or arises in any sum of them."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        weighted = totals * source.weights if len(source.weights) else totals
-        finite = np.isfinite(weighted.sum())
-    if not finite and not source.examined:
-        raise SuspiciousValueError
-    if not finite:
-        refuse_overflow(source.matrix)
+        return _sums_of_dense(source)
+    if source.matrix.format == "csc":
+        return _sums_of_columns(source)
+    if prefers_buckets(source):
+        return sums_by_buckets(source)
+    return _sums_of_rows(source)
 
 
 def _sums_of_rows(source: Source) -> tuple[Array, Array]:
@@ -126,13 +94,18 @@ def _sums_of_rows(source: Source) -> tuple[Array, Array]:
             )
         return table
 
-    per_group = max(8 * source.n_cells, _GROUP_ENTRIES)
-    n_groups = min(source.n_entries // per_group + 1, _MOST_PARTS)
-    groups = shares(source.matrix.indptr, (0, source.n_rows), n_groups)
-    table, *others = in_threads(add, groups)
+    table, *others = in_threads(add, source.row_chunks(_n_groups(source)))
     for other in others:
         table += other
     return table, totals
+
+
+def _n_groups(source: Source) -> int:
+    """Return how many tables to fill side by side."""
+    if source.dtype.kind == "i":  # sums are the same in any order
+        return min(n_threads(), source.n_entries // max(source.n_cells, _GROUP_ENTRIES) + 1)
+    # The same for any number of threads, so few that one thread loses little.
+    return min(_MOST_PARTS, source.n_entries // max(8 * source.n_cells, _GROUP_ENTRIES) + 1)
 
 
 def _sums_of_columns(source: Source) -> tuple[Array, Array]:

@@ -1,7 +1,9 @@
 """Counting more columns than a dense class table holds.
 
-Rows are taken some million entries at a time; within such a block the columns that occur are
-numbered, counted in a small dense table by the same code as always, and kept as sparse cells.
+Entries are partitioned by ranges of columns; each range is counted in a small dense table, of which
+the cells that are not zero are kept. Where hardly any column occurs, rows are taken some million
+entries at a time instead; within such a block the columns that occur are numbered, counted in a
+small dense table by the same code as always, and kept as sparse cells.
 """
 
 from __future__ import annotations
@@ -13,11 +15,13 @@ import scipy.sparse as sp
 
 from naively._types import Array, FloatArray
 from naively.kernels.cells import renumber
+from naively.statistics.buckets import nonzero_sums_by_buckets
 from naively.statistics.matrix import Matrix, is_sparse
-from naively.statistics.source import Quantity, Source, examined
+from naively.statistics.source import Quantity, counted, examined, source_of
 from naively.statistics.sparse_table import SparseTable
 from naively.statistics.tally import tally
 
+_MOST_CELLS = 256  # an entry, for a pass over all cells to pay
 _BLOCK = 1 << 22  # entries counted at a time
 _PARTS = 8  # sparse parts kept before they are added up
 
@@ -31,6 +35,18 @@ def tally_wide(
     numbers are added in the order of the rows within a block of entries, then by block.
     """
     shape = (matrix.shape[1], n_classes)
+    matrix = matrix.tocsr() if is_sparse(matrix) else matrix
+    if is_sparse(matrix) and shape[0] * n_classes <= _MOST_CELLS * len(matrix.data):
+        source = source_of(matrix, codes, weights, n_classes, quantity)
+        (cells, values), totals = counted(source, nonzero_sums_by_buckets)
+        return SparseTable(shape, cells, values), totals
+    return _tally_blocks(matrix, codes, weights, n_classes, quantity)
+
+
+def _tally_blocks(
+    matrix: Matrix, codes: Array, weights: FloatArray | None, n_classes: int, quantity: Quantity
+) -> tuple[SparseTable, Array]:
+    shape = (matrix.shape[1], n_classes)
     parts: list[SparseTable] = []
     totals = []
     try:
@@ -42,9 +58,8 @@ def tally_wide(
             if len(parts) == _PARTS:
                 parts = [SparseTable.total(parts)]
     except ValueError:
-        no_weights = np.empty(0) if weights is None else weights
         # Names the place in the whole matrix, not in the block.
-        examined(Source(matrix, codes, no_weights, n_classes, quantity))
+        examined(source_of(matrix, codes, weights, n_classes, quantity))
         raise
     whole = quantity.is_whole(matrix)
     sum_type = np.int64 if whole and weights is None else np.float64
@@ -74,7 +89,6 @@ def _row_blocks(matrix: Matrix) -> Iterator[tuple[slice, Matrix]]:
             rows = slice(start, start + height)
             yield rows, sp.csr_array(matrix[rows])
         return
-    matrix = matrix.tocsr()
     start, n_rows = 0, matrix.shape[0]
     while start < n_rows:
         limit = matrix.indptr[start] + _BLOCK
