@@ -126,7 +126,7 @@ def test_the_grid_equals_the_sum_atom_by_atom(seed, monkeypatch):
     for length in (1, 4, 30):
         atoms = expected_error(P, length=length).confusion
         with monkeypatch.context() as patch:
-            patch.setattr("naively.error.exact._FEW_ATOMS", 0)
+            patch.setattr("naively.error.atoms.FEW_ATOMS", 0)
             grid = expected_error(P, length=length).confusion
         np.testing.assert_allclose(grid, atoms, atol=2e-5)
 
@@ -244,7 +244,7 @@ def test_binary_columns_equal_enumeration(seed, monkeypatch):
     expected = reference.confusion_of_switches(presence, np.log(priors))
     lengths = as_lengths(1, 2)
     np.testing.assert_allclose(estimate(model, lengths, priors).confusion, expected, atol=1e-12)
-    monkeypatch.setattr("naively.error.exact._FEW_ATOMS", 0)
+    monkeypatch.setattr("naively.error.atoms.FEW_ATOMS", 0)
     # On the grid an outcome within a few points of the threshold passes for a tie.
     np.testing.assert_allclose(estimate(model, lengths, priors).confusion, expected, atol=0.015)
     approximate = estimate(model, lengths, priors, method="saddlepoint").confusion
