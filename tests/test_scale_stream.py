@@ -22,7 +22,7 @@ from naively import ClassCounts, SparseMultinomialNB
 from naively.scale import sources
 from naively.scale.counters import MatrixCounter
 from naively.scale.features import ColumnFeatures, TextFeatures, fingerprint
-from naively.scale.records import CountRecord, load_record, merge, save_record
+from naively.scale.records import CountRecord, join, load_record, merge, save_record, split
 from naively.scale.sources import Layout, columns_of, cut, find_files, save_mapped
 from naively.scale.stream import count_files
 from naively.scale.text import count_text
@@ -234,11 +234,10 @@ def test_sums_beyond_64_bits_are_refused():
 
 
 @pytest.mark.parametrize("dense_cells", [0, 1 << 27])
-def test_counting_in_batches_with_new_labels_is_counting_at_once(monkeypatch, dense_cells):
-    monkeypatch.setattr("naively.scale.counters.DENSE_CELLS", dense_cells)
+def test_counting_in_batches_with_new_labels_is_counting_at_once(dense_cells):
     X, y = matrix()
     y = np.sort(y)
-    counter = MatrixCounter(ColumnFeatures(50))
+    counter = MatrixCounter(ColumnFeatures(50), dense_cells=dense_cells)
     for i in range(0, 120, 11):
         counter.update(X[i : i + 11], y[i : i + 11])
     expected = ClassCounts.from_matrix(X, y)
@@ -282,6 +281,14 @@ def test_merging_is_counting_everything():
     same(merged, *count_text(TEXTS, LABELS))
     assert merge([merge(parts[1:]), parts[0]]).equals(merged)
     assert merged.shards == {"a": 1, "b": 199, "c": 100}
+
+
+@pytest.mark.parametrize("n_blocks", [1, 3, 20])
+def test_blocks_of_columns_join_to_the_record_they_came_from(n_blocks):
+    X, y = matrix()
+    columns = CountRecord(ClassCounts.from_matrix(X, y), ColumnFeatures(50), None, {"a": 120})
+    for record in (columns, text_record(0, 300, "a")):
+        assert join(split(record, n_blocks)).equals(record)
 
 
 def test_a_shard_in_two_records_is_refused():

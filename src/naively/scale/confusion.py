@@ -11,7 +11,7 @@ import numpy as np
 
 from naively._types import Array, IntArray
 from naively.families.rules import Rule
-from naively.scale.features import ColumnFeatures, TextFeatures
+from naively.scale.features import FeatureDefinition, TextFeatures
 from naively.scale.holdout import TEST, rows_of
 from naively.scale.sources import explained
 from naively.scale.stream import Task, batches_of
@@ -25,11 +25,13 @@ class Answerer:
 
     rule: Rule
     classes: tuple[str, ...]  # (C,)
+    features: FeatureDefinition  # of the statistics
     terms: Vocabulary | None  # (k,) selected terms, ascending; None for columns of a matrix
     columns: IntArray  # (k,) selected columns
 
-    def answers(self, rows: Any, features: TextFeatures | ColumnFeatures) -> Array:
-        """Label that the rule gives each row, (n,)."""
+    def answers(self, rows: Any) -> Array:
+        """Label that the rule gives each row, (n,): of texts, or of a matrix."""
+        features = self.features
         if isinstance(features, TextFeatures):
             X = self._terms_in(rows, features)
         else:
@@ -54,7 +56,7 @@ def confusion(task: Task, answerer: Answerer) -> Counter[tuple[str, str]]:
                 if task.holdout is not None:
                     rows, labels = rows_of(batch, TEST)
                 if len(labels):
-                    answers = answerer.answers(rows, task.features)
+                    answers = answerer.answers(rows)
                     found.update(zip(labels.tolist(), answers.tolist(), strict=True))
     return found
 

@@ -38,10 +38,15 @@ class MatrixCounter:
         What the columns are, and what is added up.
     classes : array-like of shape (C,), default=()
         Labels that will occur; others may turn up as well.
+    dense_cells : int, default=2**27
+        A table of more cells is kept sparse.
     """
 
-    def __init__(self, features: ColumnFeatures, classes: Any = ()) -> None:
+    def __init__(
+        self, features: ColumnFeatures, classes: Any = (), *, dense_cells: int = DENSE_CELLS
+    ) -> None:
         self.features = features
+        self._dense_cells = dense_cells
         self._rows = self._part(np.empty((0, features.n_columns), dtype=np.int64), [], classes)
         self._rows = replace(self._rows, table=np.zeros((0, len(self._rows.classes)), np.int64))
         self._table: Array | None = None
@@ -73,7 +78,9 @@ class MatrixCounter:
         table: Any = self._table
         if table is None:
             table = SparseTable.total([_empty(shape), *self._parts])
-            table = table.toarray() if shape[0] * shape[1] <= DENSE_CELLS else settled(table)
+            if self._dense_cells:
+                small = shape[0] * shape[1] <= self._dense_cells
+                table = table.toarray() if small else settled(table)
         return None, replace(self._rows, table=table)
 
     def _part(self, X: Any, y: Any, classes: Any, sample_weight: Any = None) -> ClassCounts:
@@ -111,7 +118,7 @@ class MatrixCounter:
             self._add(part)
 
     def _add(self, part: SparseTable) -> None:
-        if part.shape[0] * part.shape[1] > DENSE_CELLS:
+        if part.shape[0] * part.shape[1] > self._dense_cells:
             self._add_wide(part)
             return
         if self._table is None:

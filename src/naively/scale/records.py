@@ -14,6 +14,7 @@ import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any, BinaryIO, final
 
@@ -74,13 +75,15 @@ class CountRecord:
         )
 
 
-def merge(records: Sequence[CountRecord]) -> CountRecord:
+def merge(records: Sequence[CountRecord], *, dense_cells: int = DENSE_CELLS) -> CountRecord:
     """Add the counts of different shards.
 
     Parameters
     ----------
     records : sequence of CountRecord
         At least one. Real numbers are added in the order given, whole numbers exactly.
+    dense_cells : int, default=2**27
+        A table of more cells stays sparse while that is smaller; 0 keeps every table sparse.
 
     Returns
     -------
@@ -105,7 +108,9 @@ def merge(records: Sequence[CountRecord]) -> CountRecord:
         tables = [
             _at(counts, where, len(names)) for counts, where in zip(tables, positions, strict=True)
         ]
-    return CountRecord(_total(tables), first.features, names, dict(sorted(shards.items())))
+    return CountRecord(
+        _total(tables, dense_cells), first.features, names, dict(sorted(shards.items()))
+    )
 
 
 def _names(record: CountRecord) -> Vocabulary:
@@ -143,13 +148,63 @@ def _at(counts: ClassCounts, columns: Array, n_columns: int) -> ClassCounts:
     return replace(counts, table=table)
 
 
-def _total(parts: Sequence[ClassCounts]) -> ClassCounts:
+def split(record: CountRecord, n_blocks: int) -> list[CountRecord]:
+    """Divide a record by columns: column ranges, or terms by their hash, in sparse tables.
+
+    Blocks of the same number merge; `join` puts the blocks of one record together again.
+    """
+    table = record.counts.table
+    table = table if isinstance(table, SparseTable) else SparseTable.from_dense(table)
+    if record.names is None or isinstance(record.features, ColumnFeatures):
+        height = -(-table.shape[0] // n_blocks)
+        bounds = np.arange(n_blocks + 1) * height * table.shape[1]
+        cuts = np.searchsorted(table.cells, bounds)
+        tables = [
+            SparseTable(table.shape, table.cells[start:stop], table.values[start:stop])
+            for start, stop in pairwise(cuts.tolist())
+        ]
+        return [replace(record, counts=replace(record.counts, table=part)) for part in tables]
+    block = record.names.hashed(n_blocks)
+    return [_terms(record, table, np.flatnonzero(block == b)) for b in range(n_blocks)]
+
+
+def _terms(record: CountRecord, table: SparseTable, positions: Array) -> CountRecord:
+    names = _names(record).take(positions)
+    shape = (len(positions), table.shape[1])
+    number = np.full(table.shape[0], -1, dtype=np.int64)
+    number[positions] = np.arange(len(positions))
+    rows = number[table.cells // shape[1]]
+    kept = rows >= 0
+    part = SparseTable.of(shape, rows[kept] * shape[1] + table.codes[kept], table.values[kept])
+    return replace(record, counts=replace(record.counts, table=part), names=names)
+
+
+def join(blocks: Sequence[CountRecord]) -> CountRecord:
+    """Put the blocks of a split record together."""
+    rows = replace(blocks[0], shards={})
+    parts = [
+        CountRecord(_no_rows(block.counts), block.features, block.names) for block in blocks[1:]
+    ]
+    return replace(merge([rows, *parts]), shards=blocks[0].shards)
+
+
+def _no_rows(counts: ClassCounts) -> ClassCounts:
+    nothing = ClassCounts.zero(
+        0, counts.classes, presence=counts.presence, threshold=counts.threshold
+    )
+    return replace(nothing, table=counts.table)
+
+
+def _total(parts: Sequence[ClassCounts], dense_cells: int) -> ClassCounts:
     while len(parts) > 1:  # in pairs, so that n parts cost log n passes; the tree is fixed
         pairs = [parts[i] + parts[i + 1] for i in range(0, len(parts) - 1, 2)]
         parts = [*pairs, *parts[2 * len(pairs) :]]
     total = parts[0]
     table = total.table
-    if isinstance(table, SparseTable) and table.shape[0] * table.shape[1] <= DENSE_CELLS:
+    if dense_cells == 0:
+        sparse = table if isinstance(table, SparseTable) else SparseTable.from_dense(table)
+        return replace(total, table=sparse)
+    if isinstance(table, SparseTable) and table.shape[0] * table.shape[1] <= dense_cells:
         table = table.toarray()
     values = table.values if isinstance(table, SparseTable) else table
     if values.dtype.kind == "i" and values.size and values.min() < 0:

@@ -1,0 +1,169 @@
+"""Spark must return what one process returns; run by `make test-engines`, which needs Java."""
+
+import os
+import shutil
+import signal
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+pytest.importorskip("pyspark")
+if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
+    pytest.skip("Spark needs Java", allow_module_level=True)
+
+from naively import ClassCounts, SparseMultinomialNB
+from naively.scale import spark as on_spark
+from naively.scale.confusion import Answerer, confusion, total
+from naively.scale.features import ColumnFeatures, TextFeatures
+from naively.scale.stream import count_files, tasks_of
+from naively.scale.text import count_text
+
+pytestmark = [
+    pytest.mark.engines,
+    pytest.mark.filterwarnings("ignore"),  # of the virtual machine's sockets
+]
+WORDS = ["red", "green", "blue", "näive", "Straße", "x1", "ok", "the", "THE"]
+
+
+@pytest.fixture(scope="module")
+def session():
+    source = str(Path(on_spark.__file__).parents[2])
+    os.environ["PYTHONPATH"] = os.pathsep.join([source, os.environ.get("PYTHONPATH", "")])
+    # Executors of their own: one of them can be killed.
+    with on_spark.local_session("local-cluster[2,1,1024]") as session:
+        yield session
+
+
+def sample(n=200, n_classes=3):
+    rng = np.random.default_rng(0)
+    texts = [" ".join(rng.choice(WORDS, rng.integers(0, 8))) for _ in range(n)]
+    return texts, [f"class {c}" for c in rng.integers(0, n_classes, n)]
+
+
+def text_frame(session, texts, labels, partitions):
+    """Partitions by row number: the first gets nearly all rows, and some get none."""
+    rows = list(zip(texts, labels, strict=True))
+    frame = session.createDataFrame(rows, "text string, label string")
+    return frame.coalesce(1) if partitions == 1 else frame.repartition(partitions, "label")
+
+
+@pytest.mark.parametrize("partitions", [1, 2, 7])
+def test_texts_are_counted_bit_for_bit(session, partitions):
+    texts, labels = sample()
+    features = TextFeatures(ngram_range=(1, 2))
+    record = on_spark.class_counts(text_frame(session, texts, labels, partitions), features)
+    vocabulary, expected = count_text(texts, np.array(labels), features)
+    assert record.names.equals(vocabulary)
+    assert record.counts.equals(expected)
+
+
+def numbers(kind, n=100, m=6):
+    rng = np.random.default_rng(0)
+    X = rng.integers(0, 4, (n, m)) if kind == "int" else rng.random((n, m))
+    return X, rng.integers(0, 3, n)
+
+
+def number_frame(session, X, y, partitions):
+    rows = [[*row, label] for row, label in zip(X.tolist(), y.tolist(), strict=True)]
+    kind = "bigint" if X.dtype.kind == "i" else "double"
+    schema = ", ".join(f"c{j} {kind}" for j in range(X.shape[1])) + ", label bigint"
+    return session.createDataFrame(rows, schema).repartition(partitions, "label")
+
+
+@pytest.mark.parametrize("partitions", [1, 7])
+def test_numbers_are_counted_bit_for_bit(session, partitions):
+    X, y = numbers("int")
+    record = on_spark.class_counts(number_frame(session, X, y, partitions), text=None)
+    assert record.counts.equals(ClassCounts.from_matrix(X, y))
+
+
+def test_real_numbers_are_whole_multiples_of_the_resolution(session):
+    X, y = numbers("real")
+    features = ColumnFeatures(6, resolution=2.0**-30)
+    records = [
+        on_spark.class_counts(number_frame(session, X, y, partitions), features, text=None)
+        for partitions in (1, 7)
+    ]
+    assert records[0].counts.equals(records[1].counts)
+    expected = ClassCounts.from_matrix(X, y).table
+    np.testing.assert_allclose(records[0].statistics().table, expected, atol=1e-7)
+
+
+def test_hashed_columns(session):
+    texts, labels = sample()
+    features = TextFeatures(n_hashed=2**28)
+    record = on_spark.class_counts(text_frame(session, texts, labels, 3), features)
+    assert record.counts.equals(count_text(texts, np.array(labels), features)[1])
+
+
+@pytest.fixture
+def files(tmp_path):
+    texts, labels = sample(400)
+    for i in range(4):
+        rows = slice(100 * i, 100 * (i + 1))
+        table = pa.table({"text": texts[rows], "label": labels[rows]})
+        pq.write_table(table, tmp_path / f"{i}.parquet", row_group_size=30)
+    return f"{tmp_path}/*.parquet"
+
+
+def test_files_and_answers(session, files):
+    tasks = tasks_of(files, TextFeatures(), n_jobs=5)
+    record = on_spark.count_tasks(session, tasks)
+    assert record.equals(count_files(files, TextFeatures()))
+    model = SparseMultinomialNB.from_statistics(record.counts, k=4)
+    support = model.selection_.support
+    answerer = Answerer(
+        model.rule_,
+        tuple(model.classes_.tolist()),
+        TextFeatures(),
+        record.names.take(support),
+        support,
+    )
+    expected = total(confusion(task, answerer) for task in tasks)
+    assert total(on_spark.map_tasks(session, confusion, tasks, answerer)) == expected
+    texts, labels = sample()
+    answered = on_spark.predict(text_frame(session, texts, labels, 2), answerer).toArrow()
+    from naively.scale.utf8 import as_texts
+
+    assert answered["answer"].to_pylist() == answerer.answers(as_texts(answered["text"])).tolist()
+
+
+def test_an_executor_killed_in_mid_job_changes_nothing(session, files, tmp_path):
+    tasks = tasks_of(files, TextFeatures(), n_jobs=6)
+    marker = tmp_path / "killed"
+
+    class Dying(tuple):
+        """Tasks of which the fourth kills its executor, the first time it is asked for."""
+
+        def __getitem__(self, number):
+            if number == 3 and not marker.exists():
+                marker.touch()
+                parent = os.getppid()  # the daemon that forks Python workers
+                executor = int(Path(f"/proc/{parent}/stat").read_text().split()[3])
+                os.kill(executor, signal.SIGKILL)
+            return tuple.__getitem__(self, number)
+
+    record = on_spark.count_tasks(session, Dying(tasks))
+    assert marker.exists()
+    assert record.equals(count_files(files, TextFeatures()))
+
+
+def test_a_poisoned_row_group_is_named(session, files):
+    path = Path(files).parent / "2.parquet"
+    content = bytearray(path.read_bytes())
+    offset = pq.ParquetFile(path).metadata.row_group(1).column(0).data_page_offset
+    content[offset : offset + 40] = b"\xff" * 40
+    path.write_bytes(content)
+    with pytest.raises(ValueError, match=r"2\.parquet, row group 1: "):
+        on_spark.count_tasks(session, tasks_of(files, TextFeatures(), n_jobs=4))
+
+
+def test_a_missing_column_or_label_is_named(session):
+    frame = session.createDataFrame([("a b", "x"), ("c", None)], "text string, label string")
+    with pytest.raises(ValueError, match="no column `words`"):
+        on_spark.class_counts(frame, text="words")
+    with pytest.raises(ValueError, match="the label in column `label` is missing"):
+        on_spark.class_counts(frame)
