@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import pickle
 import re
+import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -168,6 +169,7 @@ def local_session(master: str = "local[2,4]", **settings: str) -> Iterator[Any]:
     from pyspark.sql import SparkSession
 
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
+    os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     builder = SparkSession.builder.master(master).appName("naively")
     fixed = {
         "spark.driver.bindAddress": "127.0.0.1",
