@@ -8,7 +8,7 @@ import sys
 def main() -> None:
     """Run the command, or say how to install what it needs."""
     try:
-        from naively.cli.commands import naively
+        from naively.cli.scale import naively
     except ModuleNotFoundError as error:
         if error.name not in ("click", "rich", "jinja2"):
             raise

@@ -131,7 +131,7 @@ READING: Options = [
     click.option("--encoding", default="utf-8", show_default=True, help="Of text files."),
 ]
 
-FEATURES: Options = [
+TERMS: Options = [
     click.option(
         "--analyzer",
         type=click.Choice(["word", "char", "char_wb"]),
@@ -150,6 +150,10 @@ FEATURES: Options = [
         "--stop-words", metavar="english|FILE", help="Leave out these words (one a line)."
     ),
     click.option("--token-pattern", metavar="REGEX", help="What a word is."),
+]
+
+FEATURES: Options = [
+    *TERMS,
     click.option(
         "--min-count",
         type=click.IntRange(min=0),
@@ -213,6 +217,19 @@ TESTING: Options = [
     ),
 ]
 
+STREAMING: Options = [
+    click.option(
+        "--engine",
+        type=click.Choice(["local", "dask", "spark"]),
+        help="Read FILE, or many ('data/*.parquet'), in streams: of any size, here or elsewhere.",
+    ),
+    click.option("--address", metavar="URL", help="Of the engine.  [workers on this machine]"),
+    click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Workers of the engine."),
+    click.option(
+        "--checkpoint", metavar="FOLDER", help="Keep work done there; a run killed goes on from it."
+    ),
+]
+
 SELECT: Options = [
     click.argument("input", metavar="FILE"),
     click.option(
@@ -229,6 +246,7 @@ SELECT: Options = [
         "--out", default="result", show_default=True, metavar="FOLDER", help="Where to write."
     ),
     click.option("--force", is_flag=True, help="Write into a folder with other files in it."),
+    *STREAMING,
     click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON."),
     click.option("-q", "--quiet", is_flag=True, help="Show no progress."),
 ]
@@ -288,13 +306,23 @@ def select(input: str, as_json: bool, quiet: bool, **options: Any) -> None:
     from naively.jobs.select import select as run
     from naively.report.documents import summary_json
 
+    streaming = {name: options.pop(name) for name in ("engine", "address", "jobs", "checkpoint")}
     job = _select_job(input, options)
     with screen.progress(quiet=quiet) as progress:
-        summary = run(job, progress)
+        if any(streaming.values()) or _is_pattern(input):
+            from naively.cli.scale import select_streamed
+
+            summary = select_streamed(job, progress, **streaming)
+        else:
+            summary = run(job, progress)
     if as_json:
         click.echo(summary_json(summary), nl=False)
     else:
         screen.show_summary(summary, job.out)
+
+
+def _is_pattern(input: str) -> bool:
+    return any(mark in input for mark in "*?[") and not os.path.exists(input)
 
 
 def _select_job(input: str, options: dict[str, Any]) -> Any:
@@ -334,7 +362,7 @@ def _select_job(input: str, options: dict[str, Any]) -> Any:
         test=_test_settings(options),
         out=options["out"],
         force=options["force"],
-        command=_command(),
+        command=repeatable_command(),
     )
 
 
@@ -361,7 +389,8 @@ def _style(options: dict[str, Any]) -> Any:
     )
 
 
-def _command() -> str:
+def repeatable_command() -> str:
+    """Return the command as it was given, quoted for a shell."""
     return shlex.join(["naively", *sys.argv[1:]])
 
 

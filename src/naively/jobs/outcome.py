@@ -165,12 +165,13 @@ def _settings(job: SelectJob, rows: Rows, tested: Trained, final: Trained) -> Se
         k=str(job.model.k),
         alpha=job.model.alpha,
         exact=job.model.exact,
-        features=_features_in_words(rows.text, job.model),
+        features=features_in_words(rows.text, job.model),
         final_rows=final_rows,
     )
 
 
-def _features_in_words(text: TextRule | None, settings: ModelSettings) -> str:
+def features_in_words(text: TextRule | None, settings: ModelSettings) -> str:
+    """Say what is counted of a feature, and what the features are."""
     presence = settings.kind == "bernoulli" or settings.binary
     if text is None:
         return "rows with a value above 0" if presence else "sum of the values of the column"

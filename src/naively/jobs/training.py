@@ -63,7 +63,7 @@ def train(
                 f"{len(kept):,}; got {k:,} (-k all takes all of them)."
             )
         k = len(kept)
-    estimator = _estimator(replace(settings, k=k), rows.n_regions)
+    estimator = new_estimator(replace(settings, k=k), rows.n_regions)
     columns = in_regions(kept, len(rows.names), rows.n_regions)
     try:
         with warnings.catch_warnings(record=True) as caught:
@@ -119,7 +119,8 @@ def _kept(rows: Rows, X: Any, settings: ModelSettings) -> IntArray:
     return kept
 
 
-def _estimator(settings: ModelSettings, n_regions: int) -> Any:
+def new_estimator(settings: ModelSettings, n_regions: int) -> Any:
+    """Make the estimator that the settings ask for."""
     # Imported only now: they take seconds, and bad input is refused before.
     from naively.estimators.naive_bayes import SparseBernoulliNB, SparseMultinomialNB
 

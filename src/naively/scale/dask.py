@@ -200,6 +200,15 @@ def local_cluster(n_workers: int = 2) -> Iterator[Any]:
         yield client
 
 
+@contextmanager
+def connected(address: str) -> Iterator[Any]:
+    """Use the workers of a scheduler that runs already, such as tcp://127.0.0.1:8786."""
+    from distributed import Client
+
+    with Client(address) as client:
+        yield client
+
+
 # What comes in ---------------------------------------------------------------------------------
 
 

@@ -186,6 +186,20 @@ def local_session(master: str = "local[2,4]", **settings: str) -> Iterator[Any]:
         session.stop()
 
 
+@contextmanager
+def connected(address: str) -> Iterator[Any]:
+    """Use a Spark that runs already: spark://HOST:PORT, or sc://HOST:PORT for Spark Connect."""
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName("naively")
+    remote = address.startswith("sc://")
+    session = (builder.remote(address) if remote else builder.master(address)).getOrCreate()
+    try:
+        yield session
+    finally:
+        session.stop()
+
+
 # On the executors ------------------------------------------------------------------------------
 
 

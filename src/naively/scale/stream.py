@@ -99,6 +99,16 @@ def count_files(
         files, features, layout, names=names, classes=classes, n_jobs=n_jobs,
         resumable=checkpoint is not None,
     )  # fmt: skip
+    return run_tasks(tasks, n_jobs, checkpoint, progress)
+
+
+def run_tasks(
+    tasks: Sequence[Task],
+    n_jobs: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress | None = None,
+) -> CountRecord:
+    """Count tasks and merge their records in order; parameters as of `count_files`."""
     folder = None if checkpoint is None else Path(checkpoint)
     return merge(list(_records(tasks, n_jobs, folder, progress)))
 

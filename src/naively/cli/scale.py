@@ -1,0 +1,201 @@
+"""The commands for data of any size, and the options that send `select` into streams."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from naively.cli.commands import (
+    MODEL,
+    TERMS,
+    Options,
+    explained,
+    naively,
+    repeatable_command,
+    with_options,
+)
+
+_QUIET = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+_FORCE = click.option("--force", is_flag=True, help="Write into a folder with other files in it.")
+
+__all__ = ["naively", "select_streamed"]  # the group, its commands complete
+
+COUNT: Options = [
+    click.argument("files", nargs=-1, required=True, metavar="SHARD..."),
+    click.option("-o", "--out", required=True, metavar="FOLDER", help="Where records are written."),
+    click.option("--text", default="text", show_default=True, metavar="NAME", help="Text column."),
+    click.option("--label", default="label", show_default=True, metavar="NAME", help="Of labels."),
+    click.option("--numbers", is_flag=True, help="Count the numbers of a table, not its text."),
+    *TERMS,
+    click.option("--presence", is_flag=True, help="Count a feature once a row (for bernoulli)."),
+    click.option("--hash", "n_hashed", type=click.IntRange(1), metavar="N", help="Hashed columns."),
+    click.option("--columns", type=click.IntRange(1), metavar="N", help="Columns of svmlight."),
+    click.option(
+        "--resolution",
+        type=click.FloatRange(0, min_open=True),
+        metavar="STEP",
+        help="Round real numbers to multiples of this; sums are then exact in any order.",
+    ),
+    click.option("--delimiter", metavar="CHAR", help="What separates the columns of CSV."),
+    click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads.  [1]"),
+    _QUIET,
+]
+
+SOLVE: Options = [
+    click.argument("statistics", metavar="STATISTICS"),
+    *MODEL,
+    click.option("--text", default="text", show_default=True, metavar="NAME", help="Text column."),
+    click.option(
+        "-o", "--out", default="result", show_default=True, metavar="FOLDER", help="Where to write."
+    ),
+    _FORCE,
+    click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON."),
+    _QUIET,
+]
+
+_MATRICES = (".npz", ".csr", ".h5ad", ".svm", ".svmlight", ".libsvm")
+
+
+@naively.command(short_help="Count files by class, each into a record.")
+@with_options(COUNT)
+@explained
+def count(files: tuple[str, ...], out: str, jobs: int | None, quiet: bool, **options: Any) -> None:
+    """Count SHARDs of any size by class, and write a record of each into a folder.
+
+    A shard that has a whole record already is not counted again, so the command may be stopped at
+    any moment and repeated, and many may run at once on different shards.
+    """
+    from naively.cli import screen
+    from naively.jobs.streaming import count as run
+
+    with screen.progress(quiet=quiet) as progress:
+        written = run(_counting(files, options), out, progress, jobs=jobs)
+    click.echo(f"{len(written):,} records in {out}; add them with: naively merge {out} -o FILE")
+
+
+def _counting(files: tuple[str, ...], options: dict[str, Any]) -> Any:
+    from naively.io.text import TOKEN_PATTERN, TextRule
+    from naively.jobs.rows import stop_words
+    from naively.jobs.streaming import Counting
+    from naively.scale.sources import Layout
+
+    numbers = options["numbers"] or files[0].endswith(_MATRICES)
+    text = TextRule(
+        columns=(options["text"],),
+        analyzer=options["analyzer"],
+        ngrams=options["ngrams"],
+        stop_words=stop_words(options["stop_words"]),
+        token_pattern=options["token_pattern"] or TOKEN_PATTERN,
+    )
+    layout = Layout(
+        label=options["label"],
+        text=None if numbers else options["text"],
+        delimiter=options["delimiter"],
+    )
+    return Counting(
+        files,
+        layout,
+        None if numbers else text,
+        presence=options["presence"],
+        n_hashed=options["n_hashed"],
+        n_columns=options["columns"],
+        resolution=options["resolution"],
+    )
+
+
+@naively.command(short_help="Add records of different shards.")
+@click.argument("sources", nargs=-1, required=True, metavar="RECORD|FOLDER...")
+@click.option("-o", "--out", required=True, metavar="FILE", help="The statistics of all.")
+@_QUIET
+@explained
+def merge(sources: tuple[str, ...], out: str, quiet: bool) -> None:
+    """Add RECORDs, or all of a FOLDER, to the statistics of all their rows.
+
+    Records that define their features differently are refused, and so is a shard in two of them.
+    """
+    from naively.cli import screen
+    from naively.jobs.streaming import merge_records
+
+    with screen.progress(quiet=quiet) as progress:
+        merged = merge_records(sources, out, progress)
+    click.echo(
+        f"{merged.n_rows:,} rows of {len(merged.shards):,} shards, "
+        f"{merged.counts.n_features:,} features, {len(merged.counts.classes):,} classes in {out}"
+    )
+
+
+@naively.command(short_help="Select features and train from statistics.")
+@with_options(SOLVE)
+@explained
+def solve(
+    statistics: str, text: str, out: str, force: bool, as_json: bool, quiet: bool, **options: Any
+) -> None:
+    """Select features and train a classifier from STATISTICS alone, and write a result folder.
+
+    The model is the one that `naively select` finds on the rows behind them. Nothing is tested,
+    since there are no rows.
+    """
+    from naively.cli import screen
+    from naively.jobs.settings import ModelSettings
+    from naively.jobs.streaming import solve as run
+    from naively.report.documents import summary_json
+
+    settings = ModelSettings(kind=options.pop("model"), **options)
+    with screen.progress(quiet=quiet) as progress:
+        summary = run(
+            statistics,
+            settings,
+            out,
+            progress,
+            text_column=text,
+            force=force,
+            command=repeatable_command(),
+        )
+    if as_json:
+        click.echo(summary_json(summary), nl=False)
+    else:
+        screen.show_summary(summary, out)
+
+
+def select_streamed(
+    job: Any,
+    progress: Any,
+    *,
+    engine: str | None,
+    address: str | None,
+    jobs: int | None,
+    checkpoint: str | None,
+) -> Any:
+    """Run a `select` in streams."""
+    from naively.jobs import streaming
+    from naively.scale.sources import Layout
+
+    matrix = job.input.endswith(_MATRICES)
+    column = (job.text.columns or ("text",))[0]
+    presence = job.model.binary or job.model.kind == "bernoulli"
+    counting = streaming.Counting(
+        files=(job.input,),
+        layout=Layout(
+            label=job.layout.label or "label",
+            text=None if matrix else column,
+            format=job.layout.format,
+            delimiter=job.layout.style.delimiter,
+            split=job.test.split_column,
+        ),
+        text=None if matrix else job.text,
+        presence=presence,
+    )
+    return streaming.select_streamed(
+        streaming.StreamedJob(
+            counting=counting,
+            model=job.model,
+            test=job.test,
+            engine=streaming.Engine(engine or "local", address, jobs),
+            out=job.out,
+            force=job.force,
+            command=job.command,
+            checkpoint=checkpoint,
+        ),
+        progress,
+    )

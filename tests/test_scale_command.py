@@ -1,0 +1,138 @@
+"""count, merge, solve and select in streams: the model of select in memory, or a clear sentence."""
+
+import json
+import random
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from click.testing import CliRunner
+
+from naively.cli.scale import naively
+from naively.io.models import load_model
+from naively.scale.records import load_record
+
+GOOD, BAD = ["great", "lovely", "film", "the"], ["awful", "boring", "film", "the"]
+
+
+def rows(n=400):
+    rng = random.Random(0)
+    return [
+        (" ".join(rng.choices(GOOD if i % 2 else BAD, k=6)), "pos" if i % 2 else "neg")
+        for i in range(n)
+    ]
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "data").mkdir()
+    table = pa.table(dict(zip(("text", "label"), zip(*rows(), strict=True), strict=True)))
+    pq.write_table(table, "all.parquet")
+    for i in range(4):
+        pq.write_table(table.slice(100 * i, 100), f"data/{i}.parquet", row_group_size=30)
+    return tmp_path
+
+
+def run(*arguments, status=0):
+    result = CliRunner().invoke(naively, [str(each) for each in arguments])
+    assert result.exit_code == status, result.output
+    return result.output
+
+
+@pytest.mark.parametrize("model", ["multinomial", "bernoulli"])
+def test_every_way_leads_to_the_same_model(folder, model):
+    options = ["-k", 3, "--model", model]
+    run("select", "all.parquet", *options, "--out", "memory")
+    run("select", "data/*.parquet", *options, "--out", "stream", "--jobs", 2)
+    presence = ["--presence"] if model == "bernoulli" else []
+    for i in range(4):
+        run("count", f"data/{i}.parquet", "-o", "records", *presence)
+    run("merge", "records", "-o", "stats.npz")
+    run("solve", "stats.npz", *options, "-o", "solved")
+    models = [load_model(f"{way}/model.npz") for way in ("memory", "stream", "solved")]
+    for found in models[1:]:
+        assert found.names == models[0].names
+        np.testing.assert_allclose(found.rule.weights, models[0].rule.weights, rtol=1e-12)
+    summary = json.loads((folder / "stream" / "summary.json").read_text())
+    assert summary["evaluation"]["accuracy"] > 0.9
+    assert 40 < summary["evaluation"]["test_rows"] < 120
+    assert "answers" not in run("predict", "solved/model.npz", "all.parquet")
+
+
+def test_held_out_rows_do_not_depend_on_the_workers(folder):
+    for jobs in (1, 3):
+        run("select", "data/*.parquet", "-k", 2, "--out", f"r{jobs}", "--jobs", jobs)
+    summaries = [json.loads((folder / f"r{jobs}/summary.json").read_text()) for jobs in (1, 3)]
+    assert summaries[0]["evaluation"] == summaries[1]["evaluation"]
+    assert summaries[0]["features"] == summaries[1]["features"]
+
+
+def test_a_split_column_and_a_test_file(folder):
+    texts, labels = zip(*rows(), strict=True)
+    split = ["train" if i < 200 else "test" if i < 300 else "dev" for i in range(400)]
+    pq.write_table(pa.table({"text": texts, "label": labels, "split": split}), "split.parquet")
+    options = ["--engine", "local", "-k", 2]
+    run("select", "split.parquet", *options, "--split-column", "split", "--out", "a")
+    summary = json.loads((folder / "a" / "summary.json").read_text())
+    assert summary["n_rows"] == 200
+    assert summary["evaluation"]["test_rows"] == 100
+    run("select", "data/0.parquet", *options, "--test", "data/1.parquet", "--out", "b")
+    summary = json.loads((folder / "b" / "summary.json").read_text())
+    assert summary["n_rows"] == summary["evaluation"]["test_rows"] == 100
+
+
+def test_counting_again_changes_nothing_and_repeats_are_refused(folder):
+    run("count", "data/0.parquet", "-o", "records")
+    first = {path: path.read_bytes() for path in (folder / "records").iterdir()}
+    run("count", "data/0.parquet", "-o", "records")
+    assert {path: path.read_bytes() for path in (folder / "records").iterdir()} == first
+    run("merge", "records", "-o", "one.npz")
+    message = run("merge", "records", "one.npz", "-o", "two.npz", status=2)
+    assert "counted once" in message
+    assert not (folder / "two.npz").exists()
+
+
+def test_other_settings_are_not_merged(folder):
+    run("count", "data/0.parquet", "-o", "records")
+    run("count", "data/1.parquet", "-o", "records", "--ngrams", "1,2")
+    assert "ngram_range" in run("merge", "records", "-o", "two.npz", status=2)
+
+
+def test_a_run_with_checkpoints_is_resumed(folder):
+    for _ in range(2):
+        run("select", "data/*.parquet", "-k", 2, "--checkpoint", "done", "--out", "r")
+    assert len(list((folder / "done").iterdir())) == 2
+
+
+def test_hashed_columns_and_matrices_are_solved_too(folder):
+    run("count", "data/0.parquet", "data/1.parquet", "-o", "hashed", "--hash", 1024)
+    run("merge", "hashed", "-o", "hashed.npz")
+    run("solve", "hashed.npz", "-k", 3, "-o", "a")
+    assert load_model("a/model.npz").text is None
+    X = np.random.default_rng(0).integers(0, 5, (50, 8))
+    np.savez("m.npz", X=X, y=np.arange(50) % 2)
+    run("count", "m.npz", "-o", "numbers", "--label", "y")
+    run("merge", "numbers", "-o", "numbers.npz")
+    run("solve", "numbers.npz", "-k", 3, "-o", "b")
+    assert load_record("numbers.npz").counts.table.sum() == X.sum()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["select", "no/*.parquet"], "there is no such file"),
+        (["select", "data/*.parquet", "--text", "words"], "no column `words`"),
+        (["select", "data/*.parquet", "-k", "999"], "at most the number of features, 6; got 999"),
+        (["select", "data/*.parquet", "--token-pattern", "x"], "Streams find words by"),
+        (["select", "data/*.parquet", "--text", "a", "--text", "b"], "one column of text"),
+        (["select", "data/*.parquet", "--min-count", "9999"], "No feature is counted 9,999 times"),
+        (["merge", "data", "-o", "x.npz"], "holds no statistics"),
+        (["merge", "all.parquet", "-o", "x.npz"], "no statistics file of naively"),
+    ],
+)
+def test_what_cannot_be_done_is_said_in_a_sentence(folder, arguments, message):
+    assert message in run(*arguments, status=2)
+    assert not (folder / "x.npz").exists()
+    assert not (folder / "result").exists()
