@@ -121,6 +121,21 @@ class Sizes(click.ParamType[Any]):
 
 Options = list[Callable[[Callable[..., Any]], Callable[..., Any]]]
 
+TRANSPOSE = click.option(
+    "--transpose", is_flag=True, help="Rows of the table of numbers are features, not samples."
+)
+
+NUMBERS: Options = [
+    click.option(
+        "--numbers",
+        is_flag=True,
+        help="A table holds numbers, not text (implied by --model l1-centers, l2-centers, "
+        "gaussian unless --text is given).",
+    ),
+    TRANSPOSE,
+    click.option("--ignore", multiple=True, metavar="NAME", help="Leave out a column of numbers."),
+]
+
 READING: Options = [
     click.option(
         "--format", type=click.Choice(FORMATS), help="Format, if the name does not tell it."
@@ -167,11 +182,14 @@ FEATURES: Options = [
 MODEL: Options = [
     click.option(
         "--model",
-        type=click.Choice(["bernoulli", "multinomial", "hybrid"]),
+        type=click.Choice(
+            ["bernoulli", "multinomial", "hybrid", "l1-centers", "l2-centers", "gaussian"]
+        ),
         default="multinomial",
         show_default=True,
-        help="Counts (multinomial), presence alone (bernoulli), or counts with a learned weight "
-        "for each --text (hybrid).",
+        help="Counts (multinomial), presence alone (bernoulli), counts with a learned weight for "
+        "each --text (hybrid), or numbers of any kind: nearest medians (l1-centers) or means "
+        "(l2-centers), or gaussian.",
     ),
     click.option(
         "-k",
@@ -191,6 +209,11 @@ MODEL: Options = [
     ),
     click.option(
         "--exact", is_flag=True, help="Search on until the choice is proven optimal (multinomial)."
+    ),
+    click.option(
+        "--scale",
+        type=click.Choice(["std", "variance"]),
+        help="Divide numbers by their spread within the classes (l2-centers).",
     ),
     click.option(
         "--time-limit", type=click.FloatRange(min=0), metavar="SECONDS", help="Of --exact."
@@ -241,6 +264,7 @@ SELECT: Options = [
     *MODEL,
     *TESTING,
     *FEATURES,
+    *NUMBERS,
     *READING,
     click.option(
         "--out", default="result", show_default=True, metavar="FOLDER", help="Where to write."
@@ -260,6 +284,7 @@ PREDICT: Options = [
     click.option("--text", multiple=True, metavar="NAME", help="Column of text.  [as in training]"),
     click.option("--label", metavar="NAME", help="Column of labels to compare with."),
     click.option("--labels", metavar="FILE", help="Labels of a matrix to compare with."),
+    TRANSPOSE,
     *READING,
     click.option("-q", "--quiet", is_flag=True, help="Show no progress."),
 ]
@@ -295,8 +320,9 @@ def naively(verbose: bool) -> None:
 def select(input: str, as_json: bool, quiet: bool, **options: Any) -> None:
     """Select features from FILE, train a classifier on them, test it, and write a result folder.
 
-    FILE is a table with a column of text (CSV, TSV, JSON Lines, Parquet) or a matrix of numbers
-    (svmlight, .npz, Matrix Market), plain or compressed.
+    FILE is a table with a column of text (CSV, TSV, JSON Lines, Parquet), a table of numbers
+    (CSV, TSV, Parquet, with --numbers or a model of numbers such as --model l1-centers) or a
+    matrix (svmlight, .npz, Matrix Market, .h5ad), plain or compressed.
 
     The folder gets features.csv, model.npz, summary.json and report.html. It appears when all is
     done. A folder that is empty or holds an earlier result is replaced; one with other files
@@ -345,13 +371,16 @@ def _select_job(input: str, options: dict[str, Any]) -> Any:
     model = ModelSettings(
         kind=options["model"],
         **{name: options[name] for name in ("k", "alpha", "exact", "time_limit")},
-        **{name: options[name] for name in ("min_count", "binary")},
+        **{name: options[name] for name in ("min_count", "binary", "scale")},
     )
     layout = Layout(
         format=options["format"],
         label=options["label"],
         labels_file=options["labels"],
         names_file=options["names"],
+        numbers=options["numbers"] or options["transpose"] or _wants_numbers(options),
+        transpose=options["transpose"],
+        ignore=options["ignore"],
         style=_style(options),
     )
     return SelectJob(
@@ -364,6 +393,12 @@ def _select_job(input: str, options: dict[str, Any]) -> Any:
         force=options["force"],
         command=repeatable_command(),
     )
+
+
+def _wants_numbers(options: dict[str, Any]) -> bool:
+    from naively.jobs.settings import VALUE_MODELS
+
+    return options["model"] in VALUE_MODELS and not options["text"]
 
 
 def _test_settings(options: dict[str, Any]) -> Any:
@@ -413,6 +448,7 @@ def predict(model: str, input: str, quiet: bool, **options: Any) -> None:
         label=options["label"],
         key=options["key"],
         labels_file=options["labels"],
+        transpose=options["transpose"],
         style=_style(options),
     )
     job = PredictJob(model, input, layout, options["out"], options["probabilities"])

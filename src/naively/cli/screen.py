@@ -17,7 +17,7 @@ from rich.text import Text
 from naively.io.progress import Progress, silent
 from naively.report.documents import figure, title, weight_of
 from naively.report.names import visible
-from naively.report.summary import Evaluation, Summary
+from naively.report.summary import Evaluation, FeatureRow, Summary
 
 if TYPE_CHECKING:
     from naively.jobs.predict import Predicted
@@ -67,22 +67,29 @@ def _features(summary: Summary) -> Table:
     table.add_column("#", justify="right")
     table.add_column("feature", overflow="fold")
     table.add_column("speaks for", overflow="fold")
-    for name in ("gain", "weight"):
+    weighty = bool(summary.features and summary.features[0].weights)
+    for name in ("gain", "weight") if weighty else ("gain",):
         table.add_column(name, justify="right", no_wrap=True)
     wide = len(classes) <= _SHOWN_CLASSES
-    for name in classes if wide else ["count"]:
+    for name in classes if wide else ["count" if weighty else "center"]:
         table.add_column(Text(visible(name) if wide else name), justify="right")
     for row in summary.features[:_SHOWN_FEATURES]:
-        counts = row.counts if wide else (sum(row.counts),)
         table.add_row(
             str(row.rank),
             Text(visible(row.name)),
             Text(visible(row.speaks_for)),
             figure(row.gain),
-            f"{weight_of(row, len(classes)):+.2f}",
-            *map(figure, counts),
+            *([f"{weight_of(row, len(classes)):+.2f}"] if weighty else []),
+            *map(figure, _shown_figures(row, wide)),
         )
     return table
+
+
+def _shown_figures(row: FeatureRow, wide: bool) -> tuple[float, ...]:
+    """Count or center in each class, or one figure for all of many classes."""
+    if wide:
+        return row.counts or row.centers
+    return (sum(row.counts),) if row.counts else (max(row.centers),)
 
 
 def accuracy_sentence(evaluation: Evaluation) -> str:

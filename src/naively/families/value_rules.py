@@ -6,11 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.spatial.distance import cdist
 
 from naively._types import FloatArray, IntArray
-from naively.kernels.compiled import read_only
-from naively.kernels.distances import absolute_distances_csr
 from naively.statistics.matrix import is_sparse
 
 _CELLS = 1 << 20  # of a temporary
@@ -26,16 +23,21 @@ class AbsoluteRule:
     def scores(self, X: Any) -> FloatArray:
         """Score of each class: (n, C) from X (n, k), dense or CSR, up to a term per row."""
         if is_sparse(X):
-            X = X.tocsr()
-            distance = np.empty((X.shape[0], len(self.centers)))
-            absolute_distances_csr(
-                read_only(X.data), read_only(X.indices), read_only(X.indptr), self.centers, distance
-            )
-        elif X.shape[1] == 0:
-            distance = np.zeros((X.shape[0], len(self.centers)))
-        else:
-            distance = cdist(np.asarray(X, dtype=np.float64), self.centers, "cityblock")
-        return self.intercept - distance
+            return self.intercept - self._sparse_distances(X.tocsr())
+        if X.shape[1] == 0:
+            return np.tile(self.intercept, (X.shape[0], 1))
+        from scipy.spatial.distance import cdist  # a second to import, for this rule only
+
+        return self.intercept - cdist(np.asarray(X, dtype=np.float64), self.centers, "cityblock")
+
+    def _sparse_distances(self, X: Any) -> FloatArray:
+        from naively.kernels.compiled import read_only
+        from naively.kernels.distances import absolute_distances_csr
+
+        distances = np.empty((X.shape[0], len(self.centers)))
+        arrays = read_only(X.data), read_only(X.indices), read_only(X.indptr)
+        absolute_distances_csr(*arrays, self.centers, distances)
+        return distances
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from naively.io.errors import InputError
 Source: TypeAlias = str | os.PathLike[str] | BinaryIO
 
 TABLE_FORMATS = ("csv", "tsv", "jsonl", "parquet")
-MATRIX_FORMATS = ("svmlight", "npz", "mtx")
+MATRIX_FORMATS = ("svmlight", "npz", "mtx", "h5ad")
 FORMATS = (*TABLE_FORMATS, *MATRIX_FORMATS)
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 _SUFFIXES = {
@@ -29,6 +29,7 @@ _SUFFIXES = {
     ".npz": "npz",
     ".mtx": "mtx",
     ".mm": "mtx",
+    ".h5ad": "h5ad",
 }
 
 

@@ -1,4 +1,4 @@
-"""Matrices in: svmlight, NumPy / SciPy .npz and Matrix Market files, with their labels."""
+"""Matrices in: svmlight, .npz, Matrix Market and AnnData files, with their labels."""
 
 from __future__ import annotations
 
@@ -48,9 +48,10 @@ def read_matrix(
     source
         A path or binary file object.
     format
-        One of "svmlight", "npz", "mtx"; by default what the name ends in.
+        One of "svmlight", "npz", "mtx", "h5ad"; by default what the name ends in.
     label, split
-        Names of the arrays with the label and the part of each row (.npz only).
+        Names of the arrays (.npz) or columns of `obs` (.h5ad) with the label and the part of each
+        row.
     n_columns
         Columns the matrix must have; by default as many as the file says.
     first_column
@@ -71,12 +72,16 @@ def read_matrix(
                 matrix = _npz(file.name, _whole(file.stream), label, split)
             case "mtx":
                 matrix = _matrix_market(file.name, file.stream)
+            case "h5ad":
+                from naively.io.anndata import read_h5ad
+
+                matrix = read_h5ad(file.name, _whole(file.stream), label, split)
             case _:
                 raise InputError(
                     f"{file.name}: the name does not tell the format; "
                     f"give it with --format {'|'.join(MATRIX_FORMATS)}."
                 )
-    _check(matrix, n_columns)
+    check_matrix(matrix, n_columns)
     return matrix
 
 
@@ -219,9 +224,9 @@ def _npz(name: str, stream: BinaryIO, label: str, split: str | None) -> Matrix:
     return Matrix(
         name,
         arrays["X"],
-        _strings(name, label, arrays.get(label)),
+        strings(name, label, arrays.get(label)),
         _names(name, arrays.get("feature_names")),
-        _strings(name, split, arrays.get(split)) if split else None,
+        strings(name, split, arrays.get(split)) if split else None,
     )
 
 
@@ -258,7 +263,14 @@ def _sparse(name: str, arrays: dict[str, Array]) -> Any:
     return X.tocsr()
 
 
-def _strings(name: str, key: str | None, array: Array | None) -> list[str] | None:
+def strings(name: str, key: str | None, array: Array | None) -> list[str] | None:
+    """Labels of an array as text; None if there is no array.
+
+    Raises
+    ------
+    InputError
+        If a label is missing, or the array has another shape.
+    """
     if array is None:
         return None
     if array.ndim != 1:
@@ -295,7 +307,14 @@ def _matrix_market(name: str, stream: BinaryIO) -> Matrix:
 # What every matrix must be ---------------------------------------------------------------------
 
 
-def _check(matrix: Matrix, n_columns: int | None) -> None:
+def check_matrix(matrix: Matrix, n_columns: int | None = None) -> None:
+    """Refuse a matrix that is empty, is not of finite numbers, or does not fit its names.
+
+    Raises
+    ------
+    InputError
+        Saying what is wrong, and where.
+    """
     X, name = matrix.X, matrix.source
     if X.ndim != 2 or 0 in X.shape:
         raise InputError(f"{name}: the matrix must have rows and columns; its shape is {X.shape}.")

@@ -13,13 +13,14 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeAlias
 
 import numpy as np
 from numpy.lib import format as npy
 
 from naively._types import Array, FloatArray, IntArray
 from naively.families.rules import HybridRule, LinearRule, hybrid_rule
+from naively.families.value_rules import AbsoluteRule, QuadraticRule
 from naively.io.errors import InputError
 from naively.io.files import open_input
 from naively.io.formats import Source
@@ -28,22 +29,28 @@ from naively.io.text import ANALYZERS, TextRule
 FORMAT = "naively model"
 VERSION = 1
 COUNTING = ("multinomial", "hybrid")  # kinds whose entries are counts
-_KINDS = ("bernoulli", *COUNTING)
+_KINDS = ("bernoulli", *COUNTING, "l1-centers", "l2-centers", "gaussian")
+_BY_CLASS = ("intercept", "log_prior")  # arrays (C,) of rules, finite or -inf
+_BY_FEATURE = ("weights", "veto", "centers", "mean", "precision")  # (C, k), finite
+_RULE_ARRAYS = (*_BY_CLASS, *_BY_FEATURE, "theta", "veto_offset")
 _DATE = (1980, 1, 1, 0, 0, 0)  # a zip archive wants a time; a fixed one makes files reproducible
 _MANIFEST = "manifest.json"
 _MANIFEST_LIMIT = 1 << 26  # bytes
+
+
+Rule: TypeAlias = LinearRule | HybridRule | AbsoluteRule | QuadraticRule
 
 
 @dataclass(frozen=True, slots=True)
 class Model:
     """All that prediction needs: the rule, the selected features, and how to count them."""
 
-    kind: str  # "bernoulli", "multinomial" or "hybrid"
+    kind: str  # one of _KINDS
     classes: tuple[str, ...]  # (C,)
     names: tuple[str, ...]  # (k,) of the selected features
     columns: IntArray  # (k,) their places among the columns of training, ascending
     n_features: int  # columns of the training matrix
-    rule: LinearRule | HybridRule  # C classes, k features
+    rule: Rule  # C classes, k features
     threshold: float | None = None  # an entry above it is present; None: the values count
     text: TextRule | None = None  # None: the input is a matrix
     first_column: int = 0  # number of the first column in svmlight files
@@ -120,7 +127,7 @@ def _arrays(model: Model) -> Iterator[tuple[str, Array]]:
     yield "name_bytes", np.frombuffer(b"".join(encoded), dtype=np.uint8)
     yield "name_ends", np.cumsum([len(name) for name in encoded], dtype=np.int64)
     yield "columns", model.columns.astype("<i8")
-    for name in ("intercept", "weights", "theta", "log_prior", "veto_offset", "veto"):
+    for name in _RULE_ARRAYS:
         array = getattr(model.rule, name, None)
         if array is not None:
             yield name, array.astype("<f8")
@@ -299,28 +306,32 @@ def _names(arrays: dict[str, Array]) -> tuple[str, ...]:
     )
 
 
-def _rule(arrays: dict[str, Array], fields: _Fields) -> LinearRule | HybridRule:
+def _rule(arrays: dict[str, Array], fields: _Fields) -> Rule:
+    def stored(name: str) -> Array:
+        return _typed(arrays, name, "<f8")
+
     veto = fields.get("veto", bool)
-    intercept, weights = (_typed(arrays, name, "<f8") for name in ("intercept", "weights"))
-    if fields.get("kind", str) == "hybrid":
-        return hybrid_rule(intercept, _typed(arrays, "theta", "<f8"), weights)
+    match fields.get("kind", str):
+        case "hybrid":
+            return hybrid_rule(stored("intercept"), stored("theta"), stored("weights"))
+        case "l1-centers":
+            return AbsoluteRule(stored("intercept"), stored("centers"))
+        case "gaussian":
+            return QuadraticRule(stored("intercept"), stored("mean"), stored("precision"))
     return LinearRule(
-        intercept=intercept,
-        weights=weights,
-        log_prior=_typed(arrays, "log_prior", "<f8"),
-        veto_offset=_typed(arrays, "veto_offset", "<f8") if veto else None,
-        veto=_typed(arrays, "veto", "<f8") if veto else None,
+        intercept=stored("intercept"),
+        weights=stored("weights"),
+        log_prior=stored("log_prior"),
+        veto_offset=stored("veto_offset") if veto else None,
+        veto=stored("veto") if veto else None,
     )
 
 
 def _check(model: Model) -> None:
     n_classes, k = len(model.classes), len(model.names)
     expected: dict[str, tuple[int, ...]] = {
-        "intercept": (n_classes,),
-        "log_prior": (n_classes,),
-        "weights": (n_classes, k),
-        "veto_offset": (n_classes,),
-        "veto": (n_classes, k),
+        **dict.fromkeys((*_BY_CLASS, "veto_offset"), (n_classes,)),
+        **dict.fromkeys(_BY_FEATURE, (n_classes, k)),
         "theta": (_expected_regions(model),),
     }
     arrays = {name: getattr(model.rule, name, None) for name in expected}
@@ -351,7 +362,7 @@ def _check_numbers(model: Model) -> None:
         raise _DamageError("its numbering of columns is not known")
     finite, below_infinity = (
         [array for name in names if (array := getattr(rule, name, None)) is not None]
-        for names in (("weights", "theta", "veto", "veto_offset"), ("intercept", "log_prior"))
+        for names in ((*_BY_FEATURE, "theta", "veto_offset"), _BY_CLASS)
     )
     if not all(np.isfinite(array).all() for array in finite) or not all(
         (array < np.inf).all() for array in below_infinity

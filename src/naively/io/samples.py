@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
 from naively.io.errors import InputError
@@ -10,6 +10,7 @@ from naively.io.files import Fingerprint, fingerprint
 from naively.io.formats import TABLE_FORMATS, Source, format_of, name_of
 from naively.io.matrices import Matrix, read_labels, read_matrix, read_names
 from naively.io.models import Model
+from naively.io.numbers import NumberTable, read_number_table
 from naively.io.progress import Progress, silent
 from naively.io.tables import (
     Columns,
@@ -34,6 +35,9 @@ class Layout:
     key: str | None = None  # column that identifies a row, copied to predictions
     labels_file: str | None = None  # for a matrix: one label a line
     names_file: str | None = None  # for a matrix: one column name a line
+    numbers: bool = False  # a table holds numbers, not text
+    transpose: bool = False  # of a table of numbers: rows are features
+    ignore: tuple[str, ...] = ()  # columns of a table of numbers to leave out
     style: TableStyle = TableStyle()
 
 
@@ -47,6 +51,7 @@ class Samples:
     labels: list[str] | None = None
     split: list[str] | None = None
     keys: list[str] | None = None
+    selected: bool = False  # the matrix has the columns of the model only, in its order
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -55,15 +60,15 @@ class Samples:
         return 0 if self.matrix is None else int(self.matrix.X.shape[0])
 
 
-def is_text(source: Source, format: str | None = None) -> bool:
-    """Whether a file holds texts (a table) rather than numbers (a matrix).
+def is_text(source: Source, layout: Layout) -> bool:
+    """Whether a file holds texts (a table) rather than numbers (a matrix, a table of numbers).
 
     Raises
     ------
     InputError
         If its name does not tell.
     """
-    return format_of(source, format) in TABLE_FORMATS
+    return format_of(source, layout.format) in TABLE_FORMATS and not layout.numbers
 
 
 def read_samples(source: Source, layout: Layout, progress: Progress = silent) -> Samples:
@@ -74,14 +79,12 @@ def read_samples(source: Source, layout: Layout, progress: Progress = silent) ->
     InputError
         Naming the file and the place in it, if it cannot be read or labels are missing.
     """
-    if is_text(source, layout.format):
+    if is_text(source, layout):
         return _read_table(source, layout, progress)
-    matrix = read_matrix(
-        source, format=layout.format, label=layout.label or "y", split=layout.split
-    )
+    matrix = _read_numbers(source, layout, progress)
     if layout.split and matrix.split is None:
         raise InputError(
-            f"{matrix.source}: --split-column needs a table or an .npz file with an array "
+            f"{matrix.source}: --split-column needs a table, or a file with a column or array "
             f"`{layout.split}`; give the test rows with --test instead."
         )
     labels = _matrix_labels(matrix, layout)
@@ -100,7 +103,8 @@ def read_unlabelled(
     InputError
         If the file cannot be read, or is not of the kind the model was trained on.
     """
-    text = is_text(source, layout.format)
+    layout = replace(layout, numbers=layout.numbers or model.text is None)
+    text = is_text(source, layout)
     if text != (model.text is not None):
         raise InputError(
             f"{name_of(source)}: the model was trained on {'a matrix' if text else 'text'}, "
@@ -109,6 +113,11 @@ def read_unlabelled(
         )
     if model.text is not None:
         return _read_table(source, layout, progress)
+    wanted = layout.label or layout.labels_file
+    if format_of(source, layout.format) in TABLE_FORMATS:
+        matrix = _read_numbers(source, layout, progress, model.names)
+        labels = _matrix_labels(matrix, layout) if wanted else None
+        return Samples(fingerprint(source), None, matrix, labels, selected=True)
     matrix = read_matrix(
         source,
         format=layout.format,
@@ -116,9 +125,28 @@ def read_unlabelled(
         n_columns=model.n_features,
         first_column=model.first_column,
     )
-    wanted = layout.label or layout.labels_file
     return Samples(
         fingerprint(source), None, matrix, _matrix_labels(matrix, layout) if wanted else None
+    )
+
+
+def _read_numbers(
+    source: Source, layout: Layout, progress: Progress, wanted: tuple[str, ...] | None = None
+) -> Matrix:
+    if format_of(source, layout.format) not in TABLE_FORMATS:
+        label = layout.label or "y"
+        return read_matrix(source, format=layout.format, label=label, split=layout.split)
+    # In training the labels must stand somewhere; in prediction only where they are asked for.
+    usual = "label" if wanted is None and not layout.labels_file else None
+    table = NumberTable(
+        label=layout.label or usual,
+        split=layout.split,
+        transpose=layout.transpose,
+        ignore=layout.ignore,
+        wanted=wanted,
+    )
+    return read_number_table(
+        source, table, format=layout.format, style=layout.style, progress=progress
     )
 
 

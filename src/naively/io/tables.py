@@ -133,6 +133,27 @@ def _delimited(
             yield line, [record[i] for i in places]
 
 
+def delimited_records(
+    file: Input, format: str, style: TableStyle, progress: Progress = silent
+) -> Iterator[tuple[int, list[str]]]:
+    """Yield line number and fields of every record of a CSV or TSV file, the header included."""
+    delimiter = style.delimiter or ("\t" if format == "tsv" else ",")
+    with _any_field_size():
+        yield from _records(file.name, read_lines(file, style.encoding, progress), style, delimiter)
+
+
+def parquet_records(file: Input) -> Iterator[tuple[int, list[Any]]]:
+    """Yield row number and cells of a Parquet file; row 0 holds the names of the columns."""
+    with _arrow_explained(file.name):
+        table = _parquet_file(file)
+        yield 0, list(table.schema_arrow.names)
+        row = 0
+        for batch in table.iter_batches(batch_size=_BATCH_ROWS):
+            for values in zip(*(column.to_pylist() for column in batch.columns), strict=True):
+                row += 1
+                yield row, list(values)
+
+
 def _records(
     name: str, lines: Iterable[str], style: TableStyle, delimiter: str
 ) -> Iterator[tuple[int, list[str]]]:

@@ -8,11 +8,10 @@ from collections.abc import Iterable
 import numpy as np
 
 import naively
-from naively._types import Array, FloatArray, IntArray
-from naively.families.rules import HybridRule, LinearRule
+from naively._types import Array, IntArray
 from naively.io.text import TextRule
 from naively.jobs.rows import LEFT_OUT, TEST, TRAIN, Rows
-from naively.jobs.settings import ModelSettings, SelectJob
+from naively.jobs.settings import VALUE_MODELS, ModelSettings, SelectJob
 from naively.jobs.training import Trained
 from naively.report.summary import (
     ClassRow,
@@ -23,6 +22,10 @@ from naively.report.summary import (
     Summary,
 )
 
+_CENTERS_IN_WORDS = (
+    "mean of the values of the class; dispersion: standard deviation",
+    "median of the values of the class; dispersion: mean absolute deviation from it",
+)
 _MISTAKES = 20  # kinds of mistakes kept in the summary
 
 
@@ -69,9 +72,9 @@ def summarize(
 
 def feature_rows(trained: Trained) -> tuple[FeatureRow, ...]:
     """Describe the selected features, by falling gain."""
-    selection, model = trained.selection, trained.model
-    weights = _weights(model.rule)
-    speaks_for = np.argmax(weights, axis=0)
+    selection, model, figures = trained.selection, trained.model, trained.figures
+    telling = figures.weights if figures.weights is not None else figures.centers
+    speaks_for = np.argmax(telling, axis=1) if telling is not None else []
     order = np.argsort(-selection.gain, kind="stable")
     return tuple(
         FeatureRow(
@@ -79,21 +82,17 @@ def feature_rows(trained: Trained) -> tuple[FeatureRow, ...]:
             name=model.names[i],
             gain=float(selection.gain[i]),
             speaks_for=model.classes[speaks_for[i]],
-            weights=tuple(weights[:, i].tolist()),
-            counts=tuple(trained.counts[i].tolist()),
+            weights=_of_feature(figures.weights, i),
+            counts=_of_feature(figures.counts, i),
+            centers=_of_feature(figures.centers, i),
+            dispersions=_of_feature(figures.dispersions, i),
         )
         for rank, i in enumerate(order.tolist(), 1)
     )
 
 
-def _weights(rule: LinearRule | HybridRule) -> FloatArray:
-    """Weights (C, k) relative to their mean over the classes, infinite where a class is vetoed."""
-    if isinstance(rule, HybridRule) or rule.veto is None:
-        return np.asarray(rule.weights - rule.weights.mean(axis=0))
-    sides = np.select([rule.veto > 0, rule.veto < 0], [-np.inf, np.inf], 0.0)
-    finite = sides == 0
-    total = np.where(finite, rule.weights, 0.0).sum(axis=0)
-    return np.asarray(rule.weights - total / np.maximum(finite.sum(axis=0), 1) + sides)
+def _of_feature(figures: Array | None, i: int) -> tuple[float, ...]:
+    return () if figures is None else tuple(figures[i].tolist())
 
 
 def _evaluation(
@@ -163,7 +162,7 @@ def _settings(job: SelectJob, rows: Rows, tested: Trained, final: Trained) -> Se
         version=naively.__version__,
         model=job.model.kind,
         k=str(job.model.k),
-        alpha=job.model.alpha,
+        alpha=job.model.smoothing,
         exact=job.model.exact,
         features=features_in_words(rows.text, job.model),
         final_rows=final_rows,
@@ -173,6 +172,8 @@ def _settings(job: SelectJob, rows: Rows, tested: Trained, final: Trained) -> Se
 def features_in_words(text: TextRule | None, settings: ModelSettings) -> str:
     """Say what is counted of a feature, and what the features are."""
     presence = settings.kind == "bernoulli" or settings.binary
+    if settings.kind in VALUE_MODELS:
+        return _CENTERS_IN_WORDS[settings.kind == "l1-centers"]
     if text is None:
         return "rows with a value above 0" if presence else "sum of the values of the column"
     lo, hi = text.ngrams

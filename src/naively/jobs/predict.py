@@ -74,7 +74,7 @@ def _selected(model: Model, samples: Samples, progress: Progress) -> Any:
         return side_by_side(counts, n_regions) if n_regions > 1 else counts
     if model.kind in COUNTING:
         check_counts(samples.file.name, samples.matrix.X)
-    return samples.matrix.X[:, model.columns]
+    return samples.matrix.X if samples.selected else samples.matrix.X[:, model.columns]
 
 
 def _write(table: bytes, out: str | None, stdout: BinaryIO) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 from naively._types import Array, IntArray
 from naively.io.errors import InputError
 from naively.io.formats import format_by_name
-from naively.io.matrices import first_place, read_words
+from naively.io.matrices import Matrix, first_place, read_words
 from naively.io.models import COUNTING
 from naively.io.progress import Progress, silent
 from naively.io.samples import Layout, Samples, is_text, read_samples
@@ -68,7 +68,7 @@ def _regions(job: SelectJob, samples: Sequence[Samples]) -> int:
 
 def _defaults(job: SelectJob) -> Layout:
     layout = replace(job.layout, split=job.test.split_column)
-    if not is_text(job.input, layout.format):
+    if not is_text(job.input, layout):
         return layout
     return replace(layout, text=job.text.columns, label=layout.label or "label")
 
@@ -77,7 +77,7 @@ def _test_layout(job: SelectJob, layout: Layout) -> Layout:
     file = job.test.file or ""
     # A format that was given is that of the training file; another name may say otherwise.
     format = format_by_name(file) or layout.format
-    if is_text(file, format) != is_text(job.input, layout.format):
+    if is_text(file, replace(layout, format=format)) != is_text(job.input, layout):
         raise InputError(f"{file}: must hold the same as {job.input}, text or a matrix.")
     return replace(layout, format=format, split=None, labels_file=job.test.labels_file)
 
@@ -124,6 +124,11 @@ def _stacked(samples: Sequence[Samples]) -> tuple[Any, tuple[str, ...]]:
                 f"{each.first_column}, {first.source} has {first.X.shape[1]:,} numbered from "
                 f"{first.first_column}; give the same columns in both."
             )
+        if _named(each) and _named(first) and each.names != first.names:
+            raise InputError(
+                f"{each.source}: its columns have other names, or another order, than those of "
+                f"{first.source}; give the same columns in both."
+            )
     names = first.names or ()
     if len(matrices) == 1:
         return first.X, names
@@ -131,6 +136,11 @@ def _stacked(samples: Sequence[Samples]) -> tuple[Any, tuple[str, ...]]:
     if any(sp.issparse(block) for block in blocks):
         return sp.vstack(blocks, format="csr"), names
     return np.vstack(blocks), names
+
+
+def _named(matrix: Matrix) -> bool:
+    """Whether the columns have names of their own, not only numbers."""
+    return not all(name.isdecimal() for name in matrix.names or ())
 
 
 def check_counts(name: str, X: Any) -> None:

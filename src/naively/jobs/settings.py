@@ -8,6 +8,7 @@ from naively.io.samples import Layout
 from naively.io.text import TextRule
 
 DEFAULT_HOLDOUT = 0.2
+VALUE_MODELS = ("l1-centers", "l2-centers", "gaussian")  # of tables of numbers of any sign
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +22,12 @@ class ModelSettings:
     time_limit: float | None = None  # seconds
     min_count: int = 1  # features counted less often in training are left out
     binary: bool = False  # every count above 0 becomes 1
+    scale: str | None = None  # of l2 centers: what the features are divided by
+
+    @property
+    def smoothing(self) -> float | None:
+        """Smoothing, for the models that have one."""
+        return None if self.kind in VALUE_MODELS else self.alpha
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,16 +9,26 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from naively._types import Array, IntArray
+from naively._types import Array, FloatArray, IntArray
 from naively.families.rules import HybridRule, LinearRule
 from naively.io.errors import InputError
-from naively.io.models import Model, scores
+from naively.io.models import Model, Rule, scores
 from naively.jobs.rows import TEST, Rows
-from naively.jobs.settings import ModelSettings
+from naively.jobs.settings import VALUE_MODELS, ModelSettings
 from naively.selection.certificate import Selection
 
 if TYPE_CHECKING:
     from naively.estimators.base import AbstractSparseClassifier
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """What is known of the selected features in each class, (k, C); None where it has no sense."""
+
+    weights: FloatArray | None = None  # relative to their mean; infinite where a class is vetoed
+    counts: Array | None = None  # without smoothing
+    centers: FloatArray | None = None  # means, medians for l1 centers
+    dispersions: FloatArray | None = None  # standard deviations, mean absolute ones for l1 centers
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +40,7 @@ class Trained:
 
     model: Model
     selection: Selection
-    counts: Array  # (k, C) of the selected features, without smoothing
+    figures: Figures
     class_rows: IntArray  # (C,)
     n_features: int  # to choose from
     n_rows: int
@@ -77,12 +87,38 @@ def train(
     return Trained(
         model=_model(rows, settings, estimator.rule_, selector, kept),
         selection=selection,
-        counts=statistics.table[selection.support],
+        figures=_figures(settings.kind, X, columns[selection.support], labels, estimator),
         class_rows=statistics.class_rows,
         n_features=len(kept),
         n_rows=len(labels),
         notes=(*_region_note(rows, estimator.rule_), *(str(each.message) for each in caught)),
     )
+
+
+def _figures(kind: str, X: Any, columns: IntArray, labels: Array, estimator: Any) -> Figures:
+    """Describe the selected columns in each class."""
+    from naively.statistics.moments import ClassMoments
+
+    selector = getattr(estimator, "estimator_", estimator)
+    statistics, support = selector.statistics_, selector.selection_.support
+    if kind == "l1-centers":
+        return Figures(
+            centers=statistics.center[:, support].T, dispersions=statistics.dispersion[:, support].T
+        )
+    if kind in VALUE_MODELS:
+        moments = ClassMoments.from_matrix(X[:, columns], labels.astype(str))
+        return Figures(centers=moments.mean.T, dispersions=np.sqrt(moments.variance).T)
+    return Figures(weights=relative_weights(estimator.rule_), counts=statistics.table[support])
+
+
+def relative_weights(rule: LinearRule | HybridRule) -> FloatArray:
+    """Weights (k, C) relative to their mean over the classes, infinite where a class is vetoed."""
+    if isinstance(rule, HybridRule) or rule.veto is None:
+        return np.asarray(rule.weights - rule.weights.mean(axis=0)).T
+    sides = np.select([rule.veto > 0, rule.veto < 0], [-np.inf, np.inf], 0.0)
+    finite = sides == 0
+    total = np.where(finite, rule.weights, 0.0).sum(axis=0)
+    return np.asarray(rule.weights - total / np.maximum(finite.sum(axis=0), 1) + sides).T
 
 
 def _joined(X: Any, n_regions: int) -> Any:
@@ -96,7 +132,7 @@ def in_regions(columns: IntArray, width: int, n_regions: int) -> IntArray:
     return np.concatenate([columns + r * width for r in range(n_regions)])
 
 
-def _region_note(rows: Rows, rule: LinearRule | HybridRule) -> Iterator[str]:
+def _region_note(rows: Rows, rule: Rule) -> Iterator[str]:
     if isinstance(rule, HybridRule) and rows.n_regions > 1 and rows.text is not None:
         weights = zip(rows.text.columns, rule.theta.tolist(), strict=True)
         worth = ", ".join(f"{column} {theta:.3g}" for column, theta in weights)
@@ -122,11 +158,18 @@ def _kept(rows: Rows, X: Any, settings: ModelSettings) -> IntArray:
 def new_estimator(settings: ModelSettings, n_regions: int) -> Any:
     """Make the estimator that the settings ask for."""
     # Imported only now: they take seconds, and bad input is refused before.
-    from naively.estimators.naive_bayes import SparseBernoulliNB, SparseMultinomialNB
+    from naively.estimators import centers, likelihood, naive_bayes
 
-    if settings.kind == "bernoulli":
-        return SparseBernoulliNB(k=settings.k, alpha=settings.alpha)
-    counting = SparseMultinomialNB(
+    match settings.kind:
+        case "bernoulli":
+            return naive_bayes.SparseBernoulliNB(k=settings.k, alpha=settings.alpha)
+        case "l1-centers":
+            return centers.SparseL1Centers(k=settings.k)
+        case "l2-centers":
+            return centers.SparseL2Centers(k=settings.k, scale=settings.scale)
+        case "gaussian":
+            return likelihood.SparseGaussianNB(k=settings.k)
+    counting = naive_bayes.SparseMultinomialNB(
         k=settings.k,
         alpha=settings.alpha,
         exact=settings.exact,
@@ -142,7 +185,7 @@ def new_estimator(settings: ModelSettings, n_regions: int) -> Any:
 def _model(
     rows: Rows,
     settings: ModelSettings,
-    rule: LinearRule | HybridRule,
+    rule: Rule,
     selector: AbstractSparseClassifier,
     kept: IntArray,
 ) -> Model:

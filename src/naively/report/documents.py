@@ -8,7 +8,8 @@ import hashlib
 import io
 import json
 import math
-from dataclasses import asdict
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
 from importlib.resources import files
 from typing import Any
 
@@ -23,15 +24,36 @@ _SHOWN_CLASSES = 100  # on the page
 _COLUMN_CLASSES = 4  # so many classes or fewer have their own columns on the page
 
 
+@dataclass(frozen=True, slots=True)
+class FigureGroup:
+    """A kind of figure that every selected feature has for every class."""
+
+    name: str  # heads the columns
+    field: str  # of `FeatureRow`
+    plain: Callable[[float], int | float]  # for files
+    shown: Callable[[float], str]  # on screen and page
+
+    def of(self, row: FeatureRow) -> tuple[float, ...]:
+        """Figures of a feature, by class."""
+        figures: tuple[float, ...] = getattr(row, self.field)
+        return figures
+
+
+def figure_groups(summary: Summary) -> tuple[FigureGroup, ...]:
+    """Kinds of figures that the features of a summary have."""
+    return tuple(group for group in _GROUPS if summary.features and group.of(summary.features[0]))
+
+
 def features_csv(summary: Summary) -> str:
-    """Table of the selected features, with a weight and a count per class."""
+    """Table of the selected features, with the figures of each class."""
     names = [each.name for each in summary.classes]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    heads = [f"{what}:{name}" for what in ("weight", "count") for name in names]
+    groups = figure_groups(summary)
+    heads = [f"{group.name}:{name}" for group in groups for name in names]
     writer.writerow(["rank", "feature", "gain", "class", *heads])
     for row in summary.features:
-        figures = [*map(_short, row.weights), *map(_plain, row.counts)]
+        figures = [group.plain(each) for group in groups for each in group.of(row)]
         writer.writerow([row.rank, row.name, _short(row.gain), row.speaks_for, *figures])
     return out.getvalue()
 
@@ -49,8 +71,8 @@ def summary_json(summary: Summary) -> str:
     record = {"format": FORMAT, "version": VERSION, **asdict(summary)}
     for row in record["features"]:
         row["gain"] = _short(row["gain"])
-        row["weights"] = [_short(each) for each in row["weights"]]
-        row["counts"] = [_plain(each) for each in row["counts"]]
+        for group in _GROUPS:
+            row[group.field] = [group.plain(each) for each in row[group.field]]
     certificate = summary.certificate
     record["certificate"] |= {
         "gap": certificate.gap,
@@ -99,7 +121,7 @@ def summary_html(summary: Summary) -> str:
         "visible": visible,
         "figure": figure,
         "share": lambda value: "" if value is None else f"{100 * value:.1f} %",
-        "weight": lambda value: f"{value:+.2f}".replace("-", "\N{MINUS SIGN}"),
+        "weight": signed,
     }
     style = files("naively.report").joinpath("templates/page.css").read_text("utf-8")
     digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
@@ -113,8 +135,13 @@ def summary_html(summary: Summary) -> str:
         shown=summary.features[:_SHOWN_FEATURES],
         shown_classes=summary.classes[:_SHOWN_CLASSES],
         wide=len(summary.classes) <= _COLUMN_CLASSES,
-        largest_gain=max((row.gain for row in summary.features), default=0.0) or 1.0,
+        groups=figure_groups(summary),
+        largest_gain=_largest_finite([row.gain for row in summary.features]),
     )
+
+
+def _largest_finite(gains: list[float]) -> float:
+    return max((gain for gain in gains if math.isfinite(gain)), default=0.0) or 1.0
 
 
 def title(summary: Summary) -> str:
@@ -138,6 +165,19 @@ def assurance(certificate: Certificate) -> str:
 def figure(value: float) -> str:
     """Four digits or more, without powers of ten."""
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def signed(value: float) -> str:
+    """Two decimals, with the sign."""
+    return f"{value:+.2f}".replace("-", "\N{MINUS SIGN}")
+
+
+_GROUPS = (
+    FigureGroup("weight", "weights", _short, signed),
+    FigureGroup("count", "counts", _plain, figure),
+    FigureGroup("center", "centers", _short, figure),
+    FigureGroup("dispersion", "dispersions", _short, figure),
+)
 
 
 def weight_of(row: FeatureRow, classes: int) -> float:

@@ -24,12 +24,15 @@ class FeatureRow:
 
     rank: int  # 1 is the largest gain
     name: str
-    gain: float  # nats of training log-likelihood
-    speaks_for: str  # the class whose score it raises most
-    # (C,) nats added to each class, relative to their mean; infinite (null in JSON) where one
-    # occurrence rules a class out (smoothing 0).
-    weights: tuple[float, ...]
-    counts: tuple[float, ...]  # (C,) as counted in training, without smoothing
+    gain: float  # of the training objective: nats, or distance saved
+    speaks_for: str  # the class whose score it raises most; for centers, with the largest center
+    # Figures by class (C,); empty where the model has none. Weights are nats added to each class,
+    # relative to their mean; infinite (null in JSON) where one occurrence rules a class out
+    # (smoothing 0).
+    weights: tuple[float, ...] = ()
+    counts: tuple[float, ...] = ()  # as counted in training, without smoothing
+    centers: tuple[float, ...] = ()  # means, medians for l1 centers
+    dispersions: tuple[float, ...] = ()  # standard deviations, mean absolute ones for l1 centers
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,7 @@ class Settings:
     version: str  # of naively
     model: str
     k: str
-    alpha: float
+    alpha: float | None  # None: the model has no smoothing
     exact: bool
     features: str  # in words: what the features are
     final_rows: str  # in words: which rows the final model was trained on
