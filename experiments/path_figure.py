@@ -1,6 +1,6 @@
 """The picture of the README: the sparsity path of IMDB, and what accuracy each k reaches.
 
-    python experiments/path_figure.py DATA docs/sparsity_path.svg
+python experiments/path_figure.py DATA docs/sparsity_path.svg
 """
 
 import matplotlib as mpl

@@ -13,7 +13,7 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from naively import SparseBernoulliNB, SparseMultinomialNB
+from naively import SparseBernoulliNB, SparseMultinomialNB, sparsity_path
 
 BOTH = pytest.mark.parametrize("Model", [SparseBernoulliNB, SparseMultinomialNB])
 
@@ -519,3 +519,73 @@ def test_warnings_are_not_raised_by_ordinary_use():
         for Model in (SparseBernoulliNB, SparseMultinomialNB):
             model = Model(k=2, alpha=0).fit(X4, Y4)
             model.predict_proba(X4)
+
+
+# -- found by trying to break it -------------------------------------------------------------------
+
+
+def test_counts_over_many_decades_neither_hang_nor_lose_their_proof():
+    rng = np.random.default_rng(3)
+    for _ in range(20):
+        table = 10 ** rng.uniform(-7, 3, (6, 2))
+        model = SparseMultinomialNB(k=3, alpha=0, exact=True, time_limit=5).fit(table.T, [0, 1])
+        certificate = model.certificate_
+        assert np.isfinite(certificate.objective)
+        assert certificate.objective <= certificate.bound
+
+
+@BOTH
+def test_duplicates_of_small_integers_do_not_wrap(Model):
+    cells = (np.array([200, 200, 3], np.uint8), ([0, 0, 1], [0, 0, 1]))
+    X = sp.coo_matrix(cells, shape=(2, 2))
+    csr = sp.csr_matrix((cells[0], np.array([0, 0, 1]), np.array([0, 2, 3])), shape=(2, 2))
+    dense = np.array([[400, 0], [0, 3]])
+    expected = Model(k="all").fit(dense, [0, 1])
+    for A in (X, csr):
+        model = Model(k="all").fit(A, [0, 1])
+        assert np.array_equal(model.feature_count_, expected.feature_count_)
+        assert np.array_equal(model.predict_proba(A), expected.predict_proba(dense))
+
+
+@BOTH
+def test_figures_that_are_no_numbers_are_refused(Model):
+    X = np.array([[1e307, 1, 0], [1, 1e307, 3]])
+    if Model is SparseMultinomialNB:
+        with pytest.raises(ValueError, match="too large"), np.errstate(all="ignore"):
+            Model(k=2).fit(X, [0, 1])
+    with pytest.raises(ValueError, match="too large"), np.errstate(all="ignore"):
+        Model(k=2).fit(X4, Y4, sample_weight=[1e300, 1e307, 1e307, 1e307])
+
+
+def test_statistics_of_another_kind_are_refused():
+    sums, presence = SparseMultinomialNB().gather(X4, Y4), SparseBernoulliNB().gather(X4, Y4)
+    for Model, wrong in ((SparseMultinomialNB, presence), (SparseBernoulliNB, sums)):
+        with pytest.raises(ValueError, match="`statistics` must have been counted"):
+            Model.from_statistics(wrong, k=1)
+        with pytest.raises(ValueError, match="`statistics` must have been counted"):
+            sparsity_path(Model(), wrong)
+    high = SparseBernoulliNB(binarize=2.5).gather(X4, Y4)
+    with pytest.raises(ValueError, match="threshold"):
+        SparseBernoulliNB.from_statistics(high, k=1)
+
+
+def test_limits_of_the_exact_search_are_checked():
+    for bad in (0, -1, np.nan, "a"):
+        with pytest.raises(ValueError, match="`time_limit`"):
+            SparseMultinomialNB(k=2, exact=True, time_limit=bad).fit(X4, Y4)
+    for bad in (0, -1, 1.5, None):
+        with pytest.raises(ValueError, match="`max_nodes`"):
+            SparseMultinomialNB(k=2, exact=True, max_nodes=bad).fit(X4, Y4)
+
+
+@BOTH
+def test_what_a_path_is_asked_is_checked(Model):
+    path = sparsity_path(Model(), X4, Y4)
+    for bad in (-1, 4, 1.5):
+        with pytest.raises(ValueError, match=r"`k` must be an int in \[0, 3\]"):
+            path.support(bad)
+    assert path.support(3).tolist() == [0, 1, 2]
+    with pytest.raises(ValueError, match="`y` may only be left out"):
+        sparsity_path(Model(), X4)
+    with pytest.raises(TypeError, match="`estimator` must be a sparse classifier"):
+        sparsity_path(StratifiedKFold(), X4, Y4)

@@ -25,7 +25,7 @@ from naively.estimators.parameters import is_auto, resolve_k
 from naively.families.family import Family
 from naively.selection.certificate import Certificate, Selection
 from naively.selection.solve import solve
-from naively.statistics.matrix import is_sparse
+from naively.statistics.matrix import as_matrix, canonical, is_sparse
 
 
 class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
@@ -49,9 +49,10 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
 
     def _check_batch(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Array]:
         # Finite and non-negative values are checked while counting: one pass instead of three.
+        # Other sparse formats become CSR here, where no sum of duplicates can wrap around.
         X = validate_data(
             self,
-            X,
+            as_matrix(X) if is_sparse(X) else X,
             y if y is None else "no_validation",
             reset=reset,
             accept_sparse=("csr", "csc"),
@@ -84,10 +85,9 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
     # -- decisions ------------------------------------------------------------------------------
 
     def _check_rows(self, X: Any) -> Any:
+        if is_sparse(X):
+            X = canonical(as_matrix(X))
         X = validate_data(self, X, reset=False, accept_sparse="csr")
-        if is_sparse(X) and not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
         self._check_values(X)
         return X
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from numbers import Integral, Real
 from typing import Any, final
 
 import numpy as np
@@ -59,6 +60,16 @@ class AbstractCountNaiveBayes(LinearWeightsMixin, AbstractSparseNaiveBayes):
             self.statistics_, self.selection_.support, self.class_log_prior_
         )
         return rule.joint(X)
+
+
+def _check_kind(statistics: ClassCounts, *, presence: bool, threshold: float) -> None:
+    """Refuse statistics that count something else than the model needs."""
+    if (statistics.presence, statistics.threshold) != (presence, threshold):
+        raise ValueError(
+            f"`statistics` must have been counted with presence={presence}, "
+            f"threshold={threshold:g} for this model; got presence={statistics.presence}, "
+            f"threshold={statistics.threshold:g}. The method `gather` of the model counts rightly."
+        )
 
 
 @final
@@ -163,9 +174,15 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
 
     def family(self, statistics: ClassCounts) -> Family[ClassCounts]:
         """Return the model as functions of its statistics."""
+        _check_kind(statistics, presence=False, threshold=0.0)
         return multinomial(self.alpha)
 
     def _search_options(self) -> dict[str, Any]:
+        if not isinstance(self.max_nodes, Integral) or int(self.max_nodes) < 1:
+            raise ValueError(f"`max_nodes` must be an int >= 1; got {self.max_nodes!r}.")
+        limit = self.time_limit
+        if limit is not None and not (isinstance(limit, Real) and float(limit) > 0):
+            raise ValueError(f"`time_limit` must be seconds > 0, or None; got {limit!r}.")
         return {
             "exact": self.exact,
             "max_nodes": self.max_nodes,
@@ -276,12 +293,20 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
     def _gather(self, X: Any, y: Array, sample_weight: Any, classes: Any) -> ClassCounts:
         self._check_values(X)
         return ClassCounts.from_matrix(
-            X, y, sample_weight, classes=classes, presence=True, threshold=self.binarize or 0.0
+            X, y, sample_weight, classes=classes, presence=True, threshold=self._threshold()
         )
 
     def family(self, statistics: ClassCounts) -> Family[ClassCounts]:
         """Return the model as functions of its statistics."""
+        _check_kind(statistics, presence=True, threshold=self._threshold())
         return bernoulli(self.alpha)
+
+    def _threshold(self) -> float:
+        if self.binarize is None:
+            return 0.0
+        if not isinstance(self.binarize, Real) or not np.isfinite(float(self.binarize)):
+            raise ValueError(f"`binarize` must be a finite number or None; got {self.binarize!r}.")
+        return float(self.binarize)
 
     def _check_values(self, X: Any) -> None:
         if self.binarize is not None:
@@ -294,7 +319,7 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
             )
 
     def _prepare(self, X: Any) -> Any:
-        threshold = self.binarize or 0.0
+        threshold = self._threshold()
         if not is_sparse(X):
             return (np.asarray(X) > threshold).astype(np.float64)
         if threshold < 0:

@@ -52,6 +52,16 @@ def sparsity_path(
     >>> path.support(2)
     array([0, 2])
     """
+    if not isinstance(estimator, AbstractSparseClassifier):
+        raise TypeError(
+            "`estimator` must be a sparse classifier of this package, such as "
+            f"SparseBernoulliNB(); got {type(estimator).__name__}."
+        )
+    if y is None and not hasattr(X, "classes"):
+        raise ValueError(
+            "`y` may only be left out if `X` are class statistics; got "
+            f"{type(X).__name__}. Pass the labels of the rows."
+        )
     estimator = clone(estimator)
     statistics = X if y is None else estimator.gather(X, y, sample_weight)
     return path(estimator.family(statistics), statistics, ks)

@@ -130,7 +130,7 @@ def best_weights(values: FloatArray, totals: FloatArray) -> FloatArray:
     scale = max(abs(price), 1e-30)
     slack = price - gradient + 1e-2 * scale
     accuracy = 2e-15 * (scale + np.abs(values).max())  # of a gradient: a difference of such sums
-    best_gap, best = np.inf, weights
+    best_gap, best = np.inf, weights.copy()
     for _ in range(60):
         mu = np.sum(weights * slack) / n
         # No point of the simplex exceeds q by more than this (Frank and Wolfe 1956).
@@ -139,6 +139,8 @@ def best_weights(values: FloatArray, totals: FloatArray) -> FloatArray:
             best_gap, best = gap, weights.copy()
         # Close to the solution, rounding spoils the steps: then the best point so far is it.
         if gap <= accuracy or mu <= 1e-3 * accuracy or (mu <= accuracy and gap > best_gap):
+            break
+        if not np.isfinite(gap):  # a step lost all its digits: the best point so far is the answer
             break
         matrix = _curvature(totals, mixed)
         right = np.ones((n, 2))

@@ -8,6 +8,16 @@ from dataclasses import dataclass
 from naively._types import FloatArray, IntArray
 
 
+def finite_baseline(baseline: float) -> float:
+    """Return the baseline, or raise ValueError if nothing can be certified above it."""
+    if not math.isfinite(baseline):
+        raise ValueError(
+            "The likelihood is not a finite number: values of X, `sample_weight` or `alpha` are "
+            "too large for double precision. Rescale them (counts rarely exceed 1e15)."
+        )
+    return baseline
+
+
 @dataclass(frozen=True, slots=True)
 class Certificate:
     """Proof of quality of one selection, in nats of the training log-likelihood.

@@ -8,6 +8,7 @@ not be nested, and are stored as what changes from one k of the grid to the next
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Integral
 from typing import Any, Protocol, TypeVar
 
 import numpy as np
@@ -21,6 +22,7 @@ from naively.selection.solve import (
     a_priori_objective,
     best_classes,
     coupled_groups,
+    pooled_baseline,
     solve_groups,
 )
 from naively.selection.top_k import gain_order
@@ -32,6 +34,11 @@ GRID_POINTS = 100
 
 class Supports(Protocol):
     """Supports for every k, in compact form."""
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns m."""
+        ...
 
     def at(self, k: int) -> IntArray:
         """Columns of the support of k features, ascending."""
@@ -77,6 +84,11 @@ class SparsityPath:
 
         Any k will do. Off the grid, a coupled family is solved for this k on demand.
         """
+        n_features = self.supports.n_features
+        if not isinstance(k, Integral) or not 0 <= int(k) <= n_features:
+            raise ValueError(
+                f"`k` must be an int in [0, {n_features}] (n_features={n_features}); got {k!r}."
+            )
         return self.supports.at(int(k))
 
     @property
@@ -148,7 +160,7 @@ def _grouped_path(per_column: PerColumn[S], statistics: S, grid: IntArray) -> Sp
     order = np.argsort(label, kind="stable")
     taken = np.concatenate([[0], np.cumsum(groups.size[order])])
     gained = np.concatenate([[0.0], np.cumsum(gain[order] * groups.size[order])])
-    baseline = float(per_column.pooled(statistics, table) @ groups.size)
+    baseline = pooled_baseline(per_column, statistics, groups.size, table)
     supports = ClassedSupports(groups.columns, label, groups.size)
     return _separable_path(grid, np.interp(grid, taken, gained), baseline, supports)
 
@@ -158,6 +170,11 @@ class OrderedSupports:
     """The support of k features is the first k of an order."""
 
     features: IntArray  # (m,) best first
+
+    @property
+    def n_features(self) -> int:
+        """See `Supports`."""
+        return len(self.features)
 
     def at(self, k: int) -> IntArray:
         """See `Supports`."""
@@ -185,6 +202,11 @@ class ClassedSupports:
     columns: Columns
     label: IntArray  # (d,) class of each group, 0 the best
     size: IntArray  # (d,)
+
+    @property
+    def n_features(self) -> int:
+        """See `Supports`."""
+        return int(self.size.sum())
 
     def _class_ends(self) -> IntArray:
         return np.cumsum(np.bincount(self.label, weights=self.size).astype(np.int64))
@@ -252,6 +274,11 @@ class SteppedSupports:
     step: IntArray  # (K + 1,) where the changes of each k start
     group: IntArray  # which group changes
     change: IntArray  # by how many columns
+
+    @property
+    def n_features(self) -> int:
+        """See `Supports`."""
+        return int(self.coupled.groups.size.sum())
 
     def _take(self, position: int) -> IntArray:
         take = np.zeros(len(self.coupled.groups.size), dtype=np.int64)

@@ -8,10 +8,10 @@ from typing import TypeVar
 import numpy as np
 from scipy.special import xlogy
 
-from naively._types import FloatArray, IntArray
+from naively._types import Array, FloatArray, IntArray
 from naively.families.family import CountTable, CoupledCounts, Family, PerColumn
 from naively.kernels.hull import log_shares
-from naively.selection.certificate import Certificate, Selection
+from naively.selection.certificate import Certificate, Selection, finite_baseline
 from naively.selection.dual import DualSolution, Problem, coupled_problem, solve_dual
 from naively.selection.exact import TOLERANCE, Search, SearchResult, branch_and_bound
 from naively.selection.groups import Groups, count_groups
@@ -77,8 +77,13 @@ def _solve_grouped(family: Family[S], per_column: PerColumn[S], statistics: S, k
     gain = per_column.gain(statistics, table)
     label, quota = best_classes(gain, groups.size, k)
     support, group = groups.columns.take(label, quota)
-    baseline = float(np.sum(per_column.pooled(statistics, table) * groups.size))
+    baseline = pooled_baseline(per_column, statistics, groups.size, table)
     return _optimal(family, support, gain[group], baseline)
+
+
+def pooled_baseline(per_column: PerColumn[S], statistics: S, size: IntArray, table: Array) -> float:
+    """Objective with every column pooled, from groups of `size` equal columns: nats."""
+    return finite_baseline(float(np.sum(per_column.pooled(statistics, table) * size)))
 
 
 def best_classes(gain: FloatArray, size: IntArray, k: int) -> tuple[IntArray, IntArray]:
@@ -167,7 +172,7 @@ def coupled_groups(counts: CoupledCounts) -> CoupledGroups:
     problem = coupled_problem(
         groups.counts if everything else groups.counts[seen], alpha, groups.size[seen]
     )
-    return CoupledGroups(groups, seen, problem, _pooled(groups, counts.alpha))
+    return CoupledGroups(groups, seen, problem, finite_baseline(_pooled(groups, counts.alpha)))
 
 
 def _pooled(groups: Groups, alpha: float | FloatArray) -> float:
