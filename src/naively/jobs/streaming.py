@@ -25,7 +25,7 @@ from naively.io.text import TOKEN_PATTERN, TextRule
 from naively.jobs.outcome import feature_rows, features_in_words
 from naively.jobs.select import RESULT_FILES, write_result
 from naively.jobs.settings import ModelSettings, TestSettings
-from naively.jobs.training import Trained, new_estimator
+from naively.jobs.training import Figures, Trained, new_estimator, relative_weights
 from naively.report.summary import (
     ClassRow,
     Evaluation,
@@ -381,7 +381,9 @@ def _trained(
             text=_rule_of(record.features, text_column),
         ),
         selection=selection,
-        counts=statistics.table[selection.support],
+        figures=Figures(
+            weights=relative_weights(estimator.rule_), counts=statistics.table[selection.support]
+        ),
         class_rows=counts.class_rows,
         n_features=len(kept),
         n_rows=int(counts.class_rows.sum()),
