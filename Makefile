@@ -1,11 +1,12 @@
 # Everything a fresh machine needs is Python and make.
 #   make demo    create the environment, install, run the main job on real data
 #   make test    create the environment, install, run the tests
+#   make test-engines    the tests on Spark, which needs Java
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test check clean
+.PHONY: demo test test-engines check clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -23,6 +24,11 @@ demo: $(VENV)/.command
 
 test: $(VENV)/.development
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# Spark takes a minute to start and needs Java 17 or later: not part of every run.
+test-engines: $(VENV)/.installed
+	$(BIN)/python -m pip install --quiet '.[spark]'
+	$(BIN)/python -m pytest -m engines
 
 check: $(VENV)/.development
 	$(BIN)/ruff check .

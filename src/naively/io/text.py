@@ -5,16 +5,20 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, Literal, cast
 
 import numpy as np
 
 from naively.io.errors import InputError
 from naively.io.progress import Progress, silent
+from naively.scale.features import TextFeatures
+from naively.scale.text import count_rows, text_matrix
+from naively.scale.vocabulary import Vocabulary
 
 ANALYZERS = ("word", "char", "char_wb")
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"  # scikit-learn's: words of two or more letters or digits
+ONE_CHARACTER = r"(?u)\b\w+\b"
 _REPORT_EVERY = 200  # documents between two reports of progress
 
 _Analyzer = Callable[[str], list[str]]
@@ -54,16 +58,32 @@ def count(
     InputError
         If no document holds any feature, or the rule cannot be applied.
     """
-    vectorizer = _vectorizer(rule)
-    try:
-        X = vectorizer.fit_transform(_reported(documents, progress))
-    except ValueError as error:
+    features = text_features(rule)
+    if features is not None:
+        vocabulary, X = count_rows(
+            _flat(documents), features, parts=_width(documents), progress=progress
+        )
+        counted = Counted(X, tuple(vocabulary))
+    else:
+        counted = _count_by_pattern(documents, rule, progress)
+    if not counted.names:
         raise InputError(
             f"{source}: no text holds any word that the rules let through; check that --text "
             "names the text, and --stop-words, --token-pattern and --ngrams."
-        ) from error
-    names = vectorizer.get_feature_names_out()
-    return Counted(X, tuple(names.tolist()))
+        )
+    return counted
+
+
+def _count_by_pattern(
+    documents: Sequence[tuple[str, ...]], rule: TextRule, progress: Progress
+) -> Counted:
+    """Count words of any pattern, as scikit-learn does."""
+    vectorizer = _vectorizer(rule)
+    try:
+        X = vectorizer.fit_transform(_reported(documents, progress))
+    except ValueError:  # nothing found
+        return Counted(None, ())
+    return Counted(X, tuple(vectorizer.get_feature_names_out().tolist()))
 
 
 def count_known(
@@ -77,8 +97,42 @@ def count_known(
 
     if not names:
         return sp.csr_array((len(documents), 0), dtype=np.int64)
-    vectorizer = _vectorizer(rule, {name: i for i, name in enumerate(names)})
-    return vectorizer.transform(_reported(documents, progress))
+    features = text_features(rule)
+    if features is None:
+        vectorizer = _vectorizer(rule, {name: i for i, name in enumerate(names)})
+        return vectorizer.transform(_reported(documents, progress))
+    order = np.array(sorted(range(len(names)), key=names.__getitem__))
+    X = text_matrix(
+        _flat(documents),
+        features,
+        Vocabulary.of(names),
+        parts=_width(documents),
+        progress=progress,
+    )
+    return X if (np.diff(order) > 0).all() else X[:, np.argsort(order)]
+
+
+def text_features(rule: TextRule) -> TextFeatures | None:
+    """Give the definition of features that are counted without scikit-learn, if the rule is one."""
+    _check_pattern(rule)
+    shortest = {TOKEN_PATTERN: 2, ONE_CHARACTER: 1}.get(rule.token_pattern)
+    if shortest is None and rule.analyzer == "word":
+        return None
+    plain = TextFeatures(lowercase=rule.lowercase, min_characters=shortest or 2)
+    stop: tuple[str, ...] = ()
+    if rule.stop_words and rule.analyzer == "word":
+        # A stop word is taken apart as the texts are, or "don't" would never match.
+        stop = tuple(count_rows(list(rule.stop_words), plain)[0])
+    analyzer = cast("Literal['word', 'char', 'char_wb']", rule.analyzer)
+    return replace(plain, analyzer=analyzer, ngram_range=rule.ngrams, stop_words=stop)
+
+
+def _flat(documents: Sequence[tuple[str, ...]]) -> list[str]:
+    return [part for document in documents for part in document]
+
+
+def _width(documents: Sequence[tuple[str, ...]]) -> int:
+    return len(documents[0]) if len(documents) else 1
 
 
 def by_region(documents: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:

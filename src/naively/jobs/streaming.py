@@ -21,7 +21,7 @@ from naively.io.errors import InputError, OutputError, reason
 from naively.io.files import atomic_directory, check_directory
 from naively.io.models import Model
 from naively.io.progress import Progress, silent
-from naively.io.text import TOKEN_PATTERN, TextRule
+from naively.io.text import ONE_CHARACTER, TOKEN_PATTERN, TextRule, text_features
 from naively.jobs.outcome import feature_rows, features_in_words
 from naively.jobs.select import RESULT_FILES, write_result
 from naively.jobs.settings import ModelSettings, TestSettings
@@ -40,12 +40,10 @@ from naively.scale.holdout import TEST, TRAIN, Holdout, counts_of
 from naively.scale.records import CountRecord, load_record, merge, save_record
 from naively.scale.sources import Layout, columns_of, find_files
 from naively.scale.stream import Task, count_files, run_tasks, tasks_of
-from naively.scale.text import count_text
 from naively.scale.vocabulary import Vocabulary
 from naively.statistics.counts import ClassCounts
 
 STATISTICS = "stats.npz"
-_ONE_CHARACTER = r"(?u)\b\w+\b"
 _MISTAKES = 20  # kinds of mistakes kept in the summary
 
 
@@ -109,28 +107,17 @@ def definition(counting: Counting) -> tuple[FeatureDefinition, Vocabulary | None
 
 
 def _text_features(rule: TextRule, counting: Counting) -> TextFeatures:
-    shortest = {TOKEN_PATTERN: 2, _ONE_CHARACTER: 1}.get(rule.token_pattern)
-    if shortest is None:
+    features = text_features(rule)
+    if features is None:
         raise InputError(
-            f"Streams find words by {TOKEN_PATTERN} or {_ONE_CHARACTER}; got "
+            f"Streams find words by {TOKEN_PATTERN} or {ONE_CHARACTER}; got "
             f"--token-pattern {rule.token_pattern!r}. Leave out --engine to use any pattern."
         )
     if len(rule.columns) > 1:
         raise InputError(
             f"Streams read one column of text; got {', '.join(rule.columns)}. Leave out --engine."
         )
-    features = TextFeatures(
-        rule.analyzer,  # type: ignore[arg-type]
-        rule.ngrams,
-        rule.lowercase,
-        shortest,
-        n_hashed=counting.n_hashed,
-        presence=counting.presence,
-    )
-    # A stop word is taken apart as the texts are, or "don't" would never match.
-    plain = replace(features, analyzer="word", ngram_range=(1, 1), n_hashed=None, presence=False)
-    words, _ = count_text(list(rule.stop_words), np.zeros(len(rule.stop_words), int), plain)
-    return replace(features, stop_words=tuple(words or ()))
+    return replace(features, n_hashed=counting.n_hashed, presence=counting.presence)
 
 
 @contextmanager
@@ -417,7 +404,7 @@ def _rule_of(features: FeatureDefinition, column: str) -> TextRule | None:
         analyzer=features.analyzer,
         ngrams=features.ngram_range,
         stop_words=features.stop_words,
-        token_pattern=TOKEN_PATTERN if features.min_characters == 2 else _ONE_CHARACTER,
+        token_pattern=TOKEN_PATTERN if features.min_characters == 2 else ONE_CHARACTER,
         lowercase=features.lowercase,
     )
 

@@ -19,6 +19,7 @@ from naively._types import Array, BoolArray
 from naively.scale.sources import Batch
 from naively.scale.utf8 import Texts
 from naively.statistics.counts import ClassCounts
+from naively.statistics.labels import encode_labels
 from naively.statistics.sparse_table import SparseTable
 
 TRAIN, TEST = "train:", "test:"
@@ -40,7 +41,7 @@ class Holdout:
         for batch in batches:
             if batch.split is None:
                 test = self._chosen(part, start, len(batch))
-                yield replace(batch, labels=_marked(np.where(test, TEST, TRAIN), batch.labels))
+                yield replace(batch, labels=_marked(test, batch.labels))
             else:
                 yield _by_column(batch)
             start += len(batch)
@@ -61,12 +62,15 @@ class Holdout:
 def _by_column(batch: Batch) -> Batch:
     kinds = [_PARTS.get(str(value).casefold(), "") for value in np.asarray(batch.split).tolist()]
     rows = np.flatnonzero([bool(kind) for kind in kinds])
-    labels = _marked(np.array(kinds, dtype=str), batch.labels)[rows]
+    labels = _marked(np.array(kinds)[rows] == TEST, batch.labels[rows])
     return Batch(_rows(batch.rows, rows), labels)
 
 
-def _marked(kinds: Array, labels: Array) -> Array:
-    marked: Array = np.char.add(kinds, labels.astype(str))
+def _marked(test: BoolArray, labels: Array) -> Array:
+    classes, codes = encode_labels(labels)
+    names = [str(label) for label in classes.tolist()]
+    both = np.array([kind + name for kind in (TRAIN, TEST) for name in names] or [""], dtype=str)
+    marked: Array = both[codes + len(names) * test]
     return marked
 
 

@@ -9,6 +9,7 @@ matter, for what sees single rows: prediction, accuracy, cross-validation.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any, final
 
@@ -26,6 +27,7 @@ from naively.statistics.labels import encode_labels
 from naively.statistics.lengths import length_histogram
 from naively.statistics.sparse_table import DENSE_CELLS, SparseTable, settled
 
+Progress = Callable[[str, int, int], None]
 _BATCH_BYTES = 1 << 23  # texts read at a time: their identifiers take about twice as much
 _HASHED_TERMS = 1 << 22  # terms remembered at a time when columns are hashed
 _DENSE_SUMS = 1 << 25  # sums kept in a dense table while there are few: 256 MiB
@@ -74,7 +76,53 @@ def count_text(
     return counter.result()
 
 
-def text_matrix(texts: Any, features: TextFeatures, vocabulary: Vocabulary) -> sp.csr_array:
+def count_rows(
+    texts: Any, features: TextFeatures, *, parts: int = 1, progress: Progress | None = None
+) -> tuple[Vocabulary, sp.csr_array]:
+    """Count the terms in each row: the whole matrix, for data that fit into memory.
+
+    Parameters
+    ----------
+    texts : sequence of str of length n * parts
+        As in `count_text`.
+    features : TextFeatures
+        What the terms are.
+    parts : int, default=1
+        Texts that make a row; no n-gram spans two of them.
+    progress : callable, default=None
+        Called with a word, texts read, and texts in all.
+
+    Returns
+    -------
+    vocabulary : Vocabulary of m terms
+        In ascending order.
+    X : csr_array of shape (n, m), int64
+        As `CountVectorizer` makes it.
+    """
+    texts = as_texts(texts)
+    analyzer = Analyzer(replace(features, n_hashed=None))
+    stream = _read(analyzer, texts, progress)
+    spelled = analyzer.spelled()
+    vocabulary, columns = Vocabulary.sorted(spelled.bytes, spelled.offsets)
+    X = _rows_of(stream, columns, len(vocabulary), parts, presence=features.presence)
+    occurring = np.zeros(len(vocabulary), dtype=np.bool_)
+    occurring[X.indices] = True
+    if occurring.all():
+        return vocabulary, X
+    indices = (np.cumsum(occurring) - 1)[X.indices]
+    shape = (X.shape[0], int(occurring.sum()))
+    narrow = sp.csr_array((X.data, indices, X.indptr), shape=shape)
+    return vocabulary.take(np.flatnonzero(occurring)), narrow
+
+
+def text_matrix(
+    texts: Any,
+    features: TextFeatures,
+    vocabulary: Vocabulary,
+    *,
+    parts: int = 1,
+    progress: Progress | None = None,
+) -> sp.csr_array:
     """Count terms of a vocabulary in each text.
 
     Parameters
@@ -85,6 +133,8 @@ def text_matrix(texts: Any, features: TextFeatures, vocabulary: Vocabulary) -> s
         What the terms are.
     vocabulary : Vocabulary of m terms
         The columns, for example those that a model selected. Other terms are skipped unseen.
+    parts, progress
+        As in `count_rows`.
 
     Returns
     -------
@@ -93,15 +143,37 @@ def text_matrix(texts: Any, features: TextFeatures, vocabulary: Vocabulary) -> s
     """
     texts = as_texts(texts)
     analyzer = Analyzer(replace(features, n_hashed=None), vocabulary)
-    parts = [analyzer.read(batch) for batch in _batches(texts)]
-    lengths = np.concatenate([[0], *(np.diff(part.ends, prepend=0) for part in parts)])
-    ids = np.concatenate([np.empty(0, dtype=np.uint32), *(part.ids for part in parts)])
-    shape = (len(texts), len(vocabulary))
+    stream = _read(analyzer, texts, progress)
+    columns = np.arange(len(vocabulary))
+    return _rows_of(stream, columns, len(vocabulary), parts, presence=features.presence)
+
+
+def _read(analyzer: Analyzer, texts: Texts, progress: Progress | None) -> Stream:
+    """Terms of all texts, batch by batch."""
+    ids, lengths, done = [np.empty(0, dtype=np.uint32)], [np.empty(0, dtype=np.int64)], 0
+    for batch in _batches(texts):
+        if progress is not None:
+            progress("counting", done, len(texts))
+        stream = analyzer.read(batch)
+        ids.append(stream.ids)
+        lengths.append(np.diff(stream.ends, prepend=0))
+        done += len(batch)
+    return Stream(np.concatenate(ids), np.cumsum(np.concatenate(lengths)))
+
+
+def _rows_of(
+    stream: Stream, columns: IntArray, n_columns: int, parts: int, *, presence: bool
+) -> sp.csr_array:
+    """Sparse rows of a stream whose identifier i is column columns[i]."""
+    indptr = np.concatenate([[0], stream.ends[parts - 1 :: parts]])
+    small = max(n_columns, len(stream.ids)) < 1 << 31
+    indices = columns.astype(np.int32 if small else np.int64)[stream.ids]
+    shape = (len(indptr) - 1, n_columns)
     matrix = sp.csr_array(
-        (np.ones(len(ids), dtype=np.int64), ids.astype(np.int64), np.cumsum(lengths)), shape=shape
+        (np.ones(len(indices), dtype=np.int64), indices, indptr.astype(indices.dtype)), shape=shape
     )
     matrix.sum_duplicates()
-    if features.presence:
+    if presence:
         matrix.data[:] = 1
     return matrix
 
