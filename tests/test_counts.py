@@ -15,6 +15,7 @@ from hypothesis.extra.numpy import arrays
 
 import reference
 from naively import ClassCounts
+from naively.statistics.sparse_table import SparseTable
 
 rng = np.random.default_rng(0)
 COUNTS = rng.poisson(0.5, (40, 7))
@@ -591,3 +592,97 @@ def test_equality_is_of_all_fields():
     assert not a.equals(ClassCounts.from_matrix(COUNTS, LABELS, classes=range(4)))
     assert not a.equals(a + a)
     assert not a.equals(ClassCounts.from_matrix(COUNTS, LABELS, presence=True))
+
+
+def test_sums_of_batches_that_overflow_are_refused():
+    half = ClassCounts.from_matrix([[2**62, 1], [1, 5]], [0, 1])
+    for second in (half, ClassCounts.from_matrix([[2**62, 0]], [2])):
+        with pytest.raises(ValueError, match="64-bit integer holds.*float64"):
+            half + second
+    # One cell never overflows here, but the total, of which models take logarithms, would.
+    with pytest.raises(ValueError, match="64-bit integer holds"):
+        half + ClassCounts.from_matrix([[0, 2**62]], [1])
+    real = half + ClassCounts.from_matrix([[2.0**62, 0.0]], [0])
+    assert real.table[0, 0] == 2.0**63
+
+
+def test_sums_up_to_the_largest_integer_are_exact():
+    most = ClassCounts.from_matrix([[2**62, 2**62 - 2]], [0])
+    one = ClassCounts.from_matrix([[0, 1]], [0])
+    assert (most + one).table.sum() == 2**63 - 1
+    with pytest.raises(ValueError, match="64-bit integer holds"):
+        most + one + one
+
+
+def test_sums_of_sparse_tables_that_overflow_are_refused():
+    X = sp.csr_array(([2**62, 1], ([0, 0], [5, 900])), shape=(1, 1000))
+    wide = ClassCounts.from_matrix(X, [0], dense_cells=10)
+    dense = ClassCounts.from_matrix(X, [0])
+    assert isinstance(wide.table, SparseTable)
+    for first, second in [(wide, wide), (wide, dense), (dense, wide)]:
+        with pytest.raises(ValueError, match="64-bit integer holds"):
+            first + second
+
+
+def test_real_sums_of_batches_that_overflow_are_refused():
+    large = ClassCounts.from_matrix([[1e308]], [0])
+    with pytest.raises(ValueError, match="double precision"):
+        large + large
+    heavy = ClassCounts.from_matrix([[1.0]], [0], [1e308])
+    with pytest.raises(ValueError, match="double precision"):
+        heavy + heavy
+
+
+def test_adding_takes_no_memory_but_the_result():
+    counts = ClassCounts.zero(1 << 20, classes=[0, 1])
+    counts.table[0, 0] = 2**62
+    tracemalloc.start()
+    total = counts + ClassCounts.zero(1 << 20, classes=[0, 1])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 1.6 * total.table.nbytes
+
+
+@pytest.mark.parametrize(
+    "y",
+    [
+        ["a", np.nan, "b", "b"],
+        ["a", None, "b", "b"],
+        pd.Series(["a", None, "b", "b"], dtype="string"),
+        pd.Series([1, None, 2, 2], dtype="Int64"),
+        pd.Series(["a", None, "b", "b"], dtype="category"),
+        pl.Series(["a", None, "b", "b"]),
+    ],
+)
+def test_missing_labels_of_any_kind(y):
+    with pytest.raises(ValueError, match="`y` contains NaN"):
+        ClassCounts.from_matrix(COUNTS[:4], y)
+
+
+def test_missing_classes_and_labels_of_two_kinds():
+    with pytest.raises(ValueError, match="`classes` contains NaN or None"):
+        ClassCounts.from_matrix(COUNTS[:2], ["a", "b"], classes=["a", "b", np.nan])
+    with pytest.raises(ValueError, match="`classes`.*NaN or None"):
+        ClassCounts.from_matrix(COUNTS[:2], ["a", "b"], classes=["a", "b", None])
+    with pytest.raises(ValueError, match="one kind.*int and str"):
+        ClassCounts.from_matrix(COUNTS[:2], ["a", 1])
+
+
+def test_no_features_and_sums_of_lists():
+    counts = ClassCounts.from_matrix(COUNTS, LABELS)
+    assert counts.take([]).table.shape == (0, 3)
+    assert sum([counts, counts]).equals(counts + counts)
+    with pytest.raises(TypeError):
+        1 + counts
+
+
+def test_labels_that_doubles_round_stay_apart():
+    whole = ClassCounts.from_matrix([[1]], [2**53 + 1])
+    real = ClassCounts.from_matrix([[2]], [2.0**53])
+    both = whole + real
+    assert both.classes.tolist() == [2**53, 2**53 + 1]
+    assert both.table.tolist() == [[2, 1]]
+    low = ClassCounts.from_matrix([[1]], [-1])
+    high = ClassCounts.from_matrix([[1]], np.array([2**64 - 1], np.uint64))
+    with pytest.raises(ValueError, match="one type of numbers.*-1 and 18446744073709551615"):
+        low + high

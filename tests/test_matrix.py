@@ -127,3 +127,46 @@ def test_what_is_no_matrix_of_real_numbers_is_refused(X, message):
 def test_values_do_not_change():
     for X in (sp.coo_matrix(DENSE), sp.lil_array(DENSE), pd.DataFrame(DENSE), DENSE.tolist()):
         np.testing.assert_array_equal(values(as_matrix(X)), DENSE)
+
+
+BIG = 2**63 + 2**53 + 1
+
+
+@pytest.mark.parametrize(
+    ("frame", "expected"),
+    [
+        (pd.DataFrame({"a": pd.array([BIG, 1], dtype="UInt64")}), [[BIG], [1]]),
+        (pd.DataFrame({"a": [BIG, 1]}, dtype="uint64[pyarrow]"), [[BIG], [1]]),
+        (pd.DataFrame({"a": [BIG, 1], "b": np.array([3, 4])}), [[BIG, 3], [1, 4]]),
+        (
+            pd.DataFrame({"a": pd.array([BIG, 1], dtype="UInt64"), "b": np.array([3, 4])}),
+            [[BIG, 3], [1, 4]],
+        ),
+        (
+            pd.DataFrame({"a": np.array([2**53 + 1], np.uint64), "b": np.array([-1])}),
+            [[2**53 + 1, -1]],
+        ),
+        (pd.DataFrame({"a": np.array([2**53 + 1, 1], object)}), [[2**53 + 1], [1]]),
+        (np.array([[BIG, 1]], object), [[BIG, 1]]),
+    ],
+)
+def test_whole_numbers_that_doubles_round_stay_exact(frame, expected):
+    assert as_matrix(frame).tolist() == expected
+
+
+@pytest.mark.parametrize(
+    "X",
+    [
+        np.array([["1", "2"]], object),
+        np.array([[1, b"2"]], object),
+        pd.DataFrame({"a": ["1", "2"]}),
+        pd.DataFrame({"a": ["1", "2"]}, dtype="string"),
+        pd.DataFrame({"a": ["1", "2"]}, dtype="category"),
+        pd.DataFrame({"a": pd.arrays.SparseArray([0, 1]), "b": ["1", "2"]}),
+        pl.DataFrame({"a": ["1", "2"]}),
+        pl.DataFrame({"a": ["1", "2"]}, schema={"a": pl.Categorical}),
+    ],
+)
+def test_text_of_digits_is_text(X):
+    with pytest.raises(ValueError, match="X must hold real numbers"):
+        as_matrix(X)

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from naively._types import Array, FloatArray, IntArray
+from naively.statistics.addition import checked_sum, is_nothing
 from naively.statistics.labels import class_positions, union_of_classes
 from naively.statistics.lengths import length_histogram
 from naively.statistics.matrix import is_sparse
@@ -188,7 +189,10 @@ class ClassCounts:
         """
         if isinstance(self.table, SparseTable):
             return replace(self, table=self.table.take(columns))
-        return replace(self, table=np.ascontiguousarray(self.table[np.asarray(columns)]))
+        wanted = np.asarray(columns)
+        if wanted.size == 0 and wanted.dtype.kind == "f":  # what an empty list becomes
+            wanted = wanted.astype(np.int64)
+        return replace(self, table=np.ascontiguousarray(self.table[wanted]))
 
     def equals(self, other: Self) -> bool:
         """Whether all fields agree exactly, types included."""
@@ -207,12 +211,15 @@ class ClassCounts:
         values, weight = _merged_lengths(first, second, 1.0)
         return replace(
             first,
-            table=settled(first.table + second.table),
-            class_rows=first.class_rows + second.class_rows,
-            class_weight=first.class_weight + second.class_weight,
+            table=settled(_sum(first.table, second.table)),
+            class_rows=checked_sum(first.class_rows, second.class_rows),
+            class_weight=checked_sum(first.class_weight, second.class_weight),
             length_values=values,
             length_weight=weight,
         )
+
+    def __radd__(self, other: int) -> Self:
+        return self if is_nothing(other) else NotImplemented
 
     def __sub__(self, other: Self) -> Self:
         if not isinstance(other, ClassCounts):
@@ -298,10 +305,16 @@ def _merged_lengths(
     weight[np.searchsorted(values, first.length_values)] = first.length_weight
     positions = np.searchsorted(values, second.length_values)
     if sign > 0:
-        weight[positions] += second.length_weight
+        weight[positions] = checked_sum(weight[positions], second.length_weight)
     else:
         weight[positions] = _difference(weight[positions], second.length_weight)
     return values, weight
+
+
+def _sum(first: Any, second: Any) -> Any:
+    if isinstance(first, SparseTable) or isinstance(second, SparseTable):
+        return first + second  # checks the total itself
+    return checked_sum(first, second)
 
 
 def _difference(whole: Any, part: Any) -> Any:

@@ -65,7 +65,23 @@ def union_of_classes(first: Array, second: Array) -> Array:
     if len(first) == 0 or len(second) == 0:
         return second if len(first) == 0 else first
     _same_kind(first, second)
-    return _distinct(np.concatenate([first, second]))
+    return _distinct(_joined(first, second))
+
+
+def _joined(first: Array, second: Array) -> Array:
+    """Labels of two arrays in one, whole numbers beyond 2**53 too."""
+    joined = np.concatenate([first, second])
+    labels = [*first.tolist(), *second.tolist()]
+    if joined.dtype.kind != "f" or joined.tolist() == labels:
+        return joined
+    whole = [int(label) for label in labels]
+    for dtype in (np.int64, np.uint64):
+        if np.iinfo(dtype).min <= min(whole) and max(whole) <= np.iinfo(dtype).max:
+            return np.array(whole, dtype=dtype)
+    raise ValueError(
+        f"Labels must fit one type of numbers to be united; got {min(whole)} and {max(whole)}. "
+        "Make all labels strings."
+    )
 
 
 def _checked(values: Any, name: str) -> Array:
@@ -75,13 +91,30 @@ def _checked(values: Any, name: str) -> Array:
             f"`{name}` must have one dimension, one label per row; got shape {labels.shape}. "
             "Several labels per row are not supported."
         )
-    if labels.dtype.kind == "O" and any(label is None or label != label for label in labels):
+    if labels.dtype.kind in "US" and not isinstance(values, np.ndarray):
+        labels = _uncast(values, labels)
+    if labels.dtype.kind in "OT" and any(map(_is_missing, labels)):
         raise ValueError(f"`{name}` contains NaN or None; drop the rows without a label.")
     if labels.dtype.kind == "f":
         _check_whole(labels, name)
     if labels.dtype.kind in "cVmM":
         raise ValueError(f"`{name}` must hold labels; got dtype {labels.dtype}.")
     return labels
+
+
+def _uncast(values: Any, text: Array) -> Array:
+    """Objects where NumPy made text of something else, such as 'nan' of a missing label."""
+    objects = np.array(values, dtype=object)
+    return (
+        text if all(issubclass(kind, str | bytes) for kind in set(map(type, objects))) else objects
+    )
+
+
+def _is_missing(label: Any) -> bool:
+    try:
+        return label is None or bool(label != label)
+    except TypeError:  # pandas' NA is neither equal to itself nor not
+        return True
 
 
 def _check_whole(labels: Array, name: str) -> None:

@@ -16,6 +16,7 @@ from naively._types import Array
 Matrix: TypeAlias = Any  # a CSR or CSC matrix or array of SciPy, or a 2-D NumPy array
 
 _NUMERIC = "biuf"
+_NO_NUMBERS = (str, bytes, bytearray, np.datetime64, np.timedelta64)  # though `float` takes some
 
 
 def is_sparse(matrix: Any) -> bool:
@@ -99,12 +100,34 @@ def _two_dimensional(dense: Array) -> Array:
             f"X must have two dimensions, rows and columns; got an array of {dense.ndim}. "
             "Reshape one row with X.reshape(1, -1), one column with X.reshape(-1, 1)."
         )
-    if dense.dtype.kind != "O":
-        return dense
+    return _numbers(dense)
+
+
+def _numbers(values: Array) -> Array:
+    """Python objects as numbers, whole ones exactly; text that looks like a number is none."""
+    if values.dtype.kind != "O":
+        return values
+    kinds = set(map(type, values.flat))
+    strange = [kind.__name__ for kind in kinds if issubclass(kind, _NO_NUMBERS)]
+    if strange:
+        raise ValueError(
+            f"X must hold real numbers; got an object that is none, of type {min(strange)}. "
+            "Encode text as counts, turn digits and dates into numbers."
+        )
+    if values.size and all(issubclass(kind, int | np.integer | np.bool_) for kind in kinds):
+        return values.astype(_whole_type(int(values.min()), int(values.max())))
     try:
-        return dense.astype(np.float64)
+        return values.astype(np.float64)
     except (TypeError, ValueError) as error:
         raise ValueError(f"X must hold real numbers; got an object that is none: {error}") from None
+
+
+def _whole_type(low: int, high: int) -> Any:
+    """Return the type of 64 bits that holds a range of whole numbers, exactly if there is one."""
+    for dtype in (np.int64, np.uint64):
+        if np.iinfo(dtype).min <= low and high <= np.iinfo(dtype).max:
+            return dtype
+    return np.float64
 
 
 def _native(matrix: Matrix) -> Matrix:
@@ -125,16 +148,24 @@ def _from_pandas(frame: Any) -> Matrix:
     if any(_is_sparse(dtype) for dtype in frame.dtypes):
         return _sparse_frame(frame)
     kinds = {getattr(dtype, "kind", "O") for dtype in frame.dtypes}
-    if kinds <= set("iufb") and all(isinstance(dtype, np.dtype) for dtype in frame.dtypes):
-        # A mixture of booleans and numbers would become a table of Python objects.
-        return frame.to_numpy(dtype=np.result_type(*frame.dtypes) if len(kinds) else None)
-    if kinds <= set("iufb"):  # nullable and Arrow-backed columns
-        missing = bool(frame.isna().to_numpy().any())
-        whole = kinds <= set("iub") and not missing
-        if whole:
-            return frame.to_numpy(dtype=np.int64)
+    if not kinds <= set("iufb"):
+        return _two_dimensional(frame.to_numpy())
+    plain = all(isinstance(dtype, np.dtype) for dtype in frame.dtypes)
+    if not plain and frame.isna().to_numpy().any():  # nullable and Arrow-backed columns
         return frame.to_numpy(dtype=np.float64, na_value=np.nan)
-    return _two_dimensional(frame.to_numpy())
+    # A mixture of booleans and numbers would become a table of Python objects.
+    return frame.to_numpy(dtype=_common_type(frame) if len(kinds) else None)
+
+
+def _common_type(frame: Any) -> Any:
+    types = [getattr(dtype, "numpy_dtype", dtype) for dtype in frame.dtypes]
+    common = np.result_type(*types)
+    if common.kind != "f" or len(frame) == 0 or any(dtype.kind == "f" for dtype in types):
+        return common
+    # Signed beside unsigned numbers of 64 bits: NumPy's common type is float64, which rounds.
+    columns = [column for _, column in frame.items()]
+    lows, highs = [int(c.min()) for c in columns], [int(c.max()) for c in columns]
+    return _whole_type(min(lows), max(highs))
 
 
 def _is_sparse(dtype: Any) -> bool:
@@ -156,8 +187,6 @@ def _column_entries(column: Any) -> tuple[Array, Array]:
     if _is_sparse(column.dtype) and column.dtype.fill_value == 0:
         sparse = column.array
         return sparse.sp_index.indices, sparse.sp_values
-    values = column.to_numpy()
-    if values.dtype.kind == "O":
-        values = values.astype(np.float64)
+    values = _numbers(column.to_numpy())
     rows = np.flatnonzero(values).astype(np.int32)  # NaN counts as an entry
     return rows, values[rows]

@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from naively._types import Array, IntArray
+from naively.statistics.addition import check_total
 
 DENSE_CELLS = 1 << 27  # a dense table may have as many: 1 GiB
 _DENSE_BYTES = 8
@@ -54,6 +55,7 @@ class SparseTable:
     def total(cls, tables: Iterable[Self]) -> Self:
         """Add any number of tables of one shape, in the order given."""
         tables = list(tables)
+        check_total(*(table.values for table in tables))
         cells = np.concatenate([table.cells for table in tables])
         return cls.of(tables[0].shape, cells, np.concatenate([table.values for table in tables]))
 
@@ -179,6 +181,7 @@ class SparseTable:
 
     def __add__(self, other: Any) -> Any:
         if isinstance(other, np.ndarray):
+            check_total(other, self.values)
             table = other.astype(np.result_type(other, self.dtype))
             table.reshape(-1)[self.cells] += self.values
             return table

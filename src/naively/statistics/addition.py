@@ -1,0 +1,68 @@
+"""Sums of tables that cannot overflow unnoticed.
+
+Counts are >= 0, so the total of all of them bounds every cell, and every sum that is taken of a
+table later. It is looked at before tables are added, without temporaries as large as a table.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from naively._types import Array
+
+_LARGEST = int(np.iinfo(np.int64).max)
+_SURELY_FITS = 2.0**62  # totals in double precision up to this are far enough from the limit
+_STRIP = 1 << 18  # cells looked at a time
+_HALF = 32  # bits
+
+
+def checked_sum(first: Array, second: Array) -> Array:
+    """Return first + second, both >= 0, or raise ValueError where that would overflow."""
+    check_total(first, second)
+    total: Array = first + second
+    return total
+
+
+def check_total(*tables: Array) -> None:
+    """Make sure that tables of counts (of any shape, >= 0) can be added.
+
+    Raises
+    ------
+    ValueError
+        If all their values together exceed a 64-bit integer (or double precision, where one of the
+        tables is real).
+    """
+    with np.errstate(over="ignore"):
+        about = float(sum(float(table.sum(dtype=np.float64)) for table in tables))
+    if about < _SURELY_FITS:
+        return
+    if any(table.dtype.kind == "f" for table in tables):
+        if np.isfinite(about):
+            return
+        raise ValueError(
+            "The sums of these statistics exceed the range of double precision (1.8e308); divide "
+            "X or the weights by a constant."
+        )
+    total = sum(_exact_total(table) for table in tables)
+    if total > _LARGEST:
+        raise ValueError(
+            f"Together these statistics add up to {total:.3g}, more than a 64-bit integer holds "
+            f"({_LARGEST}); count X as float64, at least one part of it."
+        )
+
+
+def _exact_total(table: Array) -> int:
+    cells = table.reshape(-1)
+    total = 0
+    for start in range(0, cells.size, _STRIP):
+        strip = cells[start : start + _STRIP].astype(np.int64, copy=False)
+        high, low = strip >> _HALF, strip & ((1 << _HALF) - 1)  # sums of halves fit
+        total += (int(high.sum()) << _HALF) + int(low.sum())
+    return total
+
+
+def is_nothing(other: Any) -> bool:
+    """Whether a summand is the 0 with which Python's `sum` begins."""
+    return isinstance(other, int) and not isinstance(other, bool) and other == 0
