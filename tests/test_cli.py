@@ -581,3 +581,29 @@ def test_quota_of_the_system_leaves_nothing(folder):
     assert result.returncode == 2
     assert "result: cannot be written: the file would be larger" in result.stderr
     assert os.listdir(".") == ["reviews.tsv.gz"]
+
+
+def test_columns_beyond_memory_are_refused_at_once(folder):
+    width = 2**40
+    X = sp.csr_array(([1.0] * 16, [0] * 16, range(17)), shape=(16, width))
+    sp.save_npz("wide.npz", X)
+    Path("labels.txt").write_text("a\nb\n" * 8)
+    refused("select", "wide.npz", "--labels", "labels.txt", match=f"{width:,} columns in 2 classes")
+
+
+@pytest.mark.parametrize(
+    ("options", "match"),
+    [
+        (("--holdout", "nan"), "not a finite number"),
+        (("--seed", "-1"), "--seed"),
+        (("--time-limit", "5"), "no effect without --exact"),
+        (("--test-labels", "x"), "no effect without --test"),
+        (("--ngrams", "1,99999999999999999999"), "not a size"),
+        (("--names", "x"), "belong to a matrix"),
+        (("--delimiter", ""), "must be one character"),
+        (("--out", ""), "`--out` must be the name"),
+    ],
+)
+def test_options_without_effect_or_sense(folder, options, match):
+    assert match in run("select", "reviews.tsv.gz", *options, status=2).stderr
+    assert not Path("result").exists()

@@ -289,3 +289,37 @@ def test_file_where_the_folder_should_be(tmp_path):
 def test_reasons_are_words():
     assert "no space left" in reason(OSError(errno.ENOSPC, "x"))
     assert reason(OSError(errno.EXDEV, "cross-device link")) == "cross-device link"
+
+
+def test_pipe_is_written_and_stays_a_pipe(tmp_path):
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    try:
+        with atomic_file(pipe) as file:
+            file.write(b"answers")
+        assert os.read(reader, 100) == b"answers"
+    finally:
+        os.close(reader)
+    assert pipe.is_fifo()
+    assert list(tmp_path.iterdir()) == [pipe]
+
+
+@pytest.mark.parametrize("name", ["", "a\0b"])
+def test_names_that_no_file_has(name):
+    with pytest.raises(OutputError, match="`--out` must be the name"), atomic_file(name):
+        pass
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "punycode", "undefined", "a\0b"])
+def test_encodings_that_fail_in_their_own_way(tmp_path, encoding):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"text\xff,label\n")
+    with pytest.raises(InputError, match="encoding"):
+        lines_of(path, encoding)
+
+
+def test_every_name_of_utf_8_takes_the_mark_off(tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_bytes(b"\xef\xbb\xbftext\n")
+    assert lines_of(path, "U8") == ["text\n"]

@@ -2,6 +2,7 @@
 
 import io
 import pickle
+import zipfile
 
 import numpy as np
 import pytest
@@ -177,3 +178,44 @@ def test_labels_and_names_beside(tmp_path):
     path.write_text("a\n\na\n")
     with pytest.raises(InputError, match="line 2: the label is missing"):
         read_labels(path, 3, "m.mtx")
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [np.ones(3) * 1j, np.arange(3).astype("M8[D]"), np.zeros(3, dtype=[("a", "i4"), ("b", "i4")])],
+)
+def test_labels_of_odd_types_are_refused(labels):
+    with pytest.raises(InputError, match="array `y`"):
+        read_matrix(saved(np.savez, X=X, y=labels), format="npz")
+
+
+def test_member_that_is_no_array():
+    source = saved(np.savez, y=Y)
+    with zipfile.ZipFile(source, "a") as archive:
+        archive.writestr("X", b"no array")
+    source.seek(0)
+    with pytest.raises(InputError, match="`X` is not an array"):
+        read_matrix(source, format="npz")
+
+
+@pytest.mark.parametrize("shape", [[3, 4, 5], 7, [np.nan, 4], ["3", "4"]])
+def test_sparse_shapes_that_are_none(shape):
+    S = sp.csr_matrix(X)
+    parts = {"data": S.data, "indices": S.indices, "indptr": S.indptr, "format": "csr"}
+    with pytest.raises(InputError, match="not consistent"):
+        read_matrix(saved(np.savez, shape=shape, **parts), format="npz")
+
+
+def test_half_precision_becomes_double():
+    S = sp.csr_matrix(X)
+    parts = {"indices": S.indices, "indptr": S.indptr, "format": "csr", "shape": S.shape}
+    source = saved(np.savez, data=S.data.astype(np.float16), **parts)
+    found = read_matrix(source, format="npz").X
+    assert found.dtype == np.float64
+    np.testing.assert_array_equal(found.toarray(), X)
+
+
+def test_rows_beyond_memory_are_refused_before_any_is_made():
+    parts = {"data": [1.0], "row": [0], "col": [0], "format": "coo", "shape": [2**45, 2]}
+    with pytest.raises(InputError, match="this machine has"):
+        read_matrix(saved(np.savez, **parts), format="npz")

@@ -260,3 +260,38 @@ def test_every_flipped_byte_is_noticed_or_harmless():
             pass
         finally:
             content[place] ^= 0x55
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "inside"),
+    [
+        ("threshold", 10**400, None),
+        ("threshold", float("nan"), None),
+        ("version", -5, None),
+        ("version", True, None),
+        ("classes", ["a", "\ud800"], None),
+        ("classes", ["a", ""], None),
+        ("n_features", 10**400, None),
+        ("token_pattern", "a{99999999999999}", "text"),
+        ("token_pattern", "(" * 5000, "text"),
+        ("ngrams", [1, 10**30], "text"),
+    ],
+)
+def test_fields_out_of_every_range(name, value, inside):
+    with pytest.raises(InputError, match="is damaged|not a model file"):
+        loaded(with_field(name, value, inside))
+
+
+@pytest.mark.parametrize("shape", ["(-1, -8)", "(True,)", "(0, 1180591620717411303424)"])
+def test_shapes_that_no_array_has(shape):
+    parts = members(saved(some_model()))
+    head = f"{{'descr': '<f8', 'fortran_order': False, 'shape': {shape}, }}".ljust(117) + "\n"
+    header = b"\x93NUMPY\x01\x00" + len(head).to_bytes(2, "little") + head.encode()
+    with pytest.raises(InputError, match="is damaged"):
+        loaded(packed(parts | {"weights.npy": header + bytes(64)}))
+
+
+def test_model_of_impossible_classes_only():
+    rule = replace(some_model().rule, log_prior=np.full(2, -np.inf))
+    with pytest.raises(InputError, match="no class is possible"):
+        loaded(saved(replace(some_model(), rule=rule)))

@@ -17,4 +17,7 @@ def main() -> None:
             "install it with: pip install 'naively[cli]'\n"
         )
         sys.exit(2)
+    except KeyboardInterrupt:
+        sys.stderr.write("naively: interrupted; nothing was written.\n")
+        sys.exit(130)  # what shells report for a program stopped by Ctrl-C
     naively(prog_name="naively")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import errno
 import functools
 import logging
+import math
 import os
 import shlex
 import signal
@@ -20,7 +21,7 @@ import click
 
 import naively as package
 from naively.io.errors import InputError, OutputError, reason
-from naively.io.formats import FORMATS
+from naively.io.formats import FORMATS, LARGEST_NGRAM
 from naively.report.names import printable
 
 P = ParamSpec("P")
@@ -102,6 +103,17 @@ class Amount(click.ParamType[Any]):
         )
 
 
+class Finite(click.FloatRange):
+    """A number in a range; NaN is in none, though no comparison says so."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        """Read a number that is neither NaN nor infinite."""
+        number = float(super().convert(value, param, ctx))
+        if not math.isfinite(number):
+            self.fail(f"{value!r} is not a finite number.", param, ctx)
+        return number
+
+
 class Sizes(click.ParamType[Any]):
     """Smallest and largest n of n-grams."""
 
@@ -112,11 +124,15 @@ class Sizes(click.ParamType[Any]):
         if isinstance(value, tuple):
             return value
         parts = str(value).replace("-", ",").split(",")
-        if all(part.strip().isdecimal() for part in parts) and len(parts) <= 2:
+        with suppress(ValueError):  # Python reads no number of thousands of digits
             lo, hi = int(parts[0]), int(parts[-1])
-            if 1 <= lo <= hi:
+            if 1 <= lo <= hi <= LARGEST_NGRAM and len(parts) <= 2:
                 return lo, hi
-        return self.fail(f"{value!r} is not a size (2) or a range of sizes (1,3).", param, ctx)
+        return self.fail(
+            f"{value!r} is not a size (2) or a range of sizes (1,3) up to {LARGEST_NGRAM:,}.",
+            param,
+            ctx,
+        )
 
 
 Options = list[Callable[[Callable[..., Any]], Callable[..., Any]]]
@@ -202,7 +218,7 @@ MODEL: Options = [
     ),
     click.option(
         "--alpha",
-        type=click.FloatRange(min=0),
+        type=Finite(min=0),
         default=1.0,
         show_default=True,
         help="Smoothing, added to every count.",
@@ -215,9 +231,7 @@ MODEL: Options = [
         type=click.Choice(["std", "variance"]),
         help="Divide numbers by their spread within the classes (l2-centers).",
     ),
-    click.option(
-        "--time-limit", type=click.FloatRange(min=0), metavar="SECONDS", help="Of --exact."
-    ),
+    click.option("--time-limit", type=Finite(min=0), metavar="SECONDS", help="Of --exact."),
 ]
 
 TESTING: Options = [
@@ -230,13 +244,17 @@ TESTING: Options = [
     ),
     click.option(
         "--holdout",
-        type=click.FloatRange(0, 1, max_open=True),
+        type=Finite(0, 1, max_open=True),
         metavar="SHARE",
         help="Test on so much of each class, chosen at random, then train on all rows; "
         "0 for no test.  [default: 0.2 unless --test or --split-column is given]",
     ),
     click.option(
-        "--seed", type=int, default=0, show_default=True, help="Of the choice for --holdout."
+        "--seed",
+        type=click.IntRange(min=0),
+        default=0,
+        show_default=True,
+        help="Of the choice for --holdout.",
     ),
 ]
 
@@ -361,6 +379,11 @@ def _select_job(input: str, options: dict[str, Any]) -> Any:
     if len(given) > 1:
         names = " and ".join("--" + name.replace("_", "-") for name in given)
         raise click.UsageError(f"{names} exclude each other; give one of them.")
+    for name, other in (("time_limit", "exact"), ("test_labels", "test")):
+        if options[name] is not None and not options[other]:
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} has no effect without --{other}; give both or neither."
+            )
     text = TextRule(
         columns=options["text"] or ("text",),
         analyzer=options["analyzer"],

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import bz2
+import codecs
 import gzip
 import hashlib
 import io
 import lzma
 import os
 import shutil
+import stat
 import tempfile
 import zlib
 from collections.abc import Iterator
@@ -71,6 +73,8 @@ def open_input(source: Source) -> Iterator[Input]:
         If it cannot be read, or is not what its name says.
     """
     name = name_of(source)
+    if "\0" in name:
+        raise InputError(f"{name}: no file is called so; check the name.")
     if not isinstance(source, str | os.PathLike):
         yield Input(name, _decompressed(source, name), source, 0)
         return
@@ -80,8 +84,10 @@ def open_input(source: Source) -> Iterator[Input]:
     except FileNotFoundError as error:
         raise InputError(f"{name}: no such file; {_nearest_file(Path(source))}") from error
     except OSError as error:
-        if isinstance(error, (gzip.BadGzipFile, OutputError)):
+        if isinstance(error, OutputError):
             raise
+        if error.errno is None:  # what is read for a fingerprint only has no other net
+            raise _broken(name, error) from error
         raise InputError(f"{name}: {reason(error)}.") from error
 
 
@@ -146,18 +152,43 @@ def _zstandard(raw: BinaryIO, name: str) -> BinaryIO:
 
 @contextmanager
 def explained(name: str) -> Iterator[None]:
-    """Turn what broken compressed data raises into one clear sentence."""
+    """Turn whatever the reading of a damaged file raises into one clear sentence.
+
+    Parsers raise exceptions of any type over data that nobody foresaw; listing them would miss
+    some. What is no fault of the file passes (see `passes`); the cause stays attached.
+    """
     try:
         yield
-    except _BROKEN as error:
-        raise _broken(name, error) from error
+    except Exception as error:
+        if passes(error):
+            raise
+        # bz2 and Arrow report damage as a plain OSError without a system error number.
+        if isinstance(error, (*_BROKEN, OSError)):
+            raise _broken(name, error) from error
+        raise InputError(
+            f"{name}: the file is damaged, or not what its name says ({cause(error)}); "
+            "get it again, or name what it is with --format."
+        ) from error
+
+
+def passes(error: Exception) -> bool:
+    """Whether an exception is no fault of the file, or says already what is wrong with it."""
+    if isinstance(error, OSError) and not isinstance(error, gzip.BadGzipFile):
+        return isinstance(error, OutputError) or error.errno is not None
+    return isinstance(error, (InputError, MemoryError, ImportError))
+
+
+def cause(error: BaseException) -> str:
+    """Say what an exception says, shortly; its type if it says nothing."""
+    text = " ".join(str(error).split()).rstrip(".")
+    return text if len(text) <= 200 else f"{text[:200]}..." if text else type(error).__name__
 
 
 def _broken(name: str, error: BaseException, line: int = 0) -> InputError:
     after = f" after line {line:,}" if line else ""
-    cause = str(error) or type(error).__name__
     return InputError(
-        f"{name}: the compressed data are broken or cut off{after} ({cause}); get the file again."
+        f"{name}: the compressed data are broken or cut off{after} ({cause(error)}); "
+        "get the file again."
     )
 
 
@@ -181,6 +212,11 @@ def read_lines(file: Input, encoding: str = "utf-8", progress: Progress = silent
             f"{file.name}: line {number:,}: byte 0x{bad} is not {encoding}; "
             "save the file as UTF-8 or name its encoding, for example with --encoding latin-1."
         ) from error
+    except UnicodeError as error:  # what codecs such as UTF-16 and punycode raise
+        raise InputError(
+            f"{file.name}: after line {number:,} it is not {encoding} ({cause(error)}); "
+            "save the file as UTF-8 or name its encoding, for example with --encoding utf-16-le."
+        ) from error
     except _BROKEN as error:
         raise _broken(file.name, error, number) from error
     except OSError as error:
@@ -193,7 +229,7 @@ def read_lines(file: Input, encoding: str = "utf-8", progress: Progress = silent
 def _raw_lines(file: Input, encoding: str) -> Iterator[Any]:
     try:
         unit = "\n".encode(encoding)
-    except LookupError as error:
+    except (LookupError, ValueError) as error:  # ValueError: a NUL in it, or `undefined`
         raise InputError(
             f"`--encoding` must be an encoding that Python knows, such as utf-8; got {encoding!r}."
         ) from error
@@ -208,7 +244,7 @@ def _raw_lines(file: Input, encoding: str) -> Iterator[Any]:
     first = next(lines, b"")
     if first.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{file.name}: this is UTF-16; read it with --encoding utf-16.")
-    if encoding.replace("_", "-").lower() in ("utf-8", "utf8"):
+    if codecs.lookup(encoding).name == "utf-8":  # it has many names, such as U8
         first = first.removeprefix(b"\xef\xbb\xbf")
     if first:
         yield first
@@ -233,12 +269,23 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     ------
     OutputError
         If it cannot be written; nothing is left behind.
+
+    Notes
+    -----
+    A pipe or a device is written in place, once all is there: a file renamed over it would take
+    it away from everybody who uses it.
     """
-    target = Path(os.path.realpath(path))
+    target = _target(path)
     if target.is_dir():
         raise OutputError(f"{path}: it is a folder; name a file.")
     temporary: Path | None = None
     try:
+        if _is_special(path):
+            whole = io.BytesIO()
+            yield whole
+            with open(path, "wb") as special:
+                special.write(whole.getbuffer())
+            return
         with tempfile.NamedTemporaryFile(
             dir=target.parent, prefix=f".{target.name}.", suffix=".partial", delete=False
         ) as file:
@@ -252,6 +299,21 @@ def atomic_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+def _target(path: str | os.PathLike[str]) -> Path:
+    name = os.fspath(path)
+    if not name or "\0" in name:
+        raise OutputError(f"`--out` must be the name of a file or folder; got {name!r}.")
+    return Path(os.path.realpath(path))
+
+
+def _is_special(path: str | os.PathLike[str]) -> bool:
+    # Asked of the path itself: what /dev/stdout leads to often has no name to be followed to.
+    try:
+        return not stat.S_ISREG(os.stat(path).st_mode)
+    except FileNotFoundError:
+        return False
 
 
 @contextmanager
@@ -281,7 +343,7 @@ def atomic_directory(
         If the folder may not be used or cannot be written; nothing is left behind.
     """
     check_directory(path, names, force=force)
-    target = Path(os.path.realpath(path))
+    target = _target(path)
     missing = [each for each in target.parents if not each.exists()]
     staged: Path | None = None
     try:
@@ -315,7 +377,7 @@ def check_directory(
     OutputError
         If it is a file, cannot be looked into, or holds other files and `force` is not given.
     """
-    target = Path(os.path.realpath(path))
+    target = _target(path)
     try:
         if not target.exists():
             return

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import operator
+import os
 import re
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
@@ -13,7 +14,7 @@ import numpy as np
 
 from naively._types import Array
 from naively.io.errors import InputError, nearest
-from naively.io.files import clean, explained, open_input, read_lines
+from naively.io.files import cause, clean, explained, open_input, passes, read_lines
 from naively.io.formats import MATRIX_FORMATS, Source, format_of, name_of
 from naively.io.tables import label_text
 
@@ -27,7 +28,7 @@ class Matrix:
     source: str  # name of the file
     X: Any  # (n, m) dense array or CSR matrix
     labels: list[str] | None = None  # (n,)
-    names: tuple[str, ...] | None = None  # (m,) column names
+    names: Sequence[str] | None = None  # (m,) column names
     split: list[str] | None = None  # (n,) part each row belongs to
     first_column: int = 0  # number of the first column in the file: 0 or 1
 
@@ -174,7 +175,10 @@ def _svmlight_fault(name: str, content: bytes, error: Exception) -> str:
                 f"{name}: line {number:,} is not svmlight; "
                 "write a number as the label and then column:value pairs in ascending order."
             )
-    return f"{name}: this is not an svmlight file ({error})."
+    return (
+        f"{name}: this is not an svmlight file ({cause(error)}); "
+        "get it again, or name what it is with --format."
+    )
 
 
 def _svmlight_line(fields: Sequence[str]) -> bool:
@@ -212,10 +216,13 @@ def _npz(name: str, stream: BinaryIO, label: str, split: str | None) -> Matrix:
         with loaded as archive:
             arrays = {key: archive[key] for key in archive.files if _wanted(key, label, split)}
             known = archive.files
-    except (ValueError, OSError, zipfile.BadZipFile, KeyError, EOFError) as error:
-        if isinstance(error, InputError):
+    except Exception as error:  # encrypted, packed in an unknown way, damaged, ...
+        if passes(error):
             raise
         raise InputError(f"{name}: {_npz_fault(error)}") from error
+    for key, array in arrays.items():
+        if not isinstance(array, np.ndarray):  # NumPy hands out the bytes of what it cannot read
+            raise InputError(f"{name}: `{key}` is not an array; save it with numpy.savez.")
     if "format" in arrays and "shape" in arrays:
         return Matrix(name, _sparse(name, arrays))
     for key in ("X", split):
@@ -223,7 +230,7 @@ def _npz(name: str, stream: BinaryIO, label: str, split: str | None) -> Matrix:
             raise InputError(f"{name}: there is no array `{key}`; {nearest(key, known)}")
     return Matrix(
         name,
-        arrays["X"],
+        arrays["X"].astype(_usual(arrays["X"].dtype), copy=False),
         strings(name, label, arrays.get(label)),
         _names(name, arrays.get("feature_names")),
         strings(name, split, arrays.get(split)) if split else None,
@@ -238,29 +245,73 @@ def _wanted(key: str, label: str, split: str | None) -> bool:
 def _npz_fault(error: Exception) -> str:
     if "allow_pickle" in str(error):
         return "it holds Python objects, which are not read; save text as arrays of dtype str."
-    return f"this is not an .npz file, or it is damaged ({error}); get it again."
+    return f"this is not an .npz file, or it is damaged ({cause(error)}); get it again."
 
 
 def _sparse(name: str, arrays: dict[str, Array]) -> Any:
     import scipy.sparse as sp
 
-    kind = arrays["format"].item()
-    kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
-    rows, columns = (int(each) for each in arrays["shape"])
-    shape = (rows, columns)
     try:
+        kind = arrays["format"].item()
+        kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
+        rows, columns = (operator.index(each) for each in arrays["shape"].tolist())
+        shape = (rows, columns)
+        check_memory(name, rows, "its rows")
+        data = arrays["data"].astype(_usual(arrays["data"].dtype), copy=False)
         if kind == "coo":
-            return sp.coo_array((arrays["data"], (arrays["row"], arrays["col"])), shape).tocsr()
+            return sp.coo_array((data, (arrays["row"], arrays["col"])), shape).tocsr()
         if kind not in ("csr", "csc"):
             raise InputError(f"{name}: sparse format {kind!r} is not read; save CSR, CSC or COO.")
         make = sp.csr_array if kind == "csr" else sp.csc_array
-        X = make((arrays["data"], arrays["indices"], arrays["indptr"]), shape)
+        X = make((data, arrays["indices"], arrays["indptr"]), shape)
         X.check_format(full_check=True)
-    except (ValueError, KeyError, TypeError) as error:
-        if isinstance(error, InputError):
+        return X.tocsr()
+    except Exception as error:
+        if passes(error):
             raise
-        raise InputError(f"{name}: the sparse matrix is not consistent ({error}).") from error
-    return X.tocsr()
+        raise InputError(
+            f"{name}: the sparse matrix is not consistent ({cause(error)}); "
+            "save it with scipy.sparse.save_npz."
+        ) from error
+
+
+def _usual(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    # Sparse matrices know neither half nor extended precision, nor foreign byte orders.
+    if dtype.kind == "f" and dtype.itemsize not in (4, 8):
+        return np.dtype(np.float64)
+    return dtype.newbyteorder("=")
+
+
+def check_memory(name: str, cells: int, what: str) -> None:
+    """Refuse a file whose shape alone asks for more memory than the machine has.
+
+    A few bytes can claim a shape of any size, and the system grants memory that it does not
+    have until it is used.
+
+    Parameters
+    ----------
+    name
+        The file.
+    cells
+        Figures of eight bytes that are sure to be needed.
+    what
+        What there are too many of, in words.
+
+    Raises
+    ------
+    InputError
+        If they do not fit.
+    """
+    try:
+        memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):  # not on every system
+        memory = 1 << 37
+    if 8 * cells > memory:
+        raise InputError(
+            f"{name}: {what} need {8 * cells / 2**30:,.0f} GiB, this machine has "
+            f"{memory / 2**30:,.0f}; check the largest number of a row or column, or leave out "
+            "what is empty."
+        )
 
 
 def strings(name: str, key: str | None, array: Array | None) -> list[str] | None:
@@ -275,7 +326,12 @@ def strings(name: str, key: str | None, array: Array | None) -> list[str] | None
         return None
     if array.ndim != 1:
         raise InputError(f"{name}: array `{key}` must have one dimension; it has {array.ndim}.")
-    labels = [label_text(value) for value in array.tolist()]
+    try:
+        labels = [label_text(value) for value in array.tolist()]
+    except TypeError as error:
+        raise InputError(
+            f"{name}: array `{key}` holds {array.dtype}, not labels; save text or whole numbers."
+        ) from error
     if None in labels:
         raise InputError(
             f"{name}: array `{key}`: the label of row {labels.index(None) + 1:,} is missing; "
@@ -299,8 +355,14 @@ def _matrix_market(name: str, stream: BinaryIO) -> Matrix:
 
     try:
         X = scipy.io.mmread(io.BytesIO(stream.read()))
-    except (ValueError, TypeError, OverflowError, StopIteration) as error:
-        raise InputError(f"{name}: this is not a Matrix Market file ({error}).") from error
+    except Exception as error:
+        if passes(error) or isinstance(error, (EOFError, OSError)):
+            raise
+        raise InputError(
+            f"{name}: this is not a Matrix Market file, or it is damaged ({cause(error)}); "
+            "get it again, or name what it is with --format."
+        ) from error
+    check_memory(name, X.shape[0], "its rows")
     return Matrix(name, sp.csr_array(X) if sp.issparse(X) else np.asarray(X), first_column=1)
 
 

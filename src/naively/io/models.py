@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import io
 import json
+import math
+import reprlib
 import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,9 +24,9 @@ from naively._types import Array, FloatArray, IntArray
 from naively.families.rules import HybridRule, LinearRule, hybrid_rule
 from naively.families.value_rules import AbsoluteRule, QuadraticRule
 from naively.io.errors import InputError
-from naively.io.files import open_input
-from naively.io.formats import Source
-from naively.io.text import ANALYZERS, TextRule
+from naively.io.files import cause, clean, open_input, passes
+from naively.io.formats import LARGEST_NGRAM, Source
+from naively.io.text import ANALYZERS, TextRule, pattern_fault
 
 FORMAT = "naively model"
 VERSION = 1
@@ -36,6 +38,7 @@ _RULE_ARRAYS = (*_BY_CLASS, *_BY_FEATURE, "theta", "veto_offset")
 _DATE = (1980, 1, 1, 0, 0, 0)  # a zip archive wants a time; a fixed one makes files reproducible
 _MANIFEST = "manifest.json"
 _MANIFEST_LIMIT = 1 << 26  # bytes
+_LARGEST = 1 << 48  # no matrix has more columns
 
 
 Rule: TypeAlias = LinearRule | HybridRule | AbsoluteRule | QuadraticRule
@@ -171,29 +174,35 @@ def _explained(name: str) -> Iterator[None]:
             f"{name}: this is not a model file of naively, or it is damaged or cut off ({error}); "
             "give the model.npz that `naively select` wrote."
         ) from error
-    except (_DamageError, UnicodeDecodeError, EOFError, NotImplementedError, RuntimeError) as error:
+    except Exception as error:  # whatever a file from anybody makes the libraries raise
+        if passes(error):
+            raise
         raise InputError(
-            f"{name}: the model file is damaged ({error}); get it again or train anew."
+            f"{name}: the model file is damaged ({cause(error)}); get it again or train anew."
         ) from error
 
 
 def _read_manifest(archive: zipfile.ZipFile, name: str) -> Any:
+    info = archive.NameToInfo.get(_MANIFEST)
+    if info is not None and info.file_size > _MANIFEST_LIMIT:
+        raise _DamageError("its manifest is too large")
     try:
-        if archive.getinfo(_MANIFEST).file_size > _MANIFEST_LIMIT:
-            raise _DamageError("its manifest is too large")
         manifest = json.loads(archive.read(_MANIFEST))
         found = manifest["format"], manifest["version"]
-    except (KeyError, TypeError, RecursionError, json.JSONDecodeError) as error:
+    except (KeyError, TypeError, RecursionError, ValueError) as error:
         raise InputError(
             f"{name}: this is not a model file of naively; "
             "give the model.npz that `naively select` wrote."
         ) from error
-    if found[0] != FORMAT or not isinstance(found[1], int):
-        raise InputError(f"{name}: this is not a model file of naively, but {found[0]!r}.")
+    if found[0] != FORMAT or type(found[1]) is not int or found[1] < 1:
+        raise InputError(
+            f"{name}: this is not a model file of naively, but {reprlib.repr(found[0])} in version "
+            f"{reprlib.repr(found[1])}; give the model.npz that `naively select` wrote."
+        )
     if found[1] > VERSION:
         raise InputError(
-            f"{name}: written by a newer naively (format {found[1]}, this one reads up to "
-            f"{VERSION}); upgrade with: pip install --upgrade naively"
+            f"{name}: written by a newer naively (format {reprlib.repr(found[1])}, "
+            f"this one reads up to {VERSION}); upgrade with: pip install --upgrade naively"
         )
     return manifest
 
@@ -222,9 +231,9 @@ def _array(content: bytes, name: str) -> Array:
         raise _DamageError(f"{name}: {error}") from error
     if dtype.str not in ("<f8", "<i8", "|u1") or fortran and len(shape) > 1:
         raise _DamageError(f"{name} is of type {dtype}")
-    size = dtype.itemsize
-    for length in shape:
-        size *= length
+    if not all(type(length) is int and 0 <= length <= _LARGEST for length in shape):
+        raise _DamageError(f"{name} has an impossible shape")
+    size = dtype.itemsize * math.prod(shape)
     if size != len(content) - stream.tell():
         raise _DamageError(f"{name} is not as long as it says")
     return np.frombuffer(content, dtype, offset=stream.tell()).reshape(shape)
@@ -242,12 +251,18 @@ class _Fields:
         value = self._fields.get(name)
         if type(value) not in kinds:
             raise _DamageError(f"`{name}` in its manifest is missing or of another type")
+        if type(value) is str and clean(value) != value:
+            raise _DamageError(f"`{name}` in its manifest is not text that can be written")
+        if isinstance(value, int | float) and not abs(value) <= _LARGEST:  # also NaN
+            raise _DamageError(f"`{name}` in its manifest is out of range")
         return value
 
     def texts(self, name: str) -> tuple[str, ...]:
         values = self.get(name, list)
         if not all(type(value) is str for value in values):
             raise _DamageError(f"`{name}` in its manifest must hold text only")
+        if any(clean(value) != value for value in values):
+            raise _DamageError(f"`{name}` in its manifest holds text that cannot be written")
         return tuple(values)
 
 
@@ -280,7 +295,8 @@ def _text_rule(fields: _Fields) -> TextRule:
         token_pattern=fields.get("token_pattern", str),
         lowercase=fields.get("lowercase", bool),
     )
-    if rule.analyzer not in ANALYZERS or not 1 <= rule.ngrams[0] <= rule.ngrams[1]:
+    sizes = 1 <= rule.ngrams[0] <= rule.ngrams[1] <= LARGEST_NGRAM
+    if rule.analyzer not in ANALYZERS or not sizes or pattern_fault(rule.token_pattern):
         raise _DamageError("its rule for text is not one that this version knows")
     if not rule.columns:
         raise _DamageError("it names no column of text")
@@ -297,7 +313,7 @@ def _names(arrays: dict[str, Array]) -> tuple[str, ...]:
     content = _typed(arrays, "name_bytes", "|u1").tobytes()
     ends = _typed(arrays, "name_ends", "<i8").ravel()
     bounds = np.concatenate(([0], ends))
-    if (np.diff(bounds) < 0).any() or bounds[-1] != len(content):
+    if (bounds[1:] < bounds[:-1]).any() or bounds[-1] != len(content):
         raise _DamageError("the names of its features do not fit together")
     limits = bounds.tolist()
     return tuple(
@@ -341,7 +357,7 @@ def _check(model: Model) -> None:
         raise _DamageError("its arrays do not fit together")
     if model.kind not in _KINDS:
         raise _DamageError(f"this version knows no model {model.kind!r}")
-    if n_classes < 2 or _repeated(model.classes):
+    if n_classes < 2 or _repeated(model.classes) or "" in model.classes:
         raise _DamageError("it needs two or more different classes")
     if model.text is not None and _repeated(model.names):
         raise _DamageError("a feature stands in it twice")
@@ -355,7 +371,7 @@ def _expected_regions(model: Model) -> int:
 def _check_numbers(model: Model) -> None:
     columns, rule = model.columns, model.rule
     if columns.size and (
-        columns[0] < 0 or columns[-1] >= model.n_features or (np.diff(columns) <= 0).any()
+        columns[0] < 0 or columns[-1] >= model.n_features or (columns[1:] <= columns[:-1]).any()
     ):
         raise _DamageError("its columns are not ascending numbers of features")
     if model.first_column not in (0, 1) or model.n_features < 0:
@@ -368,6 +384,9 @@ def _check_numbers(model: Model) -> None:
         (array < np.inf).all() for array in below_infinity
     ):
         raise _DamageError("its weights are not numbers")
+    prior = getattr(rule, "log_prior", None)
+    if prior is not None and not (prior > -np.inf).any():
+        raise _DamageError("no class is possible")
 
 
 def _repeated(names: Sequence[str]) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TypeAlias
+from typing import TypeAlias, overload
 
 from naively.io.errors import InputError
 from naively.io.files import Fingerprint, fingerprint
@@ -58,6 +59,32 @@ class Samples:
         if self.documents is not None:
             return len(self.documents)
         return 0 if self.matrix is None else int(self.matrix.X.shape[0])
+
+
+@dataclass(frozen=True, slots=True)
+class Numbered(Sequence[str]):
+    """Names of columns that have none: their numbers, spelled out only where one is asked for.
+
+    A file of a few bytes may have more columns than there is memory for their names.
+    """
+
+    columns: range
+
+    def __len__(self) -> int:
+        """Count the columns."""
+        return len(self.columns)
+
+    @overload
+    def __getitem__(self, index: int) -> str: ...
+
+    @overload
+    def __getitem__(self, index: slice) -> Numbered: ...
+
+    def __getitem__(self, index: int | slice) -> str | Numbered:
+        """Name one column, or some."""
+        if isinstance(index, slice):
+            return Numbered(self.columns[index])
+        return str(self.columns[index])
 
 
 def is_text(source: Source, layout: Layout) -> bool:
@@ -151,6 +178,12 @@ def _read_numbers(
 
 
 def _read_table(source: Source, layout: Layout, progress: Progress) -> Samples:
+    if layout.labels_file or layout.names_file:
+        option = "--names" if layout.names_file else "--labels or --test-labels"
+        raise InputError(
+            f"{name_of(source)}: {option} belong to a matrix, and this is a table; name its "
+            "columns with --label and --text."
+        )
     wanted = [*layout.text, *(n for n in (layout.label, layout.split, layout.key) if n)]
     columns = read_columns(
         source, wanted, format=layout.format, style=layout.style, progress=progress
@@ -182,9 +215,9 @@ def _matrix_labels(matrix: Matrix, layout: Layout) -> list[str]:
     return matrix.labels
 
 
-def _matrix_names(matrix: Matrix, layout: Layout) -> tuple[str, ...]:
+def _matrix_names(matrix: Matrix, layout: Layout) -> Sequence[str]:
     columns = matrix.X.shape[1]
     if layout.names_file:
         return read_names(layout.names_file, columns, matrix.source)
     first = matrix.first_column
-    return matrix.names or tuple(str(i) for i in range(first, first + columns))
+    return matrix.names or Numbered(range(first, first + columns))

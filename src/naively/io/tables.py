@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from naively.io.errors import InputError, nearest
-from naively.io.files import Input, clean, explained, open_input, read_lines
+from naively.io.files import Input, cause, clean, explained, open_input, passes, read_lines
 from naively.io.formats import Source, format_of, name_of
 from naively.io.progress import Progress, silent
 
@@ -107,11 +107,15 @@ def _transposed(rows: _Rows, width: int) -> tuple[list[int], tuple[list[Any], ..
 
 
 def _csv_rows(file: Input, names: Sequence[str], style: TableStyle, progress: Progress) -> _Rows:
-    return _delimited(file, names, style, style.delimiter or ",", progress)
+    return _delimited(
+        file, names, style, "," if style.delimiter is None else style.delimiter, progress
+    )
 
 
 def _tsv_rows(file: Input, names: Sequence[str], style: TableStyle, progress: Progress) -> _Rows:
-    return _delimited(file, names, style, style.delimiter or "\t", progress)
+    return _delimited(
+        file, names, style, "\t" if style.delimiter is None else style.delimiter, progress
+    )
 
 
 def _delimited(
@@ -165,7 +169,7 @@ def _records(
             quoting=csv.QUOTE_MINIMAL if style.quotes else csv.QUOTE_NONE,
             strict=True,
         )
-    except TypeError as error:
+    except (TypeError, ValueError) as error:
         raise InputError(
             f"`--delimiter` must be one character, such as ';'; got {delimiter!r}."
         ) from error
@@ -176,10 +180,15 @@ def _records(
                 yield start, record
             start = reader.line_num + 1
     except csv.Error as error:
-        way_out = (
-            "; if quotation marks are part of the text, add --no-quotes" if style.quotes else ""
-        )
-        raise InputError(f"{name}: line {start:,}: {error}{way_out}.") from error
+        raise InputError(f"{name}: line {start:,}: {_csv_fault(error, style)}.") from error
+
+
+def _csv_fault(error: csv.Error, style: TableStyle) -> str:
+    if "new-line character" in str(error):
+        return "a carriage return stands alone; save the file with line ends LF or CRLF"
+    if style.quotes:
+        return f"{error}; if quotation marks are part of the text, add --no-quotes"
+    return f"{error}; mend the line"
 
 
 def _place(source: str, header: Sequence[str], name: str, delimiter: str) -> int:
@@ -267,6 +276,11 @@ def _parquet_rows(
                 raise InputError(
                     f"{file.name}: there is no column `{name}`; {nearest(name, known)}"
                 )
+            if known.count(name) > 1:
+                raise InputError(
+                    f"{file.name}: {known.count(name)} columns are called `{name}`; "
+                    "rename all but one."
+                )
         done = 0
         for batch in table.iter_batches(batch_size=_BATCH_ROWS, columns=list(names)):
             progress("reading", done, table.metadata.num_rows)
@@ -296,9 +310,11 @@ def _arrow_explained(name: str) -> Iterator[None]:
         ) from error
     try:
         yield
-    except pa.ArrowException as error:
+    except (pa.ArrowException, OSError) as error:
+        if not isinstance(error, pa.ArrowException) and passes(error):
+            raise
         raise InputError(
-            f"{name}: this is not a Parquet file, or it is damaged ({error}); get it again."
+            f"{name}: this is not a Parquet file, or it is damaged ({cause(error)}); get it again."
         ) from error
 
 

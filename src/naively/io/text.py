@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import reprlib
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -197,17 +198,21 @@ def _analyzer(rule: TextRule) -> _Analyzer:
 
 
 def _check_pattern(rule: TextRule) -> None:
+    fault = pattern_fault(rule.token_pattern)
+    if fault:
+        raise InputError(f"`--token-pattern` {fault}")
+
+
+def pattern_fault(pattern: str) -> str:
+    """Say what is wrong with a pattern of words; empty if nothing is."""
     try:
-        groups = re.compile(rule.token_pattern).groups
-    except re.error as error:
-        raise InputError(
-            f"`--token-pattern` must be a regular expression: {error}; got {rule.token_pattern!r}."
-        ) from error
+        groups = re.compile(pattern).groups
+    except (re.error, OverflowError, RecursionError) as error:
+        shown = reprlib.repr(pattern)
+        return f"must be a regular expression that Python can use: {error}; got {shown}."
     if groups > 1:
-        raise InputError(
-            f"`--token-pattern` must have at most one group, {groups} given; "
-            "write the others as (?:...)."
-        )
+        return f"must have at most one group, {groups} given; write the others as (?:...)."
+    return ""
 
 
 def _reported(

@@ -12,16 +12,17 @@ import numpy as np
 from naively._types import Array, IntArray
 from naively.io.errors import InputError
 from naively.io.formats import format_by_name
-from naively.io.matrices import Matrix, first_place, read_words
+from naively.io.matrices import Matrix, check_memory, first_place, read_words
 from naively.io.models import COUNTING
 from naively.io.progress import Progress, silent
-from naively.io.samples import Layout, Samples, is_text, read_samples
+from naively.io.samples import Layout, Numbered, Samples, is_text, read_samples
 from naively.io.text import TextRule, by_region, count, english_stop_words, side_by_side
 from naively.jobs.settings import SelectJob, TestSettings
 from naively.report.summary import FileRow
 
 TRAIN, TEST, LEFT_OUT = 0, 1, 2  # parts of the rows
 _PARTS = {"train": TRAIN, "training": TRAIN, "test": TEST, "testing": TEST}
+_TABLES = 4  # columns x classes, or more, that training holds at once: counts, logarithms, ...
 _SPARE_PARTS = ("dev", "development", "val", "valid", "validation", "extra", "unsup")
 
 
@@ -31,7 +32,7 @@ class Rows:
 
     X: Any  # (n, m) CSR or dense; (n, R * m) if the columns of text are kept apart as regions
     labels: Array  # (n,) text
-    names: tuple[str, ...]  # (m,)
+    names: Sequence[str]  # (m,)
     part: IntArray  # (n,) TRAIN, TEST or LEFT_OUT
     files: tuple[FileRow, ...]
     test_method: str  # in words
@@ -54,6 +55,7 @@ def load(job: SelectJob, progress: Progress = silent) -> Rows:
     labels = np.array([each for part in samples for each in part.labels or ()], dtype=object)
     part, method = _parts(job.test, samples, labels)
     _check_labels(job.input, labels[part == TRAIN])
+    _check_table(job.input, samples[0], labels)
     n_regions = _regions(job, samples)
     X, names, text = _counted(job, samples, progress, n_regions)
     files, first_column = _file_rows(samples), _first_column(samples)
@@ -97,8 +99,9 @@ def _file_rows(samples: Sequence[Samples]) -> tuple[FileRow, ...]:
 
 def _counted(
     job: SelectJob, samples: Sequence[Samples], progress: Progress, n_regions: int
-) -> tuple[Any, tuple[str, ...], TextRule | None]:
+) -> tuple[Any, Sequence[str], TextRule | None]:
     documents = [row for each in samples for row in each.documents or ()]
+    names: Sequence[str]
     if documents:
         texts = by_region(documents) if n_regions > 1 else documents
         counted = count(texts, job.text, progress, source=job.input)
@@ -112,7 +115,7 @@ def _counted(
     return X, names, text
 
 
-def _stacked(samples: Sequence[Samples]) -> tuple[Any, tuple[str, ...]]:
+def _stacked(samples: Sequence[Samples]) -> tuple[Any, Sequence[str]]:
     import scipy.sparse as sp
 
     matrices = [each.matrix for each in samples if each.matrix is not None]
@@ -140,7 +143,9 @@ def _stacked(samples: Sequence[Samples]) -> tuple[Any, tuple[str, ...]]:
 
 def _named(matrix: Matrix) -> bool:
     """Whether the columns have names of their own, not only numbers."""
-    return not all(name.isdecimal() for name in matrix.names or ())
+    names = matrix.names or ()
+    # Numbers may be too many to look at one by one.
+    return not (isinstance(names, Numbered) or all(name.isdecimal() for name in names))
 
 
 def check_counts(name: str, X: Any) -> None:
@@ -157,6 +162,14 @@ def check_counts(name: str, X: Any) -> None:
             f"{name}: {first_place(X, values < 0)} is negative, and counts cannot be; "
             "use --model bernoulli, which asks only whether a value is above 0."
         )
+
+
+def _check_table(name: str, samples: Samples, labels: Array) -> None:
+    # Training counts every column in every class, whether it occurs or not.
+    if samples.matrix is not None:
+        columns, classes = samples.matrix.X.shape[1], len(set(labels.tolist()))
+        what = f"{columns:,} columns in {classes:,} classes"
+        check_memory(name, _TABLES * columns * classes, what)
 
 
 def _check_labels(name: str, labels: Array) -> None:

@@ -38,9 +38,13 @@ def select(job: SelectJob, progress: Progress = silent) -> Summary:
 
 def write_result(folder: Path, summary: Summary, model: Model) -> None:
     """Write the files of a result into a folder."""
-    (folder / "features.csv").write_text(features_csv(summary), "utf-8", newline="")
-    (folder / "summary.json").write_text(summary_json(summary), "utf-8", newline="")
-    (folder / "report.html").write_text(summary_html(summary), "utf-8", newline="")
+    for name, document in (
+        ("features.csv", features_csv),
+        ("summary.json", summary_json),
+        ("report.html", summary_html),
+    ):
+        # Names of files may hold bytes that are no text; they are spelled out.
+        (folder / name).write_text(document(summary), "utf-8", "backslashreplace", newline="")
     with (folder / "model.npz").open("wb") as file:
         save_model(model, file)
 
