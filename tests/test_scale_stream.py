@@ -229,7 +229,7 @@ def test_sums_beyond_64_bits_are_refused():
         counter.update(np.array([[2**62]]), [0])
         return CountRecord(counter.result()[1], ColumnFeatures(1), None, {name: 1})
 
-    with pytest.raises(ValueError, match="exceed 64-bit integers"):
+    with pytest.raises(ValueError, match="more than a 64-bit integer holds"):
         merge([record("a"), record("b")])
 
 
