@@ -20,7 +20,7 @@ from sklearn.naive_bayes import MultinomialNB
 
 from naively import ClassCounts, SparseMultinomialNB, sparsity_path
 from naively.families.family import CoupledCounts
-from naively.selection.solve import coupled_groups, solve_groups
+from naively.selection.coupled import coupled_columns
 
 FRACTIONS = {"A": [1e-4, 1e-2], "B": [1e-4, 1e-3, 1e-2], "C": [1e-4, 1e-2]}
 
@@ -47,7 +47,7 @@ def compare(name, fraction, rounds, slow_rounds, dtype):
     jobs = {
         "counting": lambda: ClassCounts.from_matrix(X, y),
         "fit": lambda: model.fit(X, y),
-        "dual": lambda: solve_groups(coupled_groups(CoupledCounts(statistics.table, 1.0)), k),
+        "dual": lambda: coupled_columns(CoupledCounts(statistics.table, 1.0)).select(k, None, None),
         "path of 100": lambda: sparsity_path(model, X, y),
         "MultinomialNB": lambda: MultinomialNB().fit(X, y),
     }

@@ -12,8 +12,8 @@ from sklearn.feature_extraction.text import CountVectorizer
 
 from naively import ClassCounts, SparseMultinomialNB
 from naively.families.family import CoupledCounts
+from naively.selection.coupled import coupled_columns
 from naively.selection.dual import solve_dual
-from naively.selection.solve import coupled_groups
 
 TEXT = ["mpqa", "sst2", "imdb", "twitter", "rt_polarity", "subj", "sms_spam", "newsgroups20"]
 
@@ -37,7 +37,7 @@ def main():
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for name in options.only or [*TEXT, "udhr", "chowdary", "alon", "sc_celseq2"]:
         counts = statistics(options.data, name)
-        coupled = coupled_groups(CoupledCounts(counts.table, 1.0))
+        coupled = coupled_columns(CoupledCounts(counts.table, 1.0), screen=False)
         for share in (0.001, 0.01, 0.1):
             k = max(round(share * counts.n_features), 2)
             dual = solve_dual(coupled.problem, k)

@@ -11,10 +11,11 @@ from scipy.optimize import minimize_scalar
 from naively.families.multinomial import multinomial
 from naively.kernels.hull import best_weights
 from naively.kernels.weighted_top import take_largest, weighted_threshold
+from naively.selection.coupled import coupled_columns
 from naively.selection.dual import coupled_problem, solve_dual
 from naively.selection.groups import count_groups
 from naively.selection.rounding import basic_solution, improved_by_swaps, rounded_mixture
-from naively.selection.solve import coupled_groups, solve
+from naively.selection.solve import solve
 from reference_nfs import (
     Counts,
     best_by_brute_force,
@@ -41,7 +42,7 @@ def random_table(rng, kind, m, n_classes):
 
 
 def problem_of(table, alpha=0.0):
-    return coupled_groups(multinomial(alpha).coupled_counts(Counts(table))).problem
+    return coupled_columns(multinomial(alpha).coupled_counts(Counts(table))).problem
 
 
 @pytest.mark.parametrize("kind", KINDS)

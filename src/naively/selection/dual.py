@@ -80,7 +80,7 @@ class Problem:
 
 def coupled_problem(counts: Matrix, alpha: float | FloatArray, size: IntArray) -> Problem:
     """Problem of choosing among columns with the given counts and smoothing."""
-    return Problem(counts, alpha, _entropy(counts, alpha), size)
+    return Problem(counts, alpha, _entropy(counts, alpha), np.ascontiguousarray(size))
 
 
 def _entropy(counts: Matrix, alpha: float | FloatArray) -> FloatArray:
@@ -134,7 +134,7 @@ def solve_dual(problem: Problem, k: int, start: FloatArray | None = None) -> Dua
     everything = problem.totals(problem.size)
     log_a = np.log(_kept_inside(np.exp(log_shares(everything)) if start is None else start))
     if k == 0:
-        return _empty_solution(problem, log_a)
+        return _base_alone(problem, log_a)
     hull = _Hull(everything.sum() * MARGIN / len(log_a))
     bound, improved = np.inf, 0
     best = (log_a, 0.0, np.empty(0))
@@ -221,19 +221,23 @@ class _Hull:
         return np.asarray(np.sum(parts, axis=0))
 
 
-def _empty_solution(problem: Problem, log_a: FloatArray) -> DualSolution:
+def _base_alone(problem: Problem, log_a: FloatArray) -> DualSolution:
+    """Return the solution that takes nothing beyond the base."""
+    nothing = np.zeros(len(problem.size), dtype=np.int64)
+    totals = problem.totals(nothing)
+    if totals.sum() > 0:
+        log_a = np.log(_kept_inside(np.exp(log_shares(totals))))
     gains = problem.gains(log_a)
-    nothing = np.zeros(len(gains))
     value = problem.value(nothing)
     return DualSolution(
-        value,
-        value,
-        log_a,
-        float(np.max(gains, initial=0.0)),
-        gains,
-        nothing,
-        [nothing.astype(np.int64)],
-        0,
+        bound=value,
+        value=value,
+        log_a=log_a,
+        threshold=float(np.max(gains, initial=0.0)),
+        gains=gains,
+        fraction=nothing.astype(np.float64),
+        vertices=[nothing],
+        evaluations=0,
     )
 
 

@@ -37,6 +37,7 @@ Matrix: TypeAlias = "Array | sparse.csr_array"
 CHUNK = (
     1 << 20
 )  # columns per unit of parallel work: fixed, so that results do not depend on threads
+PROBE = 4096  # columns looked at before grouping is tried
 SMALL_SUM = 256  # larger columns of a table of many classes are not worth comparing
 
 
@@ -75,6 +76,9 @@ class Groups:
 
     def expand(self, take: IntArray) -> tuple[IntArray, IntArray]:
         """Columns of a selection of `take[g]` columns of each group g, ascending; their groups."""
+        if isinstance(self.columns, SingleColumns):
+            columns = np.flatnonzero(take)
+            return columns, columns
         return self.columns.take(np.arange(len(self.size)), take)
 
     def dense(self) -> Array:
@@ -137,7 +141,8 @@ def single_columns(table: Array) -> Groups:
     if table.dtype.kind in "iu":
         many = table.shape[1] > 2
         counts = _compressed_rows(table, np.arange(len(table))) if many else table.astype(float)
-    return Groups(counts, np.ones(len(table), dtype=np.int64), SingleColumns())
+    ones = np.broadcast_to(np.int64(1), len(table))  # not one number in memory for each column
+    return Groups(counts, ones, SingleColumns())
 
 
 def _compressed_rows(table: Array, rows: IntArray) -> sparse.csr_array:
@@ -234,6 +239,9 @@ def _group_pairs(table: Array) -> Groups | None:
     """Group the columns of a two-class table; None if too many are large or fractional."""
     m = len(table)
     table = read_only(table)
+    probe = table[:: max(1, m // PROBE)]
+    if np.count_nonzero(np.any(np.mod(probe, 1.0) != 0, axis=1)) > len(probe) // 4 + 16:
+        return None
     n_chunks = max(1, -(-m // CHUNK))
     cells = np.zeros((n_chunks, SIDE * SIDE), dtype=np.int64)
 

@@ -16,15 +16,9 @@ import numpy as np
 from naively._types import FloatArray, IntArray
 from naively.families.family import CountTable, Family, PerColumn
 from naively.kernels.count_groups import first_positions
+from naively.selection.coupled import CoupledProblem, a_priori_objective, coupled_columns
 from naively.selection.groups import Columns, count_groups
-from naively.selection.solve import (
-    CoupledGroups,
-    a_priori_objective,
-    best_classes,
-    coupled_groups,
-    pooled_baseline,
-    solve_groups,
-)
+from naively.selection.solve import best_classes, pooled_baseline
 from naively.selection.top_k import gain_order
 
 S = TypeVar("S", bound=CountTable)
@@ -116,7 +110,7 @@ def path(family: Family[S], statistics: S, ks: Any = None) -> SparsityPath:
     """
     if family.coupled_counts is not None:
         grid = checked_grid(ks, len(statistics.table))
-        return _coupled_path(coupled_groups(family.coupled_counts(statistics)), grid)
+        return _coupled_path(coupled_columns(family.coupled_counts(statistics)), grid)
     if family.per_column is not None:
         grid = checked_grid(ks, len(statistics.table))
         return _grouped_path(family.per_column, statistics, grid)
@@ -240,12 +234,12 @@ class ClassedSupports:
 # --- coupled families -----------------------------------------------------------------------------
 
 
-def _coupled_path(coupled: CoupledGroups, grid: IntArray) -> SparsityPath:
+def _coupled_path(coupled: CoupledProblem, grid: IntArray) -> SparsityPath:
     solutions, changes = [], []
     before = np.zeros(len(coupled.groups.size), dtype=np.int64)
     start = None
     for k in grid:
-        solution = solve_groups(coupled, int(k), start=start)
+        solution = coupled.select(int(k), start, None)
         start = solution.shares
         solutions.append((solution.objective, solution.bound))
         group = np.flatnonzero(solution.take != before)
@@ -269,7 +263,7 @@ class SteppedSupports:
     The supports need not be nested: a change may be negative.
     """
 
-    coupled: CoupledGroups
+    coupled: CoupledProblem
     grid: IntArray  # (K,)
     step: IntArray  # (K + 1,) where the changes of each k start
     group: IntArray  # which group changes
@@ -291,7 +285,7 @@ class SteppedSupports:
         position = int(np.searchsorted(self.grid, k))
         if position < len(self.grid) and self.grid[position] == k:
             return self.coupled.groups.expand(self._take(position))[0]
-        return self.coupled.groups.expand(solve_groups(self.coupled, k).take)[0]
+        return self.coupled.groups.expand(self.coupled.select(k, None, None).take)[0]
 
     def first_grid_position(self, k: IntArray) -> IntArray:
         """See `Supports`."""

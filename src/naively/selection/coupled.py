@@ -1,0 +1,251 @@
+"""Coupled problems on the columns of a table: grouped where columns repeat, screened where not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, final
+
+import numpy as np
+from scipy.special import xlogy
+
+from naively._types import Array, FloatArray, IntArray
+from naively.families.family import CoupledCounts
+from naively.kernels.hull import log_shares
+from naively.selection.certificate import finite_baseline
+from naively.selection.dual import DualSolution, Problem, coupled_problem, solve_dual
+from naively.selection.exact import Search, SearchResult, branch_and_bound
+from naively.selection.groups import Groups, SingleColumns, count_groups
+from naively.selection.rounding import round_solution
+from naively.selection.screen import ColumnTable, Window, column_table, solve_screened
+
+SCREEN_ABOVE = 1 << 15  # columns without groups; fewer are evaluated as a whole
+
+
+@dataclass(frozen=True, slots=True)
+class GroupSelection:
+    """Selection of groups, before the columns are listed."""
+
+    take: Array  # (d,) how many columns of each group
+    shares: FloatArray  # (C,) class shares at the dual solution
+    objective: float  # nats
+    bound: float  # nats
+    evaluations: int  # of the dual
+    nodes: int  # of branch and bound
+    window: Window | None = None  # of a screened problem: what was left to choose from
+
+
+class CoupledProblem(Protocol):
+    """Columns to choose from, whatever they are stored as."""
+
+    @property
+    def groups(self) -> Groups:
+        """Groups of equal columns."""
+        ...
+
+    @property
+    def baseline(self) -> float:
+        """Objective with all columns pooled: nats."""
+        ...
+
+    @property
+    def n_seen(self) -> int:
+        """Number of columns with any count."""
+        ...
+
+    def select(self, k: int, start: FloatArray | None, search: Search | None) -> GroupSelection:
+        """Select k columns: dual, rounding; branch and bound if a search is asked for."""
+        ...
+
+    def listed(self, take: Array) -> tuple[IntArray, FloatArray]:
+        """Columns of a selection, ascending, and the contribution of each to its gain.
+
+        The gain h_i at the class shares of the selection; over its columns it sums to its gain.
+        """
+        ...
+
+    def reachable(self, k: int, near: GroupSelection | None) -> float:
+        """Value psi(k) of a fractional selection of k seen columns: nats above the baseline.
+
+        `near` is the solution of a neighbouring, larger k, to start from.
+        """
+        ...
+
+
+def coupled_columns(counts: CoupledCounts, *, screen: bool = True) -> CoupledProblem:
+    """Set up the problem: group the columns, or survey them if there are too many groups.
+
+    Parameters
+    ----------
+    counts : CoupledCounts
+    screen : bool
+        Whether settling most columns in advance will do; a search needs them all.
+    """
+    by_column = not isinstance(counts.alpha, float)
+    groups = count_groups(counts.table, by_column=by_column)
+    single = isinstance(groups.columns, SingleColumns) and isinstance(counts.table, np.ndarray)
+    if screen and single and len(groups.size) > SCREEN_ABOVE:
+        return ScreenedColumns(groups, column_table(counts.table, counts.alpha))
+    seen = np.flatnonzero(groups.seen)
+    alpha = counts.alpha[seen] if not isinstance(counts.alpha, float) else counts.alpha
+    everything = len(seen) == len(groups.size)
+    problem = coupled_problem(
+        groups.counts if everything else groups.counts[seen], alpha, groups.size[seen]
+    )
+    return GroupedColumns(groups, seen, problem, finite_baseline(_pooled(groups, counts.alpha)))
+
+
+def a_priori_objective(
+    coupled: CoupledProblem, k: int, near: GroupSelection | None = None
+) -> float:
+    """Objective that some k columns reach by theory, psi(k - C - 2); -inf if k is too small."""
+    less = min(k, coupled.n_seen) - coupled.groups.counts.shape[1] - 2
+    if less < 0:
+        return -np.inf
+    return coupled.baseline + coupled.reachable(less, near)
+
+
+def _found(
+    problem: Problem, k: int, dual: DualSolution, search: Search | None, *, settled: bool
+) -> SearchResult:
+    """Return k columns, with what is proven about them; nothing is left to prove if `settled`."""
+    if settled:
+        value = problem.value(dual.vertices[0])
+        return SearchResult(dual.vertices[0], value, value, 0)
+    take, value = round_solution(problem, k, dual)
+    if search is not None:
+        return branch_and_bound(problem, k, dual, take, search)
+    return SearchResult(take, value, max(dual.bound, value), 0)
+
+
+def _is_settled(k: int, n_seen: int) -> bool:
+    """Whether any k columns are optimal: one alone gains nothing, and all leave no choice."""
+    return k in (0, 1, n_seen)
+
+
+# --- groups of equal columns ----------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GroupedColumns:
+    """A coupled problem on groups of equal columns."""
+
+    groups: Groups
+    seen: IntArray  # (s,) groups with any count
+    problem: Problem  # over the seen groups
+    baseline: float
+
+    @property
+    def n_seen(self) -> int:
+        """See `CoupledProblem`."""
+        return int(self.problem.size.sum())
+
+    def select(self, k: int, start: FloatArray | None, search: Search | None) -> GroupSelection:
+        """See `CoupledProblem`."""
+        inner = min(k, self.n_seen)
+        dual = solve_dual(self.problem, inner, start=start)
+        settled = _is_settled(inner, self.n_seen)
+        found = _found(self.problem, inner, dual, search, settled=settled)
+        return GroupSelection(
+            take=self._filled(found.take, k),
+            shares=dual.shares,
+            objective=self.baseline + found.value,
+            bound=self.baseline + found.bound,
+            evaluations=max(dual.evaluations, 1),
+            nodes=found.nodes,
+        )
+
+    def _filled(self, take: IntArray, k: int) -> IntArray:
+        """Complete a selection of seen groups to k with columns without counts: (d,)."""
+        full = np.zeros(len(self.groups.size), dtype=np.int64)
+        full[self.seen] = take
+        unseen = np.ones(len(full), dtype=bool)
+        unseen[self.seen] = False
+        room = np.where(unseen, self.groups.size, 0)
+        full += np.clip(k - take.sum() - (np.cumsum(room) - room), 0, room)
+        return full
+
+    def listed(self, take: Array) -> tuple[IntArray, FloatArray]:
+        """See `CoupledProblem`."""
+        log_a = log_shares(self.problem.totals(take[self.seen]))
+        gains = np.zeros(len(take))
+        gains[self.seen] = np.maximum(self.problem.gains(log_a), 0.0)
+        columns, group = self.groups.expand(take)
+        return columns, gains[group]
+
+    def reachable(self, k: int, near: GroupSelection | None) -> float:
+        """See `CoupledProblem`."""
+        return solve_dual(self.problem, k, start=near.shares if near else None).value
+
+
+def _pooled(groups: Groups, alpha: float | FloatArray) -> float:
+    """Sum_i g_i log g_i - G log G: nats."""
+    g = np.asarray(groups.counts.sum(axis=1)).ravel() + groups.counts.shape[1] * np.asarray(alpha)
+    total = float(np.sum(g * groups.size))
+    return float(np.sum(xlogy(g, g) * groups.size) - xlogy(total, total))
+
+
+# --- many columns that do not repeat --------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ScreenedColumns:
+    """A coupled problem on single columns, most of which are settled without being evaluated."""
+
+    groups: Groups
+    columns: ColumnTable
+
+    @property
+    def baseline(self) -> float:
+        """See `CoupledProblem`."""
+        return self.columns.baseline
+
+    @property
+    def n_seen(self) -> int:
+        """See `CoupledProblem`."""
+        return self.columns.n_seen
+
+    def select(self, k: int, start: FloatArray | None, search: Search | None) -> GroupSelection:
+        """See `CoupledProblem`."""
+        take = np.zeros(len(self.groups.size), dtype=np.int8)
+        inner = min(k, self.n_seen)
+        if inner < k:
+            unseen = np.flatnonzero(~self.columns.seen())
+            take[unseen[: k - inner]] = 1
+        if inner == 0:
+            equal = np.full(self.columns.table.shape[1], 1.0 / self.columns.table.shape[1])
+            return GroupSelection(take, equal, self.baseline, self.baseline, 1, 0)
+        window = solve_screened(self.columns, inner, start)
+        missing = inner - len(window.above)
+        settled = _is_settled(inner, self.n_seen)
+        found = _found(window.problem, missing, window.dual, search, settled=settled)
+        take[window.above] = 1
+        take[window.between[found.take > 0]] = 1
+        return GroupSelection(
+            take=take,
+            shares=window.dual.shares,
+            objective=self.baseline + found.value,
+            bound=self.baseline + found.bound,
+            evaluations=max(window.dual.evaluations, 1),
+            nodes=found.nodes,
+            window=window,
+        )
+
+    def listed(self, take: Array) -> tuple[IntArray, FloatArray]:
+        """See `CoupledProblem`."""
+        columns = np.flatnonzero(take)
+        problem = self.columns.counts(columns, np.ones(len(columns), dtype=np.int64))
+        seen = self.columns.seen(columns)
+        gains = problem.gains(log_shares(problem.totals(seen.astype(np.int64))))
+        return columns, np.where(seen, np.maximum(gains, 0.0), 0.0)
+
+    def reachable(self, k: int, near: GroupSelection | None) -> float:
+        """See `CoupledProblem`."""
+        if k == 0:
+            return 0.0
+        window = near.window if near else None
+        if near and window and len(window.above) <= k:
+            # A selection from the window is one from all columns: a lower bound needs no pass.
+            return solve_dual(window.problem, k - len(window.above), start=near.shares).value
+        return solve_screened(self.columns, k).dual.value
