@@ -85,13 +85,17 @@ def coupled_columns(counts: CoupledCounts, *, screen: bool = True) -> CoupledPro
     single = isinstance(groups.columns, SingleColumns) and isinstance(counts.table, np.ndarray)
     if screen and single and len(groups.size) > SCREEN_ABOVE:
         return ScreenedColumns(groups, column_table(counts.table, counts.alpha))
+    return _grouped(groups, counts.alpha)
+
+
+def _grouped(groups: Groups, alpha: float | FloatArray) -> GroupedColumns:
     seen = np.flatnonzero(groups.seen)
-    alpha = counts.alpha[seen] if not isinstance(counts.alpha, float) else counts.alpha
+    part = alpha if isinstance(alpha, float) else alpha[seen]
     everything = len(seen) == len(groups.size)
     problem = coupled_problem(
-        groups.counts if everything else groups.counts[seen], alpha, groups.size[seen]
+        groups.counts if everything else groups.counts[seen], part, groups.size[seen]
     )
-    return GroupedColumns(groups, seen, problem, finite_baseline(_pooled(groups, counts.alpha)))
+    return GroupedColumns(groups, seen, problem, finite_baseline(_pooled(groups, alpha)))
 
 
 def a_priori_objective(
@@ -208,8 +212,10 @@ class ScreenedColumns:
 
     def select(self, k: int, start: FloatArray | None, search: Search | None) -> GroupSelection:
         """See `CoupledProblem`."""
-        take = np.zeros(len(self.groups.size), dtype=np.int8)
         inner = min(k, self.n_seen)
+        if self._takes_most(inner):
+            return self._whole().select(k, start, search)
+        take = np.zeros(len(self.groups.size), dtype=np.int8)
         if inner < k:
             unseen = np.flatnonzero(~self.columns.seen())
             take[unseen[: k - inner]] = 1
@@ -232,6 +238,17 @@ class ScreenedColumns:
             window=window,
         )
 
+    def _takes_most(self, k: int) -> bool:
+        """Whether k columns reach down to gains so small that settling by a sample is inexact.
+
+        Bounds too low by 5e-10 of the gain were seen at nine tenths of the columns.
+        """
+        return 4 * k > self.n_seen
+
+    def _whole(self) -> GroupedColumns:
+        alphas = self.columns.alphas
+        return _grouped(self.groups, float(alphas[0]) if len(alphas) == 1 else alphas)
+
     def listed(self, take: Array) -> tuple[IntArray, FloatArray]:
         """See `CoupledProblem`."""
         columns = np.flatnonzero(take)
@@ -244,6 +261,8 @@ class ScreenedColumns:
         """See `CoupledProblem`."""
         if k == 0:
             return 0.0
+        if self._takes_most(k):
+            return self._whole().reachable(k, near)
         window = near.window if near else None
         if near and window and len(window.above) <= k:
             # A selection from the window is one from all columns: a lower bound needs no pass.
