@@ -143,6 +143,7 @@ def small_limits(monkeypatch):
     monkeypatch.setattr(tally, "_GROUP_ENTRIES", 5)
     monkeypatch.setattr(tally, "_STRIP_CELLS", 8)
     monkeypatch.setattr(tally, "_DENSE_BLOCK", 10)
+    monkeypatch.setattr(tally, "_DENSE_GROUP_ENTRIES", 40)
 
 
 def ways(dense):
@@ -153,6 +154,7 @@ def ways(dense):
         (tally._sums_of_rows, csr),
         (tally._sums_of_columns, sp.csc_array(dense)),
         (tally._sums_of_dense, dense),
+        (tally._sums_of_dense, np.asfortranarray(dense)),
     ]
 
 

@@ -208,7 +208,7 @@ def _is_finite(source: Source, totals: Array) -> bool:
 def _check_structure(matrix: Matrix) -> None:
     """Raise unless the row (column) pointers of a sparse matrix ascend within its entries."""
     indptr, size = matrix.indptr, min(len(matrix.data), len(matrix.indices))
-    if indptr[0] != 0 or indptr[-1] > size or (np.diff(indptr) < 0).any():
+    if indptr[0] != 0 or indptr[-1] > size or (indptr[1:] < indptr[:-1]).any():
         raise ValueError(
             f"`indptr` of sparse X must ascend from 0 to at most {size}, its number of entries."
         )

@@ -27,6 +27,7 @@ _MOST_PARTS = 8  # largest number of threads that independent partial sums can o
 _GROUP_ENTRIES = 1 << 19  # rows of fewer entries are not worth a second table
 _STRIP_CELLS = 1 << 15  # partial sums of dense columns: 256 KB
 _DENSE_BLOCK = 1 << 16  # dense values converted at a time
+_DENSE_GROUP_ENTRIES = 1 << 21
 
 
 def tally(
@@ -139,26 +140,47 @@ def _sums_of_columns(source: Source) -> tuple[Array, Array]:
 
 def _sums_of_dense(source: Source) -> tuple[Array, Array]:
     """Sum strips of columns, narrow enough for the sums of all classes to stay in the cache."""
-    table = np.zeros((source.n_columns, source.n_classes), source.dtype)
-    width = max(_STRIP_CELLS // max(source.n_classes, 1), 64)
-    height = max(_DENSE_BLOCK // width, 1)
-
-    def add(first: int) -> Array:
-        strip = source.matrix[:, first : first + width]
-        sums = np.zeros((source.n_classes, strip.shape[1]), source.dtype)
-        totals = np.zeros(source.n_rows, source.dtype)
-        for start in range(0, source.n_rows, height):
-            rows = slice(start, start + height)
-            addends = source.addends(strip[rows])
-            with np.errstate(over="ignore"):
-                totals[rows] += addends.sum(axis=1)
-            if len(source.weights):
-                addends = addends * source.weights[rows, None]
-            kernels.class_sums_dense(read_only(addends), source.codes[rows], sums)
-        table[first : first + width] = sums.T
-        return totals
-
     totals = np.zeros(source.n_rows, source.dtype)
-    for part in in_threads(add, range(0, source.n_columns, width)):
-        totals += part
+    width, height = _dense_block(source)
+
+    def add(group: Span) -> Array:
+        table = np.zeros((source.n_columns, source.n_classes), source.dtype)
+        for first in range(0, source.n_columns, width):
+            columns = slice(first, min(first + width, source.n_columns))
+            sums = np.zeros((source.n_classes, columns.stop - first), source.dtype)
+            for start in range(*group, height):
+                rows = slice(start, min(start + height, group[1]))
+                _add_dense(source, rows, columns, sums, totals)
+            table[columns] = sums.T
+        return table
+
+    # As many for any number of threads; rows of a group outnumber the rows of its table.
+    n_groups = min(
+        source.n_rows // (4 * max(source.n_classes, 1)) + 1,
+        source.n_entries // _DENSE_GROUP_ENTRIES + 1,
+        _MOST_PARTS,
+    )
+    bounds = np.linspace(0, source.n_rows, n_groups + 1).astype(int).tolist()
+    table, *others = in_threads(add, zip(bounds[:-1], bounds[1:], strict=True))
+    for other in others:
+        table += other
     return table.reshape(-1), totals
+
+
+def _dense_block(source: Source) -> tuple[int, int]:
+    """Width and height of the blocks in which dense values are converted."""
+    width = max(_STRIP_CELLS // max(source.n_classes, 1), 64)
+    row_stride, column_stride = source.matrix.strides
+    if abs(row_stride) < abs(column_stride):  # columns are contiguous: transpose square blocks
+        width = min(width, 1 << (_DENSE_BLOCK.bit_length() // 2))
+    width = max(min(width, source.n_columns), 1)
+    return width, max(_DENSE_BLOCK // width, 1)
+
+
+def _add_dense(source: Source, rows: slice, columns: slice, sums: Array, totals: Array) -> None:
+    addends = source.addends(source.matrix[rows, columns])
+    with np.errstate(over="ignore"):  # an infinite total is reported with its reason
+        totals[rows] += addends.sum(axis=1)
+    if len(source.weights):
+        addends = addends * source.weights[rows, None]
+    kernels.class_sums_dense(read_only(addends), source.codes[rows], sums)
