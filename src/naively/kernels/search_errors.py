@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from naively._types import Array, BoolArray, FloatArray
-from naively.kernels.compiled import kernel
+from naively.kernels.compiled import kernel, kernel_part
 
 _NOTHING = 1e-12  # a rest cell below this is rounding
 
@@ -57,7 +57,7 @@ def set_sums(
                     sums[j, k, 2] += p
 
 
-@kernel
+@kernel_part
 def _wrong(
     mean: float, second: float, impossible: float, length: float, threshold: float, first: bool
 ) -> float:
@@ -76,7 +76,7 @@ def _wrong(
     return free * 0.5 * math.erfc(distance / math.sqrt(2.0 * variance))
 
 
-@kernel
+@kernel_part
 def _sure(distance: float, tolerance: float, first: bool) -> float:
     """Error of a decision without chance: 0 above the threshold, 1 below, ties to the first."""
     if distance > tolerance or (first and distance >= -tolerance):
@@ -84,7 +84,7 @@ def _sure(distance: float, tolerance: float, first: bool) -> float:
     return 1.0
 
 
-@kernel
+@kernel_part
 def _with_rest(
     mean: float,
     second: float,
