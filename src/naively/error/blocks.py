@@ -41,6 +41,12 @@ def blocks_of(law: LogOdds) -> list[Block]:
     return blocks
 
 
+def heaviest_sum(blocks: list[Block], length: int) -> float:
+    """Probability that every draw has its most probable outcome."""
+    logs = (block.times * math.log(block.probability.max()) for block in blocks)
+    return math.exp(length * sum(logs))
+
+
 def span(blocks: list[Block], lengths: IntArray) -> tuple[float, float]:
     """Interval that all sums leave with a probability under 1e-15 (Chernoff's bound)."""
     spread = sum(b.times * b.variance for b in blocks)

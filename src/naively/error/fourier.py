@@ -10,11 +10,12 @@ from __future__ import annotations
 import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
-from naively.error.blocks import Block
+from naively.error.blocks import Block, heaviest_sum
 from naively.error.log_odds import LogOdds
 
 _FREQUENCIES = 128  # computed at a time
 _MOST_FREQUENCIES = 2048
+_NEGLIGIBLE = 1e-16
 
 
 def fourier_tail(
@@ -25,6 +26,8 @@ def fourier_tail(
     span: tuple[float, float],
 ) -> tuple[float, float] | None:
     """Tail from the Fourier series of the density over the span; None if it does not die out."""
+    if heaviest_sum(blocks, int(lengths.min())) > _NEGLIGIBLE:
+        return None  # an atom never dies out
     low, high = span
     period = high - low
     above = float(weights.sum()) * (high - law.threshold) / period
@@ -33,7 +36,7 @@ def fourier_tail(
         mixture = _characteristic(blocks, lengths, weights, frequency)
         edges = np.exp(-1j * frequency * high) - np.exp(-1j * frequency * law.threshold)
         above += 2 / period * float(np.real(mixture * edges * 1j / frequency).sum())
-        if np.abs(mixture[-_FREQUENCIES // 2 :]).max() < 1e-16:
+        if np.abs(mixture[-_FREQUENCIES // 2 :]).max() < _NEGLIGIBLE:
             return min(max(above, 0.0), float(weights.sum())), 0.0
         if np.abs(mixture).max() > 0.5 ** (first / _FREQUENCIES):
             return None  # far too slow to die out in time
