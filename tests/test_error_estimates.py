@@ -131,6 +131,20 @@ def test_the_grid_equals_the_sum_atom_by_atom(seed, monkeypatch):
         np.testing.assert_allclose(grid, atoms, atol=2e-5)
 
 
+@pytest.mark.parametrize("kept", [0.01, 0.1, 0.3])
+def test_a_heavy_sum_just_beside_the_threshold(kept, monkeypatch):
+    """A document without any kept word favours one class by 1e-5 nats: no tie on any grid."""
+    P = kept * np.array([[0.2, 0.5, 0.3], [0.45, 0.1, 0.45]])
+    P[1] *= 1 - 1e-5
+    atoms = expected_error(P, length=10)
+    with monkeypatch.context() as patch:
+        patch.setattr("naively.error.atoms.FEW_ATOMS", 0)
+        grid = expected_error(P, length=10)
+    assert grid.error == pytest.approx(atoms.error, rel=1e-3)
+    split = expected_error(P, length=10, ties="split")
+    np.testing.assert_allclose(split.confusion, atoms.confusion, atol=1e-12)
+
+
 def test_a_tie_at_a_threshold_other_than_zero():
     """Likelihood ratio 3 against prior odds 3: word 0 ties, and goes to class 0."""
     P = np.array([[0.75, 0.25], [0.25, 0.75]])
