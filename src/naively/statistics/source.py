@@ -21,7 +21,7 @@ from naively.statistics.rows import refuse_overflow
 Sums = TypeVar("Sums")
 Span: TypeAlias = tuple[int, int]  # first line (row, column, bucket), and the one after the last
 
-_BLOCK = 1 << 17  # entries of a block
+_BLOCK = 1 << 18  # entries of a block: 2 MB at most
 _LARGEST = int(np.iinfo(np.int64).max)
 
 
