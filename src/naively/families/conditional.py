@@ -36,10 +36,12 @@ _FEW = 64  # classes up to which matrix products are not worth their overhead
 _CHUNK = 1 << 14  # features handled at a time: they stay in the cache, and threads share them
 _FLAT = 1e-13  # curvature, relative to the largest, that is rounding: the direction is flat
 _VANISHED = 1e-12  # curvature, relative to the start, at which a direction has no finite optimum
-_STEP = 1e-10
+_ROUNDING = 1e-10  # by which a sum over many rows may fall for no other reason
+_STEP = 1e-7  # the error after a Newton step is of the order of its square
 _MAX_STEPS = 200
 _THINNING = 8  # one row in so many shows where the optimum is about
 _LEAST_SAMPLE = 256
+_SAMPLE_STEPS = 12  # a start need not be an optimum
 
 
 @final
@@ -225,18 +227,36 @@ class _Problem:
         if not enough:
             return np.zeros(n_classes + n_regions)
         part = _Problem(self.features[sample], self.codes[sample], self.weights[sample], self.past)
-        fit = part.solve(max(penalty / _THINNING, part.least_information()))
-        return np.concatenate([fit.intercept, fit.theta])
+        term = part.penalised(max(penalty / _THINNING, part.least_information()))
+        return _newton(part.objective(term), part._start(penalty), max_steps=_SAMPLE_STEPS)[0]
 
-    def solve(self, penalty: float) -> ConditionalFit:
+    def ceiling(self) -> float:
+        """Log-likelihood above which no row can have a posterior below 1/2.
+
+        The parameters then separate the classes, and so do all their multiples: no multiple is
+        the optimum.
+        """
+        several = self.features.shape[2] > 1
+        return float(np.log(0.5) * self.weights.min()) if several and len(self.weights) else np.inf
+
+    def penalised(self, penalty: float) -> Quadratic:
+        """Return what is added to the likelihood of the rows: the past, less the penalty."""
         n_regions, n_classes = self.features.shape[1:]
         ridge = np.diag(np.repeat([0.0, penalty], [n_classes, n_regions]))
-        term = self.past + Quadratic(np.zeros(n_classes + n_regions), ridge)
+        return self.past + Quadratic(np.zeros(n_classes + n_regions), ridge)
 
-        def objective(point: FloatArray) -> Expansion:
-            return self.at(point).plus(term, point)
+    def objective(self, term: Quadratic) -> Callable[[FloatArray], Expansion]:
+        """Return the likelihood of the rows and a term as a function of the parameters."""
+        return lambda point: self.at(point).plus(term, point)
 
-        point, steps, finite = _newton(objective, self._start(penalty))
+    def solve(self, penalty: float) -> ConditionalFit:
+        n_classes = self.features.shape[2]
+        term = self.penalised(penalty)
+        point, steps, finite = _newton(
+            self.objective(term),
+            self._start(penalty),
+            ceiling=np.inf if term.precision.any() else self.ceiling(),
+        )
         likelihood = self.at(point)
         return ConditionalFit(
             theta=point[n_classes:],
@@ -251,18 +271,23 @@ class _Problem:
 
 
 def _newton(
-    objective: Callable[[FloatArray], Expansion], start: FloatArray
+    objective: Callable[[FloatArray], Expansion],
+    start: FloatArray,
+    *,
+    ceiling: float = np.inf,
+    max_steps: int = _MAX_STEPS,
 ) -> tuple[FloatArray, int, bool]:
     """Maximise a concave function: the point, the number of steps, whether it is an optimum."""
     here = objective(np.zeros(len(start)))
     basis = _whitening(here.curvature)
     z, here = _better_start(objective, basis, start, here)
-    for steps in range(_MAX_STEPS):
+    for steps in range(max_steps):
         curvature = basis.T @ here.curvature @ basis
-        if len(z) and np.linalg.eigvalsh(curvature)[0] < _VANISHED:
+        vanished = len(z) > 0 and np.linalg.eigvalsh(curvature)[0] < _VANISHED
+        if vanished or here.value > ceiling:
             return basis @ z, steps, False
         step = np.linalg.solve(curvature, basis.T @ here.gradient)
-        slack = 1e-13 * (1 + abs(here.value))
+        slack = _ROUNDING * (1 + abs(here.value))
         there = objective(basis @ (z + step))
         while there.value < here.value - slack:  # too far: Newton's step assumes a parabola
             step /= 2
@@ -270,7 +295,7 @@ def _newton(
         z, here = z + step, there
         if np.linalg.norm(step) <= _STEP * (1 + np.linalg.norm(z)):
             return basis @ z, steps + 1, True
-    return basis @ z, _MAX_STEPS, False
+    return basis @ z, max_steps, False
 
 
 def _better_start(

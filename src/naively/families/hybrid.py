@@ -110,10 +110,19 @@ class WordModel:
         rows = (plain_values(X.data), X.indices, X.indptr, codes, weights)
         layout = (regions.starts, regions.offsets, regions.tables)
         smoothing = (self.alpha, self.alpha_total)
-        table: tuple[Array, ...] = (counts.high, counts.total, *smoothing, self._small_logs())
-        if not counts.is_whole:
+        table: tuple[Array, ...]
+        if counts.is_whole:
+            logs = (self._small_logs(), self._log_table())
+            table = (counts.high, counts.total, *smoothing, *logs)
+        else:
             table = (counts.high, counts.low, counts.total, counts.total_low, *smoothing)
         return [read_only(array) for array in (*rows, *layout, *table)]
+
+    def _log_table(self) -> FloatArray:
+        """Return the logarithms of the smoothed counts, (V, C); empty for two classes."""
+        if self.counts.high.shape[1] == 2:
+            return np.empty((0, 2))
+        return np.asarray(np.log(self.counts.high + self.alpha[:, None]))
 
     def _small_logs(self) -> FloatArray:
         """Return log(alpha + t) for small whole t, if one alpha serves all words."""

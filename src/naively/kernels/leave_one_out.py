@@ -129,12 +129,17 @@ def leave_one_out_whole_csr(
     alpha: FloatArray,
     alpha_total: FloatArray,
     logs: FloatArray,
+    log_table: FloatArray,
     normalize: bool,
     begin: int,
     end: int,
     out: FloatArray,
 ) -> None:
-    """Features of rows without themselves; `logs` (L,) holds log(alpha[0] + t) for t < L."""
+    """Features of rows without themselves.
+
+    `logs` (L,) holds log(alpha[0] + t) for t < L; `log_table` (V, C) the logarithms of the smoothed
+    counts, unless there are two classes, whose logarithms are sooner looked up in `logs`.
+    """
     n_regions = len(tables)
     # Only regions with one vocabulary can hold a word more than once.
     recurring = n_regions > 1 and total.shape[0] == 1
@@ -152,7 +157,8 @@ def leave_one_out_whole_csr(
         for r in range(n_regions):
             size[r] = _score_region(
                 data, indices, bounds[r], bounds[r + 1], offsets[r], codes[i], weights[i],
-                leaving[bounds[r] - bounds[0] :], recurring, table, alpha, logs, out[i, r],
+                leaving[bounds[r] - bounds[0] :], recurring, table, alpha, logs, log_table,
+                out[i, r],
             )  # fmt: skip
             row_total[tables[r], 0] += weights[i] * size[r]
         _normalise_row(
@@ -203,6 +209,7 @@ def _score_region(
     table: IntArray,
     alpha: FloatArray,
     logs: FloatArray,
+    log_table: FloatArray,
     sums: FloatArray,
 ) -> int:
     """Set `sums` (C,) to sum_w x_w log(f_wc + alpha_w) for one region of a row; its words."""
@@ -222,8 +229,9 @@ def _score_region(
             b += count * _log_count(table[w, 1] - (left if own == 1 else 0), smoothing, logs)
         else:
             for c in range(n_classes):
-                words = table[w, np.uint64(c)] - (left if c == own else 0)
-                sums[np.uint64(c)] += count * _log_count(words, smoothing, logs)
+                sums[np.uint64(c)] += count * log_table[w, np.uint64(c)]
+            log = _log_count(table[w, np.uint64(own)] - left, smoothing, logs)
+            sums[np.uint64(own)] += count * (log - log_table[w, np.uint64(own)])
     if n_classes == 2:
         sums[0], sums[1] = a, b
     return int(size)
