@@ -33,8 +33,7 @@ from naively.families.hybrid import WordModel
 from naively.families.rules import HybridRule
 from naively.statistics.counts import ClassCounts
 from naively.statistics.labels import encode_labels
-from naively.statistics.matrix import canonical
-from naively.statistics.regions import Regions, WordCounts, is_whole
+from naively.statistics.regions import Regions, WordCounts, distinct_rows, is_whole
 
 
 class SeparationWarning(ConvergenceWarning):
@@ -368,7 +367,7 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
 class _Batch:
     """Checked rows and what is counted of them."""
 
-    X: Any  # CSR (n, m), canonical
+    X: Any  # CSR (n, m), without duplicates
     y: Array  # (n,)
     sample_weight: Any
     classes: Array | None  # named beforehand
@@ -382,7 +381,7 @@ class _Batch:
         codes = encode_labels(y, counts.classes)[1]
         weights = np.ones(len(y)) if sample_weight is None else sample_weight
         weights = np.array(np.broadcast_to(np.asarray(weights, dtype=np.float64), len(y)))
-        rows = canonical(sp.csr_matrix(X))
+        rows = distinct_rows(sp.csr_matrix(X))
         return cls(rows, y, sample_weight, classes, counts, codes, weights)
 
 

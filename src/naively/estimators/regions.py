@@ -211,7 +211,9 @@ class RegionVectorizer(TransformerMixin, BaseEstimator):
         """Turn the texts of one column after the other into regions beside each other."""
         n = counts.shape[0] // self.n_regions_
         blocks = [counts[r * n : (r + 1) * n] for r in range(self.n_regions_)]
-        return sp.hstack(blocks, format="csr")
+        beside = sp.hstack(blocks, format="csr")
+        beside.sort_indices()  # once, here, instead of in every fit
+        return beside
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:
         """Name of each column: the text column, a colon, the word.

@@ -39,7 +39,7 @@ from naively.kernels.leave_one_out import leave_one_out_paired_csr, leave_one_ou
 from naively.statistics.regions import Regions, WordCounts, plain_values, sorted_rows
 from naively.statistics.threads import in_threads, n_threads
 
-_LOGS = 1 << 14  # logarithms of small counts are looked up: 128 kB
+_LOGS = 1 << 18  # logarithms of counts up to this are looked up; larger ones are few
 _ENTRIES_PER_THREAD = 1 << 17  # fewer entries do not repay a second thread
 
 
@@ -95,7 +95,8 @@ class WordModel:
         """
         weights = weights.astype(np.int64 if self.counts.is_whole else np.float64)
         features = np.empty((X.shape[0], self.regions.n_regions, self.counts.high.shape[1]))
-        X = sorted_rows(X)
+        if self.regions.n_regions > 1 or not self.counts.is_whole:
+            X = sorted_rows(X)
         inputs: list[Any] = self._kernel_inputs(X, codes, weights)
         sweep = leave_one_out_whole_csr if self.counts.is_whole else leave_one_out_paired_csr
 
@@ -126,7 +127,8 @@ class WordModel:
 
     def _small_logs(self) -> FloatArray:
         """Return log(alpha + t) for small whole t, if one alpha serves all words."""
-        size = min(_LOGS, 4 * len(self.counts.high) + 64) if len(self.alpha) == 1 else 0
+        largest = int(self.counts.high.max(initial=0))
+        size = min(_LOGS, largest + 1) if len(self.alpha) == 1 else 0
         return np.asarray(np.log(self.alpha[0] + np.arange(size)))
 
 

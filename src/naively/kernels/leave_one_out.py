@@ -5,8 +5,8 @@ Whole counts are integers, and so is what a row leaves behind. Counts of real va
 rows hold to full precision, and exactly zero for a word that no other row has. Plain floats would
 leave rounding of the size of the smoothing.
 
-Arguments of the kernels, beside the CSR rows (n, m), sorted and without duplicates, and the `codes`
-of their classes (n,):
+Arguments of the kernels, beside the CSR rows (n, m), without duplicates and (but for one region of
+whole counts) sorted, and the `codes` of their classes (n,):
 
 weights (n,)
     Weight with which the counts of a row are to be taken out of its class; 0 gives the features
@@ -384,3 +384,16 @@ def all_whole(values: FloatArray) -> bool:
     for position in range(len(values)):
         whole &= values[position] == np.rint(values[position])
     return whole
+
+
+@kernel
+def has_duplicates(indices: IntArray, indptr: IntArray, n_columns: int) -> bool:
+    """Whether a row of a CSR matrix, sorted or not, has two entries in one column."""
+    last = np.full(n_columns, -1, dtype=np.int32)
+    for i in range(len(indptr) - 1):
+        for position in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            j = np.uint64(indices[position])
+            if last[j] == i:
+                return True
+            last[j] = i
+    return False
