@@ -17,7 +17,7 @@ from shapes import load
 from naively import ClassCounts, SparseMultinomialNB, sparsity_path
 from naively.error.feature_search import Criterion, search
 from naively.error.leave_one_out import Rows, multinomial_errors
-from naively.error.visits import path_visits
+from naively.error.visits import path_stays
 
 
 def median_seconds(job, rounds):
@@ -70,7 +70,7 @@ def searches(rounds):
 
 
 def leave_one_out(scale, rounds):
-    X, y = load("A", dtype=np.float64, scale=scale)
+    X, y = load("A", scale=scale)
     model = SparseMultinomialNB()
     statistics = ClassCounts.from_matrix(X, y)
     family = model.family(statistics)
@@ -78,9 +78,9 @@ def leave_one_out(scale, rounds):
     rows = Rows(X, y.astype(np.int64), np.empty(0))
 
     def curve():
-        visits = path_visits(track, statistics.n_features)
+        stays = path_stays(track, statistics.n_features)
         counts = family.coupled_counts(statistics)
-        return multinomial_errors(counts, statistics.class_weight, visits, rows, None)
+        return multinomial_errors(counts, statistics.class_weight, stays, rows, None)
 
     errors = curve() / len(y)
     print(
@@ -91,7 +91,7 @@ def leave_one_out(scale, rounds):
     jobs = {
         "counting pass": lambda: ClassCounts.from_matrix(X, y),
         "leave-one-out path": curve,
-        "of which finding the visits": lambda: path_visits(track, statistics.n_features),
+        "of which finding the visits": lambda: path_stays(track, statistics.n_features),
         "sparsity path": lambda: sparsity_path(model, statistics),
     }
     seconds = {name: [] for name in jobs}

@@ -8,7 +8,7 @@ from scipy import sparse
 
 from naively.error.leave_one_out import Rows, multinomial_errors, presence_errors
 from naively.error.path_rule import path_rule, rule_of_rules
-from naively.error.visits import Visits, path_visits
+from naively.error.visits import Visits, path_stays, path_visits
 from naively.families.bernoulli import bernoulli
 from naively.families.multinomial import multinomial
 from naively.families.priors import log_prior
@@ -51,6 +51,10 @@ def test_visits_are_the_supports(make, n_classes):
         spread[visits.feature] = values
         expected = [spread[track.support(k)].sum(axis=0) for k in track.k]
         np.testing.assert_allclose(visits.totals(values), expected, atol=1e-12)
+        stays = path_stays(track, 30)
+        np.testing.assert_allclose(stays.totals(spread), expected, atol=1e-12)
+        several = np.diff(visits.ptr) > 1
+        np.testing.assert_array_equal(stays.stay[visits.feature, 1] < 0, several)
     if make is multinomial:
         assert not all(nested), "some path should not be nested, or the case is untested"
 
@@ -158,7 +162,9 @@ def test_leave_one_out_equals_refits(make, n_classes, case, seed):
         found = presence_errors(table, alpha, statistics.class_weight, visits, given, fixed)
     else:
         counts = family.coupled_counts(statistics)
-        found = multinomial_errors(counts, statistics.class_weight, visits, given, fixed)
+        found = multinomial_errors(
+            counts, statistics.class_weight, path_stays(track, 14), given, fixed
+        )
     np.testing.assert_allclose(found, expected)
 
 
@@ -179,7 +185,9 @@ def test_leave_one_out_of_a_class_with_one_row(make):
         found = presence_errors(table, 1.0, statistics.class_weight, visits, given, None)
     else:
         counts = family.coupled_counts(statistics)
-        found = multinomial_errors(counts, statistics.class_weight, visits, given, None)
+        found = multinomial_errors(
+            counts, statistics.class_weight, path_stays(track, 14), given, None
+        )
     np.testing.assert_allclose(found, expected)
 
 
@@ -190,13 +198,13 @@ def test_results_do_not_depend_on_the_number_of_threads():
     statistics = ClassCounts.from_matrix(X, y)
     family = multinomial(1.0)
     track = path(family, statistics, np.arange(15))
-    visits, counts = path_visits(track, 14), family.coupled_counts(statistics)
+    stays, counts = path_stays(track, 14), family.coupled_counts(statistics)
     rows = Rows(X, y, np.random.default_rng(0).random(9000))
-    both = multinomial_errors(counts, statistics.class_weight, visits, rows, None)
+    both = multinomial_errors(counts, statistics.class_weight, stays, rows, None)
     threads = numba.get_num_threads()
     numba.set_num_threads(1)
     try:
-        one = multinomial_errors(counts, statistics.class_weight, visits, rows, None)
+        one = multinomial_errors(counts, statistics.class_weight, stays, rows, None)
     finally:
         numba.set_num_threads(threads)
     np.testing.assert_array_equal(both, one)

@@ -24,10 +24,12 @@ from typing import Any
 import numpy as np
 
 from naively._types import FloatArray, IntArray
-from naively.error.path_rule import CHUNK, smoothed_counts, sum_of_parts
-from naively.error.visits import Visits
+from naively.error.path_rule import CHUNK, sum_of_parts
+from naively.error.visits import Stays, Visits
 from naively.families.family import CoupledCounts
-from naively.kernels.path_scores import leave_one_out_errors_csr
+from naively.kernels.path_scores import leave_one_out_counts_csr, leave_one_out_presence_csr
+
+_SMALL_COUNTS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,22 +51,10 @@ class Rows:
         return float(self.weight.sum()) if len(self.weight) else float(len(self.labels))
 
 
-@dataclass(frozen=True, slots=True)
-class _Parameters:
-    """What the kernel needs to know about the classes."""
-
-    cell: FloatArray  # (U, 2 C)
-    absent: FloatArray  # (U or 0, C)
-    base: FloatArray  # (G, C)
-    own_base: FloatArray  # (G, C)
-    total: FloatArray  # (G or 0, C)
-    shift: FloatArray  # (G, C)
-
-
 def multinomial_errors(
     counts: CoupledCounts,
     class_weight: FloatArray,
-    visits: Visits,
+    stays: Stays,
     rows: Rows,
     log_prior: FloatArray | None,
 ) -> FloatArray:
@@ -76,27 +66,66 @@ def multinomial_errors(
         Counts of all rows, and positive smoothing.
     class_weight : ndarray of shape (C,)
         Weight of the rows of each class.
-    visits : Visits
+    stays : Stays
         The supports.
     rows : Rows
         The rows behind the counts.
     log_prior : ndarray of shape (C,) or None
         Fixed priors; None if they are learned from the rows.
     """
-    smoothed = smoothed_counts(counts, visits.feature)
-    total = visits.totals(smoothed)
+    table, n_classes = np.asarray(counts.table), len(class_weight)
+    alpha = np.atleast_1d(np.asarray(counts.alpha, dtype=np.float64))
+    smoothing = np.broadcast_to(alpha[:, None], (len(table), 1))
+    total = stays.totals(table) + stays.totals(smoothing)
     total = np.where(total > 0, total, 1.0)  # no feature: no row has a size there
-    fixed = np.zeros(len(class_weight)) if log_prior is None else log_prior
-    base = np.tile(fixed, (len(total), 1))
-    parameters = _Parameters(
-        cell=np.hstack([smoothed, np.log(smoothed)]),
-        absent=np.empty((0, smoothed.shape[1])),
-        base=base,
-        own_base=base,
-        total=total,
-        shift=np.log(total),
-    )
-    return _sweep(parameters, class_weight, visits, rows, learned=log_prior is None)
+    small = np.log(np.arange(_SMALL_COUNTS if len(alpha) == 1 else 0) + alpha[0])
+
+    def sweep(first: int, last: int, wrong: FloatArray) -> None:
+        leave_one_out_counts_csr(
+            rows.X.data,
+            rows.X.indices,
+            rows.X.indptr,
+            rows.labels,
+            rows.weight,
+            first,
+            last,
+            stays.stay,
+            stays.more_ptr,
+            stays.more_enter,
+            stays.more_leave,
+            table,
+            alpha,
+            small,
+            total,
+            np.log(total),
+            np.zeros(n_classes) if log_prior is None else log_prior,
+            class_weight,
+            log_prior is None,
+            wrong,
+        )
+
+    return _by_parts(sweep, len(rows.labels), stays.n_points)
+
+
+def _by_parts(sweep: Any, n: int, n_points: int) -> FloatArray:
+    """Sum of sweep(first, last, wrong) over parts of n rows."""
+
+    def part(first: int) -> FloatArray:
+        wrong = np.zeros(n_points)
+        sweep(first, min(first + CHUNK, n), wrong)
+        return wrong
+
+    return sum_of_parts(part, range(0, n, CHUNK), n_points)
+
+
+@dataclass(frozen=True, slots=True)
+class _Parameters:
+    """What the kernel of the presence model needs to know about the classes."""
+
+    cell: FloatArray  # (U, 2 C)
+    absent: FloatArray  # (U, C)
+    base: FloatArray  # (G, C)
+    own_base: FloatArray  # (G, C)
 
 
 def presence_errors(
@@ -115,7 +144,9 @@ def presence_errors(
         Weight of the rows with the feature.
     alpha : float or ndarray of shape (m,)
         Positive smoothing.
-    class_weight, visits, rows, log_prior
+    visits : Visits
+        The supports.
+    class_weight, rows, log_prior
         As in `multinomial_errors`; the entries of the rows are 0 or 1.
     """
     alpha = alpha if isinstance(alpha, float) else alpha[visits.feature, None]
@@ -146,14 +177,11 @@ def _presence_parameters(
     log_absent = np.log(without + alpha) - np.log(total)
     fixed = np.zeros(len(class_weight)) if log_prior is None else log_prior
     smoothed = present + alpha
-    zeros = np.zeros((visits.n_points, len(class_weight)))
     return _Parameters(
         cell=np.hstack([smoothed, np.log(smoothed) - np.log(without + alpha)]),
         absent=reduced,
         base=fixed + visits.totals(log_absent),
         own_base=fixed + visits.totals(np.log(reduced) - np.log(rows_left)),
-        total=np.empty((0, len(class_weight))),
-        shift=zeros,
     )
 
 
@@ -165,33 +193,26 @@ def _sweep(
     *,
     learned: bool,
 ) -> FloatArray:
-    X, p = rows.X, parameters
-    n = X.shape[0]
-
-    def part(first: int) -> FloatArray:
-        wrong = np.zeros(visits.n_points)
-        leave_one_out_errors_csr(
-            X.data,
-            X.indices,
-            X.indptr,
+    def sweep(first: int, last: int, wrong: FloatArray) -> None:
+        leave_one_out_presence_csr(
+            rows.X.data,
+            rows.X.indices,
+            rows.X.indptr,
             rows.labels,
             rows.weight,
             first,
-            min(first + CHUNK, n),
+            last,
             visits.slot,
             visits.ptr,
             visits.enter,
             visits.leave,
-            p.cell,
-            p.absent,
-            p.base,
-            p.own_base,
-            p.total,
-            p.shift,
+            parameters.cell,
+            parameters.absent,
+            parameters.base,
+            parameters.own_base,
             class_weight,
             learned,
             wrong,
         )
-        return wrong
 
-    return sum_of_parts(part, range(0, n, CHUNK), visits.n_points)
+    return _by_parts(sweep, len(rows.labels), visits.n_points)

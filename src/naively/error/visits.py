@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
-from naively.kernels.path_scores import group_visits
+from naively.kernels.path_scores import group_stays, group_visits, sums_of_stays
 from naively.selection.path import SparsityPath, SteppedSupports
 
 _NONE = np.empty(0, dtype=np.int64)
@@ -52,18 +52,55 @@ def path_visits(path: SparsityPath, n_features: int) -> Visits:
     return Visits(slot, ptr, first[inside], np.full(len(inside), G), G)
 
 
-def _stepped_visits(supports: SteppedSupports, n_features: int, G: int) -> Visits:
-    """Visits of a path whose supports are not nested."""
+def _changes(supports: SteppedSupports, G: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:
+    """Group of each column, where the changes of each group start, their positions and sizes."""
     d = len(supports.coupled.groups.size)
     position = np.repeat(np.arange(G), np.diff(supports.step))
     order = np.lexsort((position, supports.group))
-    changes = (
+    return (
         supports.coupled.groups.columns.labels(np.arange(d)),
         np.searchsorted(supports.group[order], np.arange(d + 1)),
         position[order],
         supports.change[order],
-        G,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Stays:
+    """The same as :class:`Visits`, by column: one visit in place, several in a list."""
+
+    stay: Array  # (m, 2) int32, see `leave_one_out_counts_csr`
+    more_ptr: IntArray  # (features with several visits + 1,)
+    more_enter: IntArray
+    more_leave: IntArray
+    n_points: int
+
+    def totals(self, table: Array) -> FloatArray:
+        """Sum over the features of each grid point (G, C) of a table (m, C)."""
+        sums = np.zeros((self.n_points + 1, table.shape[1]))
+        more = (self.more_ptr, self.more_enter, self.more_leave)
+        sums_of_stays(self.stay, *more, np.asarray(table), sums)
+        return np.asarray(np.cumsum(sums[:-1], axis=0))
+
+
+def path_stays(path: SparsityPath, n_features: int) -> Stays:
+    """Stays of all columns along a path."""
+    G = len(path.k)
+    stay = np.full((n_features, 2), G, dtype=np.int32)
+    if not isinstance(path.supports, SteppedSupports):
+        stay[:, 0] = path.supports.first_grid_position(path.k)
+        return Stays(stay, np.zeros(1, np.int64), _NONE, _NONE, G)
+    changes = (*_changes(path.supports, G), G)
+    several, listed = group_stays(*changes, stay, _NONE, _NONE, _NONE)
+    more = np.zeros(several + 1, np.int64), np.empty(listed, np.int64), np.empty(listed, np.int64)
+    if several:
+        group_stays(*changes, stay, *more)
+    return Stays(stay, *more, G)
+
+
+def _stepped_visits(supports: SteppedSupports, n_features: int, G: int) -> Visits:
+    """Visits of a path whose supports are not nested."""
+    changes = (*_changes(supports, G), G)
     slot = np.empty(n_features, dtype=np.int32)
     U, V = group_visits(*changes, slot, _NONE, _NONE, _NONE)
     ptr, enter, leave = np.zeros(U + 1, np.int64), np.empty(V, np.int64), np.empty(V, np.int64)

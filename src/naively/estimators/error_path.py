@@ -11,7 +11,7 @@ from naively.error.decision_models import from_fitted
 from naively.error.error_path import ErrorPath
 from naively.error.estimates import Method, estimate, lengths_of
 from naively.error.leave_one_out import Rows, multinomial_errors, presence_errors
-from naively.error.visits import path_visits
+from naively.error.visits import path_stays, path_visits
 from naively.estimators.folds import (
     as_compressed_rows,
     checked_rows,
@@ -117,12 +117,13 @@ def _leave_one_out(
         return None if errors is None else errors / rows.total
     learned = estimator.fit_prior and estimator.class_prior is None
     prior = None if learned else estimator._log_prior(statistics)
-    visits = path_visits(track, statistics.n_features)
     prepared = Rows(as_compressed_rows(estimator._prepare(rows.X)), rows.labels, rows.weight)
     weight = statistics.class_weight
     if coupled is not None:
-        errors = multinomial_errors(coupled(statistics), weight, visits, prepared, prior)
+        stays = path_stays(track, statistics.n_features)
+        errors = multinomial_errors(coupled(statistics), weight, stays, prepared, prior)
     else:
+        visits = path_visits(track, statistics.n_features)
         table = np.asarray(statistics.table, dtype=np.float64)
         errors = presence_errors(
             table, checked_alpha(estimator.alpha), weight, visits, prepared, prior

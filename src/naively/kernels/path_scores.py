@@ -22,7 +22,7 @@ import math
 import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
-from naively.kernels.compiled import kernel
+from naively.kernels.compiled import kernel, kernel_part
 
 _ROUNDING = 1e-9  # nats
 
@@ -89,7 +89,7 @@ def path_scores_csr(
             _rule_out(changed_veto, base_veto, log_prior, scores[row])
 
 
-@kernel
+@kernel_part
 def _visit(change: FloatArray, enter: int, leave: int, value: float, weight: FloatArray) -> None:
     """Note in the changes (G + 1, C + 1) of a row what one of its entries does during a visit."""
     n_classes = len(weight)
@@ -145,7 +145,7 @@ def add_errors(
                 wrong[g] += weight
 
 
-@kernel
+@kernel_part
 def _best(scores: FloatArray) -> int:
     """First class whose score is the largest; closer than rounding can tell is equal."""
     largest = scores[0]
@@ -158,7 +158,7 @@ def _best(scores: FloatArray) -> int:
 
 
 @kernel
-def leave_one_out_errors_csr(
+def leave_one_out_presence_csr(
     data: Array,
     indices: Array,
     indptr: Array,
@@ -174,13 +174,11 @@ def leave_one_out_errors_csr(
     absent: FloatArray,
     base: FloatArray,
     own_base: FloatArray,
-    total: FloatArray,
-    shift: FloatArray,
     class_weight: FloatArray,
     fit_prior: bool,
     wrong: FloatArray,
 ) -> None:
-    """Add to `wrong` the weight of rows decided wrongly with their own counts taken out.
+    """Add to `wrong` the weight of presence rows decided wrongly with themselves taken out.
 
     The supports stay as they are. For the class of the row only, every parameter is recomputed
     from the counts without the row; all smoothed counts must be positive then.
@@ -188,7 +186,7 @@ def leave_one_out_errors_csr(
     Parameters
     ----------
     data, indices, indptr : ndarray
-        Rows in compressed form; entries are 0 or 1 in the presence model.
+        Rows in compressed form; entries are 0 or 1.
     labels : ndarray of shape (n,)
         Class of each row.
     row_weight : ndarray of shape (n,) or (0,)
@@ -199,16 +197,11 @@ def leave_one_out_errors_csr(
         As in `path_scores_csr`.
     cell : ndarray of shape (U, 2 C)
         Smoothed counts of the feature, then its weights.
-    absent : ndarray of shape (U or 0, C)
-        Presence model: what `own_base` takes the feature to be worth, smoothed number of rows
-        without it. Empty for counts.
+    absent : ndarray of shape (U, C)
+        Smoothed number of rows without the feature, as `own_base` has it.
     base, own_base : ndarray of shape (G, C)
         Score of a row of zeros without the prior if that is learned: with all rows, and with one
         row of this weight less in the class.
-    total : ndarray of shape (G or 0, C)
-        Counts: smoothed count of the support. Empty for presence.
-    shift : ndarray of shape (G, C)
-        Logarithm of `total`; zeros for presence.
     class_weight : ndarray of shape (C,)
         Weight of the rows of each class.
     fit_prior : bool
@@ -232,12 +225,10 @@ def leave_one_out_errors_csr(
                 continue
             value = np.float64(data[position])
             weight[:] = cell[u, n_classes:]
-            weight[own] = math.log(cell[u, own] - s * value)
-            if len(absent):
-                weight[own] -= math.log(absent[u, own])
+            weight[own] = math.log(cell[u, own] - s * value) - math.log(absent[u, own])
             for v in range(visit_ptr[u], visit_ptr[u + 1]):
                 _visit(change, enter[v], leave[v], value, weight)
-        _decide_without(change, own, s, base, own_base, total, shift, prior, wrong)
+        _decide_without(change, own, s, base, own_base, prior, wrong)
 
 
 @kernel
@@ -247,8 +238,6 @@ def _decide_without(
     s: float,
     base: FloatArray,
     own_base: FloatArray,
-    total: FloatArray,
-    shift: FloatArray,
     prior: FloatArray,
     wrong: FloatArray,
 ) -> None:
@@ -256,12 +245,9 @@ def _decide_without(
     n_points, n_classes = base.shape
     score = np.empty(n_classes)
     for g in range(n_points):
-        size = change[g, n_classes]
         for c in range(n_classes):
-            score[c] = prior[c] + base[g, c] + (change[g, c] - size * shift[g, c])
-        score[own] = prior[own] + own_base[g, own] + change[g, own]
-        if len(total):
-            score[own] -= size * _log_less(total[g, own], shift[g, own], s * size)
+            score[c] = prior[c] + base[g, c] + change[g, c]
+        score[own] += own_base[g, own] - base[g, own]
         if _best(score) != own:
             wrong[g] += s
         for c in range(n_classes + 1):
@@ -269,6 +255,157 @@ def _decide_without(
 
 
 @kernel
+def leave_one_out_counts_csr(
+    data: Array,
+    indices: Array,
+    indptr: Array,
+    labels: Array,
+    row_weight: FloatArray,
+    first: int,
+    last: int,
+    stay: Array,
+    more_ptr: IntArray,
+    more_enter: IntArray,
+    more_leave: IntArray,
+    table: Array,
+    alpha: FloatArray,
+    log_small: FloatArray,
+    total: FloatArray,
+    shift: FloatArray,
+    base: FloatArray,
+    class_weight: FloatArray,
+    fit_prior: bool,
+    wrong: FloatArray,
+) -> None:
+    """Add to `wrong` the weight of rows of counts decided wrongly with themselves taken out.
+
+    Tables as long as the columns do not fit a cache, so an entry reads two places only: its stay
+    and its counts. All entries of a row are read before any is worked on, so that the reads
+    overlap.
+
+    Parameters
+    ----------
+    data, indices, indptr, labels, row_weight, first, last
+        As in `leave_one_out_presence_csr`.
+    stay : ndarray of shape (m, 2)
+        Grid points at which the feature enters (G: never) and leaves; instead of the latter,
+        -1 - v for a feature with further visits, listed from `more_ptr[v]` on.
+    more_ptr, more_enter, more_leave : ndarray
+        All visits of these features.
+    table : ndarray of shape (m, C)
+        Counts of all rows.
+    alpha : ndarray of shape (1,) or (m,)
+        Smoothing, positive.
+    log_small : ndarray
+        log(count + alpha) of small whole counts; empty if alpha is an array.
+    total, shift : ndarray of shape (G, C)
+        Smoothed count of the support, and its logarithm.
+    base : ndarray of shape (C,)
+        Fixed log priors, or zeros.
+    class_weight, fit_prior, wrong
+        As in `leave_one_out_presence_csr`.
+    """
+    n_points, n_classes = total.shape
+    change = np.zeros((n_points + 1, n_classes + 1))
+    weight = np.empty(n_classes)
+    prior = base.copy()
+    longest = 0
+    for i in range(first, last):
+        longest = max(longest, indptr[i + 1] - indptr[i])
+    enter = np.empty(longest, np.int64)
+    leave = np.empty(longest, np.int64)
+    counts = np.empty((longest, n_classes), table.dtype)
+    for i in range(first, last):
+        own = labels[i]
+        s = row_weight[i] if len(row_weight) else 1.0
+        if fit_prior:
+            _learned_prior(class_weight, own, s, prior)
+        start = indptr[i]
+        size = indptr[i + 1] - start
+        for e in range(size):
+            j = np.uint64(indices[start + e])
+            enter[e] = stay[j, 0]
+            leave[e] = stay[j, 1]
+            for c in range(n_classes):
+                counts[e, c] = table[j, c]
+        earliest = n_points
+        for e in range(size):
+            if enter[e] == n_points:
+                continue
+            earliest = min(earliest, enter[e])
+            value = np.float64(data[start + e])
+            smoothing = alpha[indices[start + e] if len(alpha) > 1 else 0]
+            _log_counts(counts, e, own, s * value, smoothing, log_small, weight)
+            if leave[e] >= 0:
+                _visit(change, enter[e], leave[e], value, weight)
+            else:
+                more = -1 - leave[e]
+                for v in range(more_ptr[more], more_ptr[more + 1]):
+                    _visit(change, more_enter[v], more_leave[v], value, weight)
+        _decide_counts(change, earliest, own, s, total, shift, prior, wrong)
+
+
+@kernel_part
+def _log_counts(
+    counts: Array,
+    e: int,
+    own: int,
+    taken: float,
+    smoothing: float,
+    log_small: FloatArray,
+    weight: FloatArray,
+) -> None:
+    """Logarithms of the smoothed counts, what the row holds taken out of its class."""
+    for c in range(len(weight)):
+        left = np.float64(counts[e, c])
+        if c == own:
+            left -= taken
+        weight[c] = _log(left, smoothing, log_small)
+
+
+@kernel_part
+def _log(count: float, smoothing: float, log_small: FloatArray) -> float:
+    """Return log(count + smoothing), looked up for small whole counts."""
+    if 0.0 <= count < len(log_small):
+        whole = int(count)
+        if whole == count:
+            return float(log_small[whole])
+    return math.log(count + smoothing)
+
+
+@kernel_part
+def _decide_counts(
+    change: FloatArray,
+    earliest: int,
+    own: int,
+    s: float,
+    total: FloatArray,
+    shift: FloatArray,
+    prior: FloatArray,
+    wrong: FloatArray,
+) -> None:
+    """Add up and clear the changes of a row, and decide; before `earliest` the prior decides."""
+    n_points, n_classes = total.shape
+    score = np.empty(n_classes)
+    if earliest > 0 and _best(prior) != own:
+        for g in range(earliest):
+            wrong[g] += s
+    for g in range(earliest, n_points):
+        size = change[g, n_classes]
+        for c in range(n_classes):
+            score[c] = prior[c] + (change[g, c] - size * shift[g, c])
+        if size > 0.0:
+            own_shift = _log_less(total[g, own], shift[g, own], s * size)
+            score[own] = prior[own] + (change[g, own] - size * own_shift)
+        if _best(score) != own:
+            wrong[g] += s
+        for c in range(n_classes + 1):
+            change[g + 1, c] += change[g, c]
+            change[g, c] = 0.0
+    change[n_points, :] = 0.0
+
+
+@kernel_part
 def _learned_prior(class_weight: FloatArray, own: int, s: float, prior: FloatArray) -> None:
     """Log weight of each class without a row of weight s; -inf for a class that had no other."""
     for c in range(len(prior)):
@@ -276,7 +413,7 @@ def _learned_prior(class_weight: FloatArray, own: int, s: float, prior: FloatArr
         prior[c] = math.log(left) if left > 1e-12 * class_weight[c] else -np.inf
 
 
-@kernel
+@kernel_part
 def _log_less(whole: float, log_whole: float, part: float) -> float:
     """Return log(whole - part)."""
     ratio = part / whole
@@ -285,6 +422,109 @@ def _log_less(whole: float, log_whole: float, part: float) -> float:
         # the next term of the series is below 1e-16.
         return log_whole - ratio * (1.0 + ratio * (0.5 + ratio * (1.0 / 3.0)))
     return math.log(whole - part)
+
+
+@kernel
+def sums_of_stays(
+    stay: Array,
+    more_ptr: IntArray,
+    more_enter: IntArray,
+    more_leave: IntArray,
+    table: Array,
+    sums: FloatArray,
+) -> None:
+    """Add the counts (m, C) of the features that enter, less those that leave, to (G + 1, C)."""
+    n_points = len(sums) - 1
+    for j in range(len(stay)):
+        if stay[j, 0] == n_points:
+            continue
+        more = -1 - stay[j, 1]
+        if more < 0:
+            for c in range(table.shape[1]):
+                sums[stay[j, 0], c] += table[j, c]
+                sums[stay[j, 1], c] -= table[j, c]
+            continue
+        for v in range(more_ptr[more], more_ptr[more + 1]):
+            for c in range(table.shape[1]):
+                sums[more_enter[v], c] += table[j, c]
+                sums[more_leave[v], c] -= table[j, c]
+
+
+@kernel
+def group_stays(
+    group: IntArray,
+    pointer: IntArray,
+    position: IntArray,
+    change: IntArray,
+    n_points: int,
+    stay: Array,
+    more_ptr: IntArray,
+    more_enter: IntArray,
+    more_leave: IntArray,
+) -> tuple[int, int]:
+    """As `group_visits`, in the layout of `leave_one_out_counts_csr`.
+
+    Called twice if any feature has several visits: with empty arrays for them to count, then to
+    write. Returns the number of such features, and of all their visits.
+    """
+    seen = np.zeros(len(pointer) - 1, np.int64)
+    several = 0
+    listed = 0
+    for j in range(len(group)):
+        g = group[j]
+        rank = seen[g]
+        seen[g] += 1
+        level = 0
+        visits = 0
+        stay[j, 0] = n_points
+        stay[j, 1] = n_points
+        for at in range(pointer[g], pointer[g + 1]):
+            before = level
+            level += change[at]
+            if before <= rank and level > rank:
+                visits += 1
+                if visits == 1:
+                    stay[j, 0] = position[at]
+                    stay[j, 1] = n_points
+            elif before > rank and level <= rank and visits == 1:
+                stay[j, 1] = position[at]
+        if visits < 2:
+            continue
+        stay[j, 1] = -1 - several
+        if len(more_ptr):
+            start, stop = pointer[g], pointer[g + 1]
+            _list_visits(
+                rank, start, stop, position, change, n_points, listed, more_enter, more_leave
+            )
+            more_ptr[several + 1] = listed + visits
+        several += 1
+        listed += visits
+    return several, listed
+
+
+@kernel
+def _list_visits(
+    rank: int,
+    start: int,
+    stop: int,
+    position: IntArray,
+    change: IntArray,
+    n_points: int,
+    listed: int,
+    more_enter: IntArray,
+    more_leave: IntArray,
+) -> None:
+    """Write the visits of one column from position `listed` on."""
+    level = 0
+    for at in range(start, stop):
+        before = level
+        level += change[at]
+        if before <= rank and level > rank:
+            more_enter[listed] = position[at]
+            more_leave[listed] = n_points
+            listed += 1
+        elif before > rank and level <= rank:
+            more_leave[listed - 1] = position[at]
 
 
 @kernel
