@@ -90,6 +90,7 @@ def multinomial_errors(
             first,
             last,
             stays.stay,
+            stays.more_feature,
             stays.more_ptr,
             stays.more_enter,
             stays.more_leave,

@@ -69,8 +69,9 @@ def _changes(supports: SteppedSupports, G: int) -> tuple[IntArray, IntArray, Int
 class Stays:
     """The same as :class:`Visits`, by column: one visit in place, several in a list."""
 
-    stay: Array  # (m, 2) int32, see `leave_one_out_counts_csr`
-    more_ptr: IntArray  # (features with several visits + 1,)
+    stay: Array  # (m, 2) int16 or int32, see `leave_one_out_counts_csr`
+    more_feature: IntArray  # (features with several visits,)
+    more_ptr: IntArray  # one more
     more_enter: IntArray
     more_leave: IntArray
     n_points: int
@@ -78,7 +79,7 @@ class Stays:
     def totals(self, table: Array) -> FloatArray:
         """Sum over the features of each grid point (G, C) of a table (m, C)."""
         sums = np.zeros((self.n_points + 1, table.shape[1]))
-        more = (self.more_ptr, self.more_enter, self.more_leave)
+        more = (self.more_feature, self.more_ptr, self.more_enter, self.more_leave)
         sums_of_stays(self.stay, *more, np.asarray(table), sums)
         return np.asarray(np.cumsum(sums[:-1], axis=0))
 
@@ -86,16 +87,18 @@ class Stays:
 def path_stays(path: SparsityPath, n_features: int) -> Stays:
     """Stays of all columns along a path."""
     G = len(path.k)
-    stay = np.full((n_features, 2), G, dtype=np.int32)
+    # Small numbers: this array is read at random, once for every entry of the data.
+    stay = np.full((n_features, 2), G, dtype=np.int16 if G < 1 << 15 else np.int32)
     if not isinstance(path.supports, SteppedSupports):
         stay[:, 0] = path.supports.first_grid_position(path.k)
-        return Stays(stay, np.zeros(1, np.int64), _NONE, _NONE, G)
+        return Stays(stay, _NONE, np.zeros(1, np.int64), _NONE, _NONE, G)
     changes = (*_changes(path.supports, G), G)
-    several, listed = group_stays(*changes, stay, _NONE, _NONE, _NONE)
-    more = np.zeros(several + 1, np.int64), np.empty(listed, np.int64), np.empty(listed, np.int64)
+    several, listed = group_stays(*changes, stay, _NONE, _NONE, _NONE, _NONE)
+    feature, ptr = np.empty(several, np.int64), np.zeros(several + 1, np.int64)
+    enter, leave = np.empty(listed, np.int64), np.empty(listed, np.int64)
     if several:
-        group_stays(*changes, stay, *more)
-    return Stays(stay, *more, G)
+        group_stays(*changes, stay, feature, ptr, enter, leave)
+    return Stays(stay, feature, ptr, enter, leave, G)
 
 
 def _stepped_visits(supports: SteppedSupports, n_features: int, G: int) -> Visits:

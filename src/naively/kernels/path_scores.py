@@ -264,6 +264,7 @@ def leave_one_out_counts_csr(
     first: int,
     last: int,
     stay: Array,
+    more_feature: IntArray,
     more_ptr: IntArray,
     more_enter: IntArray,
     more_leave: IntArray,
@@ -288,10 +289,10 @@ def leave_one_out_counts_csr(
     data, indices, indptr, labels, row_weight, first, last
         As in `leave_one_out_presence_csr`.
     stay : ndarray of shape (m, 2)
-        Grid points at which the feature enters (G: never) and leaves; instead of the latter,
-        -1 - v for a feature with further visits, listed from `more_ptr[v]` on.
-    more_ptr, more_enter, more_leave : ndarray
-        All visits of these features.
+        Grid points at which the feature enters (G: never) and leaves; -1 instead of the latter
+        for a feature with several visits.
+    more_feature, more_ptr, more_enter, more_leave : ndarray
+        Features with several visits, ascending, where their visits start, and these.
     table : ndarray of shape (m, C)
         Counts of all rows.
     alpha : ndarray of shape (1,) or (m,)
@@ -309,9 +310,7 @@ def leave_one_out_counts_csr(
     change = np.zeros((n_points + 1, n_classes + 1))
     weight = np.empty(n_classes)
     prior = base.copy()
-    longest = 0
-    for i in range(first, last):
-        longest = max(longest, indptr[i + 1] - indptr[i])
+    longest = _longest_row(indptr, first, last)
     enter = np.empty(longest, np.int64)
     leave = np.empty(longest, np.int64)
     counts = np.empty((longest, n_classes), table.dtype)
@@ -322,12 +321,7 @@ def leave_one_out_counts_csr(
             _learned_prior(class_weight, own, s, prior)
         start = indptr[i]
         size = indptr[i + 1] - start
-        for e in range(size):
-            j = np.uint64(indices[start + e])
-            enter[e] = stay[j, 0]
-            leave[e] = stay[j, 1]
-            for c in range(n_classes):
-                counts[e, c] = table[j, c]
+        _read_row(indices, start, size, stay, table, n_points, enter, leave, counts)
         earliest = n_points
         for e in range(size):
             if enter[e] == n_points:
@@ -335,32 +329,71 @@ def leave_one_out_counts_csr(
             earliest = min(earliest, enter[e])
             value = np.float64(data[start + e])
             smoothing = alpha[indices[start + e] if len(alpha) > 1 else 0]
-            _log_counts(counts, e, own, s * value, smoothing, log_small, weight)
-            if leave[e] >= 0:
-                _visit(change, enter[e], leave[e], value, weight)
+            for c in range(n_classes):
+                left = np.float64(counts[e, c]) - (s * value if c == own else 0.0)
+                weight[c] = _log(left, smoothing, log_small)
+            if leave[e] == n_points:  # it stays to the end, as most do
+                at = np.uint64(enter[e])
+                for c in range(n_classes):
+                    change[at, c] += value * weight[c]
+                change[at, n_classes] += value
             else:
-                more = -1 - leave[e]
-                for v in range(more_ptr[more], more_ptr[more + 1]):
-                    _visit(change, more_enter[v], more_leave[v], value, weight)
+                more = (more_feature, more_ptr, more_enter, more_leave)
+                j = indices[start + e]
+                _come_and_go(change, j, enter[e], leave[e], *more, value, weight)
         _decide_counts(change, earliest, own, s, total, shift, prior, wrong)
 
 
 @kernel_part
-def _log_counts(
+def _read_row(
+    indices: Array,
+    start: int,
+    size: int,
+    stay: Array,
+    table: Array,
+    n_points: int,
+    enter: IntArray,
+    leave: IntArray,
     counts: Array,
-    e: int,
-    own: int,
-    taken: float,
-    smoothing: float,
-    log_small: FloatArray,
+) -> None:
+    """Stays and counts of the features of a row."""
+    for e in range(size):
+        j = np.uint64(indices[start + e])
+        enter[e] = stay[j, 0]
+        leave[e] = stay[j, 1]
+        if enter[e] != n_points:
+            for c in range(counts.shape[1]):
+                counts[e, c] = table[j, c]
+
+
+@kernel
+def _longest_row(indptr: Array, first: int, last: int) -> int:
+    longest = 0
+    for i in range(first, last):
+        longest = max(longest, indptr[i + 1] - indptr[i])
+    return longest
+
+
+@kernel
+def _come_and_go(
+    change: FloatArray,
+    j: int,
+    enter: int,
+    leave: int,
+    more_feature: IntArray,
+    more_ptr: IntArray,
+    more_enter: IntArray,
+    more_leave: IntArray,
+    value: float,
     weight: FloatArray,
 ) -> None:
-    """Logarithms of the smoothed counts, what the row holds taken out of its class."""
-    for c in range(len(weight)):
-        left = np.float64(counts[e, c])
-        if c == own:
-            left -= taken
-        weight[c] = _log(left, smoothing, log_small)
+    """Note the visits of a feature that leaves."""
+    if leave >= 0:
+        _visit(change, enter, leave, value, weight)
+        return
+    several = np.searchsorted(more_feature, j)
+    for v in range(more_ptr[several], more_ptr[several + 1]):
+        _visit(change, more_enter[v], more_leave[v], value, weight)
 
 
 @kernel_part
@@ -427,6 +460,7 @@ def _log_less(whole: float, log_whole: float, part: float) -> float:
 @kernel
 def sums_of_stays(
     stay: Array,
+    more_feature: IntArray,
     more_ptr: IntArray,
     more_enter: IntArray,
     more_leave: IntArray,
@@ -438,13 +472,13 @@ def sums_of_stays(
     for j in range(len(stay)):
         if stay[j, 0] == n_points:
             continue
-        more = -1 - stay[j, 1]
-        if more < 0:
+        if stay[j, 1] >= 0:
             for c in range(table.shape[1]):
                 sums[stay[j, 0], c] += table[j, c]
                 sums[stay[j, 1], c] -= table[j, c]
             continue
-        for v in range(more_ptr[more], more_ptr[more + 1]):
+        several = np.searchsorted(more_feature, j)
+        for v in range(more_ptr[several], more_ptr[several + 1]):
             for c in range(table.shape[1]):
                 sums[more_enter[v], c] += table[j, c]
                 sums[more_leave[v], c] -= table[j, c]
@@ -458,6 +492,7 @@ def group_stays(
     change: IntArray,
     n_points: int,
     stay: Array,
+    more_feature: IntArray,
     more_ptr: IntArray,
     more_enter: IntArray,
     more_leave: IntArray,
@@ -490,8 +525,9 @@ def group_stays(
                 stay[j, 1] = position[at]
         if visits < 2:
             continue
-        stay[j, 1] = -1 - several
-        if len(more_ptr):
+        stay[j, 1] = -1
+        if len(more_feature):
+            more_feature[several] = j
             start, stop = pointer[g], pointer[g + 1]
             _list_visits(
                 rank, start, stop, position, change, n_points, listed, more_enter, more_leave
