@@ -19,7 +19,7 @@ def test_screened_equals_unscreened(n_classes, alpha, seed, monkeypatch):
     screened = coupled_columns(counts)
     assert isinstance(screened, ScreenedColumns)
     whole = coupled_columns(counts, screen=False)
-    for k in (2, 50, 4_000, 30_000):
+    for k in (2, 50, 4_000, 20_000, screened.n_seen - 10):
         fast, slow = screened.select(k, None, None), whole.select(k, None, None)
         scale = 1e-10 * (slow.bound - whole.baseline) + 1e-12 * abs(whole.baseline)
         assert fast.bound == pytest.approx(slow.bound, abs=scale)
@@ -28,3 +28,19 @@ def test_screened_equals_unscreened(n_classes, alpha, seed, monkeypatch):
         gain = slow.objective - whole.baseline
         assert fast.objective == pytest.approx(slow.objective, abs=1e-6 * gain + scale)
         assert len(screened.listed(fast.take)[0]) == k
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_counts_lost_in_the_smoothing_are_seen(n_classes, monkeypatch):
+    """1e-30 + 1 is 1, but such a column has the gain of any rare one, and many may be wanted."""
+    monkeypatch.setattr(coupled, "SCREEN_ABOVE", 100)
+    rng = np.random.default_rng(0)
+    table = rng.gamma(0.2, 2.0, (20_000, n_classes)) * np.geomspace(1.0, 3.0, n_classes)
+    table[rng.random(20_000) < 0.2] *= 1e-30
+    counts = CoupledCounts(table, 1.0)
+    screened, whole = coupled_columns(counts), coupled_columns(counts, screen=False)
+    assert isinstance(screened, ScreenedColumns)
+    for k in (8_000, 15_000):
+        fast, slow = screened.select(k, None, None), whole.select(k, None, None)
+        gain = slow.bound - whole.baseline
+        assert fast.bound - screened.baseline == pytest.approx(gain, rel=1e-12)

@@ -38,6 +38,15 @@ def _squares(table: Array, i: int, alpha: float, inverse: FloatArray) -> tuple[f
 
 
 @kernel
+def _is_seen(table: Array, i: int) -> bool:
+    """Whether a column has any count."""
+    for c in range(uint64(table.shape[1])):  # noqa: SIM110
+        if table[i, c] > 0:
+            return True
+    return False
+
+
+@kernel
 def _entropy(table: Array, i: int, alpha: float, total: float) -> float:
     """Value of sum_c f log f - g log g for one column."""
     entropy = -total * np.log(total)
@@ -97,7 +106,8 @@ def split_columns(
             squares = excess * excess * (inverse[0] + inverse[1])
         else:
             g, squares = _squares(table, i, alpha, inverse)
-        if squares < low * g or g <= alpha * n_classes:
+        # A count may be lost in the smoothing, and the column has still been seen.
+        if squares < low * g or (g <= alpha * n_classes and not _is_seen(table, i)):
             continue
         entropy = gain = _entropy(table, i, alpha, g)
         for c in range(n_classes):
