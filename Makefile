@@ -26,8 +26,8 @@ test: $(VENV)/.development
 	$(BIN)/python -m pytest -n 2 --dist loadfile
 
 # Spark takes a minute to start and needs Java 17 or later: not part of every run.
-test-engines: $(VENV)/.installed
-	$(BIN)/python -m pip install --quiet '.[spark]'
+test-engines: $(VENV)/.development
+	$(BIN)/python -m pip install --quiet --editable '.[spark]'
 	$(BIN)/python -m pytest -m engines
 
 check: $(VENV)/.development

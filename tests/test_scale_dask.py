@@ -109,6 +109,19 @@ def test_texts_of_a_data_frame():
     assert record.counts.equals(expected)
 
 
+def test_tokens_of_a_data_frame():
+    dd = pytest.importorskip("dask.dataframe")
+    texts, labels = text_sample()
+    tokens = [text.split() for text in texts]
+    column = pd.Series(tokens, dtype=pd.ArrowDtype(pa.list_(pa.string())))
+    frame = dd.from_pandas(pd.DataFrame({"tokens": column, "label": labels}), npartitions=4)
+    features = TextFeatures(analyzer="tokens", ngram_range=(1, 2))
+    record = on_dask.class_counts(frame["tokens"], frame["label"], features)
+    vocabulary, expected = count_text(tokens, labels, features)
+    assert record.names.equals(vocabulary)
+    assert record.counts.equals(expected)
+
+
 def test_wide_tables_are_never_dense():
     X, y = matrix()
     columns = np.sort(np.random.default_rng(0).choice(2**28, 40, replace=False))

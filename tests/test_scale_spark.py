@@ -60,6 +60,18 @@ def test_texts_are_counted_bit_for_bit(session, partitions):
     assert record.counts.equals(expected)
 
 
+def test_tokens_are_counted_bit_for_bit(session):
+    texts, labels = sample()
+    tokens = [text.split() for text in texts]
+    schema = "text array<string>, label string"
+    frame = session.createDataFrame(list(zip(tokens, labels, strict=True)), schema)
+    features = TextFeatures(analyzer="tokens", ngram_range=(1, 2))
+    record = on_spark.class_counts(frame.repartition(3, "label"), features)
+    vocabulary, expected = count_text(tokens, np.array(labels), features)
+    assert record.names.equals(vocabulary)
+    assert record.counts.equals(expected)
+
+
 def numbers(kind, n=100, m=6):
     rng = np.random.default_rng(0)
     X = rng.integers(0, 4, (n, m)) if kind == "int" else rng.random((n, m))

@@ -86,6 +86,21 @@ def test_texts_from_any_table_in_any_number_of_tasks(tmp_path, monkeypatch, name
     assert record.n_rows == sum(record.shards.values()) == 300
 
 
+def test_columns_of_tokens(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "BATCH_ROWS", 17)
+    tokens = [text.split() for text in TEXTS]
+    features = TextFeatures(analyzer="tokens", ngram_range=(1, 2))
+    expected = count_text(tokens, LABELS, features)
+    pq.write_table(pa.table({"text": tokens, "label": LABELS}), tmp_path / "a.parquet", 40)
+    same(count_files(tmp_path / "a.parquet", features, n_jobs=2), *expected)
+    write_jsonl(tmp_path / "a.jsonl", tokens, LABELS)
+    same(count_files(tmp_path / "a.jsonl", features), *expected)
+    with pytest.raises(ValueError, match="row group 0: These rows are lists of strings; count"):
+        count_files(tmp_path / "a.parquet", TextFeatures())
+    pq.write_table(pa.table({"text": [None, ["ab"]], "label": [1, 2]}), tmp_path / "b.parquet")
+    assert count_files(tmp_path / "b.parquet", features).counts.table.tolist() == [[0, 1]]
+
+
 def test_files_skewed_and_empty_give_the_same_as_one(tmp_path):
     bounds = [0, 1, 1, 250, 300]
     for i, (start, stop) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
@@ -231,6 +246,17 @@ def test_sums_beyond_64_bits_are_refused():
 
     with pytest.raises(ValueError, match="more than a 64-bit integer holds"):
         merge([record("a"), record("b")])
+
+
+def test_a_stream_whose_sums_exceed_64_bits_is_refused():
+    counter = MatrixCounter(ColumnFeatures(1))
+    counter.update(np.array([[2**62]]), [0])
+    with pytest.raises(ValueError, match="more than a 64-bit integer holds"):
+        counter.update(np.array([[2**62]]), [0])
+    counter = MatrixCounter(ColumnFeatures(2))
+    counter.update(np.array([[0.0, 1e308]]), [0])
+    with pytest.raises(ValueError, match="exceed the range of double precision"):
+        counter.update(np.array([[0.0, 1e308]]), [0])
 
 
 @pytest.mark.parametrize("dense_cells", [0, 1 << 27])

@@ -191,7 +191,10 @@ def test_what_is_no_text_is_named_with_its_row(texts):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"analyzer": "words"}, "`analyzer` must be 'word', 'char' or 'char_wb'; got 'words'"),
+        (
+            {"analyzer": "words"},
+            "`analyzer` must be 'word', 'char', 'char_wb' or 'tokens'; got 'words'",
+        ),
         ({"ngram_range": (2, 1)}, r"1 <= low <= high; got \(2, 1\)"),
         ({"n_hashed": 0}, r"`n_hashed` must be in \[1, 2\*\*31 - 1\]; got 0"),
         ({"min_characters": 0}, "at least 1; got 0"),
@@ -200,6 +203,65 @@ def test_what_is_no_text_is_named_with_its_row(texts):
 def test_settings_that_mean_nothing_are_refused(options, message):
     with pytest.raises(ValueError, match=message):
         TextFeatures(**options)
+
+
+TOKENS = [["New_York", "is", "is", "naïve"], [], ["is", "New_York", "ß", "is", "is"], ["a.b"]]
+LISTS = {
+    "lists": lambda rows: rows,
+    "arrow": pa.array,
+    "large": lambda rows: pa.array(rows, pa.large_list(pa.large_string())),
+    "slice": lambda rows: pa.array([["skipped"], *rows])[1:],
+    "chunks": lambda rows: pa.chunked_array([rows[:1], rows[1:]]),
+    "polars": lambda rows: pytest.importorskip("polars").Series(rows),
+    "pandas": lambda rows: pytest.importorskip("pandas").Series(rows),
+    "generator": lambda rows: (tuple(row) for row in rows),
+}
+
+
+@pytest.mark.parametrize("container", LISTS)
+@pytest.mark.parametrize(
+    "options", [{}, {"ngram_range": (1, 2)}, {"stop_words": ("is",), "ngram_range": (2, 3)}]
+)
+def test_tokens_are_counted_as_they_stand(options, container):
+    features = TextFeatures(analyzer="tokens", **options)
+    if "stop_words" in options:
+        options = {**options, "stop_words": list(options["stop_words"])}
+    reference = CountVectorizer(
+        tokenizer=lambda row: row, preprocessor=lambda row: row, token_pattern=None, **options
+    )
+    X = reference.fit_transform(TOKENS)
+    vocabulary, counts = count_text(LISTS[container](TOKENS), [0, 1, 1, 0], features)
+    assert list(vocabulary) == reference.get_feature_names_out().tolist()
+    assert counts.equals(ClassCounts.from_matrix(X, [0, 1, 1, 0]))
+    some = vocabulary.take(np.arange(0, len(vocabulary), 2))
+    rows = text_matrix(LISTS[container](TOKENS), features, some)
+    np.testing.assert_array_equal(rows.toarray(), X[:, ::2].toarray())
+
+
+def test_any_string_is_a_token_of_its_own():
+    """But for the empty one, which is none; blanks are part of it while single ones are counted."""
+    features = TextFeatures(analyzer="tokens")
+    vocabulary, counts = count_text([["a b", "", "!", "a b"], ["İ\n"]], [0, 0], features)
+    assert list(vocabulary) == ["!", "a b", "İ\n"]
+    assert counts.table.tolist() == [[1], [2], [1]]
+    assert text_matrix([["a b", "a"]], features, vocabulary).toarray().tolist() == [[0, 1, 0]]
+    assert features == TextFeatures(analyzer="tokens", lowercase=True, min_characters=3)
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        ([["a"], "b c"], {}, "must be lists of strings; got str at row 1"),
+        ([["a"], None], {}, "must be lists of strings; got NoneType at row 1"),
+        (pa.array(["a"]), {}, "must be lists of strings; got string"),
+        (pa.array([["a"], None]), {}, "got a missing value at row 1"),
+        ([["a b"]], {"ngram_range": (1, 2)}, "must hold no blanks where n-grams"),
+        ([["a\0"]], {}, "must hold no NUL"),
+    ],
+)
+def test_what_are_no_tokens_is_said(rows, options, message):
+    with pytest.raises(ValueError, match=message):
+        count_text(rows, [0] * len(rows), TextFeatures(analyzer="tokens", **options))
 
 
 def test_labels_and_texts_must_be_equally_many():

@@ -25,8 +25,11 @@ from naively.kernels.tokens import (
 from naively.scale.features import TextFeatures
 from naively.scale.utf8 import (
     Texts,
+    TokenRows,
     all_characters,
     as_texts,
+    as_tokens,
+    every_character,
     lower_case,
     space_characters,
     word_bytes,
@@ -62,9 +65,10 @@ class Analyzer:
     def __init__(self, features: TextFeatures, vocabulary: Vocabulary | None = None) -> None:
         self.features = features
         self._word_byte = word_bytes(lowercase=features.lowercase)
+        self._of_tokens = features.analyzer == "tokens"
         self._words = _Words()
         self._tree = _Tree()
-        self._of_characters = features.analyzer != "word"
+        self._of_characters = features.analyzer in ("char", "char_wb")
         self._direct = not self._of_characters and features.ngram_range == (1, 1)
         self._columns: Array | None = None  # position in the vocabulary of each identifier
         self._n_stopped = self._enter_words(features.stop_words)
@@ -76,9 +80,9 @@ class Analyzer:
         """Identifiers given so far, those of prefixes of n-grams included."""
         return int((self._words if self._direct else self._tree).used[0])
 
-    def read(self, texts: Texts) -> Stream:
+    def read(self, texts: Texts | TokenRows) -> Stream:
         """Return the terms of each text."""
-        if self.features.lowercase:
+        if self.features.lowercase and isinstance(texts, Texts):
             texts = lower_case(texts)
         stream = self._symbols(texts)
         if self._columns is None:
@@ -96,30 +100,49 @@ class Analyzer:
         symbols = all_characters() if self._of_characters else words
         return self._tree.spelled(symbols, separator=0 if self._of_characters else 1)
 
-    def _symbols(self, texts: Texts) -> Stream:
+    def _symbols(self, texts: Texts | TokenRows) -> Stream:
         low, high = self.features.ngram_range
         frozen = self._columns is not None
         if self._of_characters:
+            texts = as_texts(texts)
             points = _characters(texts, space_characters(), lowercase=self.features.lowercase)
             if self.features.analyzer == "char":
                 return self._tree.read(points, low, high, clipped=False, frozen=frozen)
             padded, row_words = _padded(points)
             nodes = self._tree.read(padded, low, high, clipped=True, frozen=frozen)
             return Stream(nodes.ids, np.concatenate([[0], nodes.ends])[row_words])
-        words = self._words.read(
-            texts, self._word_byte, self.features.min_characters, frozen=frozen
-        )
+        if self._of_tokens:
+            words = self._tokens(as_tokens(texts), frozen=frozen)
+        else:
+            words = self._words.read(
+                as_texts(texts), self._word_byte, self.features.min_characters, frozen=frozen
+            )
         if self._n_stopped:
             words = _without(words, self._n_stopped)
         if self._direct:
             return words
         return self._tree.read(words, low, high, clipped=False, frozen=frozen)
 
+    def _tokens(self, rows: TokenRows, *, frozen: bool) -> Stream:
+        """Words of rows that are cut already: each token is a text of one word."""
+        tokens, starts = rows.tokens, rows.starts
+        tokens = tokens.rows(int(starts[0]), int(starts[-1]))
+        _check_tokens(tokens, blanks_allowed=self._direct)
+        words = self._words.read(tokens, _EVERY_BYTE, 1, frozen=frozen, others=every_character())
+        return Stream(words.ids, np.concatenate([[0], words.ends])[starts[1:] - starts[0]])
+
     def _enter_words(self, words: tuple[str, ...]) -> int:
         """Give the first identifiers to stop words, by which they are known from then on."""
         if words and not self._of_characters:
-            self._words.read(as_texts(list(words)), word_bytes(lowercase=False), 1, frozen=False)
+            self._whole_words(as_texts(list(words)))
         return int(self._words.used[0])
+
+    def _whole_words(self, texts: Texts) -> Stream:
+        """Enter words from names, which are separated by blanks, if n-grams are wanted."""
+        if not self._of_tokens:
+            return self._words.read(texts, word_bytes(lowercase=False), 1, frozen=False)
+        byte = _EVERY_BYTE if self._direct else _EVERY_BYTE * (_EVERY_BYTE != ord(" "))
+        return self._words.read(texts, byte, 1, frozen=False, others=every_character())
 
     def _positions(self, vocabulary: Vocabulary) -> Array:
         """Enter the terms of a vocabulary; return the position of each identifier in it."""
@@ -127,7 +150,7 @@ class Analyzer:
         if self._of_characters:
             symbols = _characters(texts, _NO_SPACE, lowercase=False)
         else:
-            symbols = self._words.read(texts, word_bytes(lowercase=False), 1, frozen=False)
+            symbols = self._whole_words(texts)
         if self._direct:
             terms = symbols
         else:  # the n-gram of the whole name, whatever its n
@@ -138,6 +161,7 @@ class Analyzer:
         return positions
 
 
+_EVERY_BYTE = np.arange(256, dtype=np.uint8)
 _NO_SPACE = np.zeros(0x110000, dtype=np.bool_)
 
 
@@ -147,6 +171,17 @@ def _characters(texts: Texts, space: BoolArray, *, lowercase: bool) -> Stream:
     content, offsets = read_only(texts.bytes), read_only(texts.offsets)
     characters_utf8(content, offsets, lowercase, space, points, ends)
     return Stream(points[: ends[-1]] if len(ends) else points, ends)
+
+
+def _check_tokens(tokens: Texts, *, blanks_allowed: bool) -> None:
+    content = tokens.bytes[tokens.offsets[0] : tokens.offsets[-1]]
+    if not blanks_allowed and (content == ord(" ")).any():
+        raise ValueError(
+            "Tokens must hold no blanks where n-grams of them are counted, since blanks separate "
+            "their names; replace them, for example by '_'."
+        )
+    if (content == 0).any():
+        raise ValueError("Tokens must hold no NUL characters; take them out.")
 
 
 def _padded(points: Stream) -> tuple[Stream, IntArray]:
@@ -182,10 +217,20 @@ class _Words:
         self.slots = np.zeros(2 * _FIRST, dtype=np.uint32)
         self.used = np.zeros(1, dtype=np.int64)
 
-    def read(self, texts: Texts, word_byte: Array, least: int, *, frozen: bool) -> Stream:
+    def read(
+        self,
+        texts: Texts,
+        word_byte: Array,
+        least: int,
+        *,
+        frozen: bool,
+        others: BoolArray | None = None,
+    ) -> Stream:
         content, offsets = read_only(texts.bytes), read_only(texts.offsets)
         ascii_only = not (content[offsets[0] : offsets[-1]] >= 128).any()
-        table = _NO_TABLE if ascii_only else word_characters()
+        if others is None:
+            others = word_characters()
+        table = _NO_TABLE if ascii_only else others
         total = int(offsets[-1] - offsets[0])
         ids = np.empty(total // least + 1, dtype=np.uint32)
         ends = np.empty(len(texts), dtype=np.int64)

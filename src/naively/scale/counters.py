@@ -18,6 +18,7 @@ from naively.scale.features import ColumnFeatures, FeatureDefinition, TextFeatur
 from naively.scale.records import CountRecord
 from naively.scale.text import TextCounter
 from naively.scale.vocabulary import Vocabulary
+from naively.statistics.addition import RunningTotal
 from naively.statistics.counts import ClassCounts
 from naively.statistics.labels import class_positions
 from naively.statistics.lengths import length_histogram
@@ -51,6 +52,7 @@ class MatrixCounter:
         self._rows = replace(self._rows, table=np.zeros((0, len(self._rows.classes)), np.int64))
         self._table: Array | None = None
         self._parts: list[SparseTable] = []
+        self._total = RunningTotal()
 
     def update(self, X: Any, y: Any, sample_weight: Any = None) -> None:
         """Count some more rows."""
@@ -63,6 +65,7 @@ class MatrixCounter:
         part = self._part(matrix, y, None, sample_weight)
         before = self._rows.classes
         table = part.table
+        self._total.add(table.values if isinstance(table, SparseTable) else table)
         self._rows = self._rows + replace(part, table=np.zeros((0, len(part.classes)), np.int64))
         self._widen(before)
         if not isinstance(table, SparseTable):

@@ -51,7 +51,7 @@ def class_counts(
 
     Parameters
     ----------
-    X : dask.array of shape (n, m), dask Series of texts, or sequence of Delayed
+    X : dask.array of shape (n, m), dask Series of texts or tokens, or sequence of Delayed
         Array blocks may be sparse; all columns must be in one chunk.
     y : dask.array or dask Series of shape (n,), or sequence of Delayed
         Labels, in the same chunks.
@@ -316,7 +316,5 @@ def _predicted(block: Any, model: Any) -> Array:
 def _answers(texts: Any, answerer: Answerer) -> Any:
     import pandas as pd
 
-    from naively.scale.utf8 import as_texts
-
-    found = answerer.answers(as_texts(texts))
+    found = answerer.answers(texts)
     return pd.Series(found.astype(object), index=texts.index)

@@ -17,8 +17,9 @@ class TextFeatures:
 
     Parameters
     ----------
-    analyzer : {"word", "char", "char_wb"}, default="word"
-        Words; characters; characters inside words padded by blanks.
+    analyzer : {"word", "char", "char_wb", "tokens"}, default="word"
+        Words; characters; characters inside words padded by blanks; or the strings of rows that
+        are lists of strings, as they stand (then `lowercase` and `min_characters` do not apply).
     ngram_range : tuple of (int, int), default=(1, 1)
         Smallest and largest n.
     lowercase : bool, default=True
@@ -35,7 +36,7 @@ class TextFeatures:
         Count rows that hold a term, instead of its occurrences.
     """
 
-    analyzer: Literal["word", "char", "char_wb"] = "word"
+    analyzer: Literal["word", "char", "char_wb", "tokens"] = "word"
     ngram_range: tuple[int, int] = (1, 1)
     lowercase: bool = True
     min_characters: int = 2
@@ -45,9 +46,9 @@ class TextFeatures:
     kind: Literal["text"] = field(default="text", init=False)
 
     def __post_init__(self) -> None:
-        if self.analyzer not in ("word", "char", "char_wb"):
+        if self.analyzer not in ("word", "char", "char_wb", "tokens"):
             raise ValueError(
-                f"`analyzer` must be 'word', 'char' or 'char_wb'; got {self.analyzer!r}."
+                f"`analyzer` must be 'word', 'char', 'char_wb' or 'tokens'; got {self.analyzer!r}."
             )
         low, high = self.ngram_range
         if not 1 <= low <= high:
@@ -58,6 +59,9 @@ class TextFeatures:
             raise ValueError(f"`min_characters` must be at least 1; got {self.min_characters}.")
         if self.n_hashed is not None and not 1 <= self.n_hashed <= 2**31 - 1:
             raise ValueError(f"`n_hashed` must be in [1, 2**31 - 1]; got {self.n_hashed}.")
+        if self.analyzer == "tokens":  # equal definitions must have equal fingerprints
+            object.__setattr__(self, "lowercase", False)
+            object.__setattr__(self, "min_characters", 1)
         object.__setattr__(self, "stop_words", tuple(sorted(self.stop_words)))
         object.__setattr__(self, "ngram_range", (int(low), int(high)))
 

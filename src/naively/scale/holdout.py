@@ -17,7 +17,7 @@ import numpy as np
 
 from naively._types import Array, BoolArray
 from naively.scale.sources import Batch
-from naively.scale.utf8 import Texts
+from naively.scale.utf8 import Texts, TokenRows
 from naively.statistics.counts import ClassCounts
 from naively.statistics.labels import encode_labels
 from naively.statistics.sparse_table import SparseTable
@@ -75,7 +75,7 @@ def _marked(test: BoolArray, labels: Array) -> Array:
 
 
 def _rows(rows: Any, chosen: Array) -> Any:
-    return rows.take(chosen) if isinstance(rows, Texts) else rows[chosen]
+    return rows.take(chosen) if isinstance(rows, Texts | TokenRows) else rows[chosen]
 
 
 def rows_of(batch: Batch, kind: str) -> tuple[Any, Array]:

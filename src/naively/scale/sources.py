@@ -23,7 +23,7 @@ import scipy.sparse as sp
 
 from naively._types import Array
 from naively.scale.features import ColumnFeatures, FeatureDefinition, TextFeatures
-from naively.scale.utf8 import as_texts
+from naively.scale.utf8 import as_texts, rows_of_column
 from naively.scale.vocabulary import Vocabulary, digest_of_names
 from naively.statistics.matrix import is_sparse
 
@@ -66,7 +66,7 @@ class Part:
 class Batch:
     """Some rows: texts, or a matrix."""
 
-    rows: Any  # Texts, or CSR or dense matrix (n, m)
+    rows: Any  # Texts, TokenRows, or CSR or dense matrix (n, m)
     labels: Array  # (n,)
     split: Array | None = None  # (n,) what the split column says
 
@@ -281,7 +281,7 @@ def _arrow_batch(table: Any, layout: Layout) -> Batch:
     if layout.split is not None:
         split = _plain(table.column(layout.split).to_numpy(zero_copy_only=False))
     if layout.text is not None:
-        return Batch(as_texts(table.column(layout.text).fill_null("")), y, split)
+        return Batch(rows_of_column(table.column(layout.text)), y, split)
     names = [name for name in table.schema.names if name not in (layout.label, layout.split)]
     columns = [table.column(name).to_numpy(zero_copy_only=False) for name in names]
     return Batch(np.column_stack(columns) if columns else np.empty((len(y), 0)), y, split)

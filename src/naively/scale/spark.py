@@ -23,7 +23,7 @@ from naively.scale.counters import new_counter, record_of
 from naively.scale.features import ColumnFeatures, FeatureDefinition, TextFeatures
 from naively.scale.records import CountRecord
 from naively.scale.stream import Task, run_task
-from naively.scale.utf8 import as_texts
+from naively.scale.utf8 import as_texts, rows_of_column
 from naively.scale.vocabulary import Vocabulary
 from naively.statistics.counts import ClassCounts
 from naively.statistics.sparse_table import DENSE_CELLS, SparseTable, settled
@@ -143,7 +143,7 @@ def predict(frame: Any, answerer: Answerer, *, text: str = "text") -> Any:
 
     def answer(batches: Iterator[Any]) -> Iterator[Any]:
         for batch in batches:
-            answers = answerer.answers(as_texts(batch.column(text).fill_null("")))
+            answers = answerer.answers(rows_of_column(batch.column(text)))
             yield batch.append_column("answer", pa.array(answers.tolist(), pa.string()))
 
     return frame.mapInArrow(answer, f"{fields}, answer string")
@@ -213,7 +213,7 @@ def _partition_counter(
                 raise ValueError(f"the label in column `{label}` is missing in a row.")
             labels = np.array([str(each) for each in batch.column(label).to_pylist()], dtype=str)
             if text is not None:
-                counter.update(as_texts(batch.column(text).fill_null("")), labels)
+                counter.update(rows_of_column(batch.column(text)), labels)
             else:
                 names = [name for name in batch.schema.names if name != label]
                 columns = [batch.column(name).to_numpy(zero_copy_only=False) for name in names]

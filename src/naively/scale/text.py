@@ -20,7 +20,7 @@ from naively._types import Array, IntArray
 from naively.kernels.cells import add_cells, count_ids, distinct_ids, move_cells
 from naively.scale.analysis import Analyzer, Stream
 from naively.scale.features import TextFeatures
-from naively.scale.utf8 import Texts, as_texts
+from naively.scale.utf8 import Texts, TokenRows, as_texts, as_tokens
 from naively.scale.vocabulary import Vocabulary
 from naively.statistics.counts import ClassCounts
 from naively.statistics.labels import encode_labels
@@ -42,7 +42,8 @@ def count_text(
     Parameters
     ----------
     texts : sequence of str of length n
-        List, array, Series of pandas or polars, or array of pyarrow.
+        List, array, Series of pandas or polars, or array of pyarrow; of lists of str with
+        analyzer="tokens".
     y : array-like of shape (n,)
         Label of each text.
     features : TextFeatures, default=None
@@ -99,7 +100,7 @@ def count_rows(
     X : csr_array of shape (n, m), int64
         As `CountVectorizer` makes it.
     """
-    texts = as_texts(texts)
+    texts = _as_rows(texts, features)
     analyzer = Analyzer(replace(features, n_hashed=None))
     stream = _read(analyzer, texts, progress)
     spelled = analyzer.spelled()
@@ -141,14 +142,18 @@ def text_matrix(
     X : csr_array of shape (n, m), int64
         Sorted indices; ones if presence is counted.
     """
-    texts = as_texts(texts)
+    texts = _as_rows(texts, features)
     analyzer = Analyzer(replace(features, n_hashed=None), vocabulary)
     stream = _read(analyzer, texts, progress)
     columns = np.arange(len(vocabulary))
     return _rows_of(stream, columns, len(vocabulary), parts, presence=features.presence)
 
 
-def _read(analyzer: Analyzer, texts: Texts, progress: Progress | None) -> Stream:
+def _as_rows(texts: Any, features: TextFeatures) -> Texts | TokenRows:
+    return as_tokens(texts) if features.analyzer == "tokens" else as_texts(texts)
+
+
+def _read(analyzer: Analyzer, texts: Texts | TokenRows, progress: Progress | None) -> Stream:
     """Terms of all texts, batch by batch."""
     ids, lengths, done = [np.empty(0, dtype=np.uint32)], [np.empty(0, dtype=np.int64)], 0
     for batch in _batches(texts):
@@ -206,7 +211,7 @@ class TextCounter:
 
     def update(self, texts: Any, y: Any) -> None:
         """Count some more texts."""
-        texts = as_texts(texts)
+        texts = _as_rows(texts, self.features)
         labels, codes = encode_labels(y)
         if len(codes) != len(texts):
             raise ValueError(
@@ -237,7 +242,7 @@ class TextCounter:
         vocabulary, table = _occurring(vocabulary, table)
         return vocabulary, replace(self._rows, table=table)
 
-    def _count(self, texts: Texts, codes: Array) -> IntArray:
+    def _count(self, texts: Texts | TokenRows, codes: Array) -> IntArray:
         """Add one batch; return the number of terms of each row."""
         stream = self._analyzer.read(texts)
         n_terms, n_classes = self._analyzer.n_terms, max(len(self._code_of), 1)
@@ -380,12 +385,12 @@ def _power_of_two(length: int) -> int:
     return 1 << (length - 1).bit_length()
 
 
-def _batches(texts: Texts) -> list[Texts]:
-    """Cut texts into batches of a bounded number of bytes, one row at least each."""
-    batches, start = [], 0
+def _batches(texts: Texts | TokenRows) -> list[Any]:
+    """Cut rows into batches of a bounded number of bytes, one row at least each."""
+    batches, start, offsets = [], 0, texts.offsets
     while start < len(texts):
-        limit = texts.offsets[start] + _BATCH_BYTES
-        stop = int(np.searchsorted(texts.offsets, limit, side="right")) - 1
+        limit = offsets[start] + _BATCH_BYTES
+        stop = int(np.searchsorted(offsets, limit, side="right")) - 1
         stop = min(max(stop, start + 1), len(texts))
         batches.append(texts.rows(start, stop))
         start = stop

@@ -47,6 +47,92 @@ class Texts:
         return piece.decode("utf-8", "surrogatepass")
 
 
+@dataclass(frozen=True, slots=True)
+class TokenRows:
+    """Rows that are lists of strings."""
+
+    tokens: Texts  # of all rows, one after another
+    starts: IntArray  # (n + 1,) row i is tokens starts[i] .. starts[i + 1] - 1
+
+    def __len__(self) -> int:
+        return len(self.starts) - 1
+
+    @property
+    def offsets(self) -> IntArray:
+        """Where the bytes of each row start, (n + 1,)."""
+        return self.tokens.offsets[self.starts]
+
+    def rows(self, start: int, stop: int) -> TokenRows:
+        """Return the rows start .. stop - 1, sharing memory."""
+        return TokenRows(self.tokens, self.starts[start : stop + 1])
+
+    def take(self, rows: IntArray) -> TokenRows:
+        """Return some of the rows, copied."""
+        lengths = np.diff(self.starts)[rows]
+        starts = np.concatenate([[0], np.cumsum(lengths)])
+        positions = np.arange(starts[-1]) + np.repeat(self.starts[:-1][rows] - starts[:-1], lengths)
+        return TokenRows(self.tokens.take(positions), starts)
+
+
+def as_tokens(rows: Any) -> TokenRows:
+    """Return lists of strings of any container, as `as_texts` does strings.
+
+    Raises
+    ------
+    ValueError
+        If a row is missing, or is a string instead of a list of them; the message names it.
+    """
+    if isinstance(rows, TokenRows):
+        return rows
+    if isinstance(rows, Texts):
+        raise ValueError("With analyzer='tokens', rows must be lists of strings; got strings.")
+    rows = _bare(rows)
+    if type(rows).__module__.startswith("pyarrow"):
+        return _tokens_from_arrow(rows)
+    rows = list(rows)
+    for i, row in enumerate(rows):
+        if row is None or isinstance(row, str | float):
+            raise ValueError(
+                f"With analyzer='tokens', rows must be lists of strings; got {type(row).__name__} "
+                f"at row {i}."
+            )
+    starts = np.concatenate([[0], np.cumsum([len(row) for row in rows], dtype=np.int64)])
+    return TokenRows(_from_strings([token for row in rows for token in row]), starts)
+
+
+def _tokens_from_arrow(column: Any) -> TokenRows:
+    import pyarrow as pa  # noqa: PLC0415 (optional)
+
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks() if column.num_chunks != 1 else column.chunk(0)
+    if not is_list(column.type):
+        raise ValueError(
+            f"With analyzer='tokens', rows must be lists of strings; got {column.type}."
+        )
+    if column.null_count:
+        row = column.is_null().to_numpy(zero_copy_only=False).argmax()
+        raise ValueError(_not_text("a missing value", int(row)))
+    lengths = column.value_lengths().to_numpy(zero_copy_only=False)
+    starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+    return TokenRows(_from_arrow(column.flatten()), starts)
+
+
+def is_list(kind: Any) -> bool:
+    """Whether a type of Arrow holds lists."""
+    import pyarrow as pa  # noqa: PLC0415 (optional)
+
+    return bool(pa.types.is_list(kind) or pa.types.is_large_list(kind))
+
+
+def rows_of_column(column: Any) -> Texts | TokenRows:
+    """Return a column of Arrow as texts or lists of tokens; what is missing is empty."""
+    import pyarrow as pa  # noqa: PLC0415 (optional)
+
+    if is_list(column.type):
+        return as_tokens(column.fill_null(pa.scalar([], column.type)))
+    return as_texts(column.fill_null(""))
+
+
 def as_texts(texts: Any) -> Texts:
     """Return strings of any container as one array of bytes.
 
@@ -69,15 +155,22 @@ def as_texts(texts: Any) -> Texts:
         return texts
     if isinstance(texts, str):
         raise ValueError("`texts` must be a sequence of strings; got one string. Pass [text].")
-    if hasattr(texts, "to_arrow"):  # polars
-        texts = texts.to_arrow()
-    elif hasattr(texts, "__arrow_array__") and getattr(texts, "array", None) is not None:
-        texts = getattr(texts.array, "_pa_array", texts)  # a column of pandas that holds Arrow
+    if isinstance(texts, TokenRows):
+        raise ValueError("These rows are lists of strings; count them with analyzer='tokens'.")
+    texts = _bare(texts)
     if type(texts).__module__.startswith("pyarrow"):
         return _from_arrow(texts)
-    if hasattr(texts, "tolist"):
-        texts = texts.tolist()
     return _from_strings(texts if isinstance(texts, Sequence) else list(texts))
+
+
+def _bare(column: Any) -> Any:
+    """Return what a column of a data frame holds: an array of Arrow, or a list."""
+    if hasattr(column, "to_arrow"):  # polars
+        return column.to_arrow()
+    if hasattr(column, "__arrow_array__") and getattr(column, "array", None) is not None:
+        column = getattr(column.array, "_pa_array", column)  # of pandas that holds Arrow
+    is_arrow = type(column).__module__.startswith("pyarrow")
+    return column.tolist() if hasattr(column, "tolist") and not is_arrow else column
 
 
 def _from_strings(texts: Sequence[Any]) -> Texts:
@@ -177,6 +270,12 @@ def word_bytes(*, lowercase: bool) -> Array:
         if character.isalnum() or character == "_":
             table[byte] = ord(character.lower() if lowercase else character)
     return table
+
+
+@cache
+def every_character() -> BoolArray:
+    """Take every code point for part of a word, (0x110000,)."""
+    return np.ones(_N_CHARACTERS, dtype=np.bool_)
 
 
 @cache

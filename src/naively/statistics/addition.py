@@ -6,7 +6,7 @@ table later. It is looked at before tables are added, without temporaries as lar
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, final
 
 import numpy as np
 
@@ -38,15 +38,18 @@ def check_total(*tables: Array) -> None:
         about = float(sum(float(table.sum(dtype=np.float64)) for table in tables))
     if about < _SURELY_FITS:
         return
-    if any(table.dtype.kind == "f" for table in tables):
-        if np.isfinite(about):
-            return
-        raise ValueError(
-            "The sums of these statistics exceed the range of double precision (1.8e308); divide "
-            "X or the weights by a constant."
-        )
-    total = sum(_exact_total(table) for table in tables)
-    if total > _LARGEST:
+    real = any(table.dtype.kind == "f" for table in tables)
+    _check_bound(about if real else sum(_exact_total(table) for table in tables))
+
+
+def _check_bound(total: int | float) -> None:
+    if isinstance(total, float):
+        if not np.isfinite(total):
+            raise ValueError(
+                "The sums of these statistics exceed the range of double precision (1.8e308); "
+                "divide X or the weights by a constant."
+            )
+    elif total > _LARGEST:
         raise ValueError(
             f"Together these statistics add up to {total:.3g}, more than a 64-bit integer holds "
             f"({_LARGEST}); count X as float64, at least one part of it."
@@ -66,3 +69,20 @@ def _exact_total(table: Array) -> int:
 def is_nothing(other: Any) -> bool:
     """Whether a summand is the 0 with which Python's `sum` begins."""
     return isinstance(other, int) and not isinstance(other, bool) and other == 0
+
+
+@final
+class RunningTotal:
+    """Total of all tables that were added into one place, which bounds every cell there."""
+
+    def __init__(self) -> None:
+        self._total: int | float = 0
+
+    def add(self, table: Array) -> None:
+        """Take in one more table of counts; raises ValueError where their sum could overflow."""
+        if table.dtype.kind == "f" or isinstance(self._total, float):
+            with np.errstate(over="ignore"):
+                self._total = float(self._total) + float(table.sum(dtype=np.float64))
+        else:
+            self._total += _exact_total(table)
+        _check_bound(self._total)

@@ -1,0 +1,271 @@
+"""Text at full speed: whole jobs in processes of their own, by CPU seconds and peak memory.
+
+    python benchmarks/scale.py select --rows 1600000 --classes 2     naively select and its parts
+    python benchmarks/scale.py by-hand --rows 1600000 --classes 2    the same job in scikit-learn
+    python benchmarks/scale.py count --rows 10000000 --classes 2     naively count, bounded memory
+    python benchmarks/scale.py wide                                  tables too wide to be dense
+    python benchmarks/scale.py select --imdb FILE                    reviews instead of messages
+
+Both ways hold out a fifth of the rows, select k words by the rest, train, test, and then select and
+train on all rows. CPU seconds are those of the child process, user and system.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import io
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import messages
+
+MIB = 1 << 20
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("job", choices=[*JOBS, *CHILDREN])
+    parser.add_argument("--rows", type=int, default=1_600_000)
+    parser.add_argument("--classes", type=int, default=2)
+    parser.add_argument("--imdb", type=Path, help="a .jsonl.gz with text and label")
+    parser.add_argument("-k", type=int, default=1000)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--ngrams", default="1,1")
+    parser.add_argument("--hash", type=int, default=0)
+    options = parser.parse_args()
+    {**JOBS, **CHILDREN}[options.job](options)
+
+
+def data(options):
+    """Pattern of the files, and the number of rows."""
+    if options.imdb is None:
+        return f"{messages.files(options.rows, options.classes)}/*.parquet", options.rows
+    folder = Path(tempfile.gettempdir()) / "naively-benchmarks" / "imdb"
+    path = folder / "imdb.parquet"
+    if not path.exists():
+        import gzip
+        import json
+
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        folder.mkdir(parents=True, exist_ok=True)
+        with gzip.open(options.imdb, "rt", encoding="utf8") as lines:
+            rows = [json.loads(line) for line in lines]
+        table = pa.table({name: [row[name] for row in rows] for name in ("text", "label")})
+        pq.write_table(table, path, row_group_size=5000)
+    return str(path), 50_000
+
+
+def measured(command):
+    """Run a command; CPU seconds, wall seconds and peak bytes of it and its children."""
+    start = time.perf_counter()
+    quiet = "naively" in command[2]
+    process = subprocess.Popen(command, stdout=subprocess.DEVNULL if quiet else None)
+    _, status, usage = os.wait4(process.pid, 0)
+    if status:
+        raise SystemExit(f"{command} failed")
+    wall = time.perf_counter() - start
+    return usage.ru_utime + usage.ru_stime, wall, usage.ru_maxrss << 10
+
+
+def shown(name, cpu, wall, peak, n_rows):
+    print(
+        f"{name}: {cpu:.1f} CPU s, {n_rows / cpu:,.0f} rows per CPU s, {wall:.1f} s, "
+        f"peak {peak / MIB:,.0f} MiB",
+        flush=True,
+    )
+
+
+def child(options, job, **more):
+    arguments = ["-k", str(options.k), "--jobs", str(options.jobs), "--ngrams", options.ngrams]
+    arguments += ["--rows", str(options.rows), "--classes", str(options.classes)]
+    arguments += ["--hash", str(options.hash)]
+    if options.imdb is not None:
+        arguments += ["--imdb", str(options.imdb)]
+    return [sys.executable, __file__, job, *arguments]
+
+
+# Jobs --------------------------------------------------------------------------------------------
+
+
+def select(options):
+    """`naively select` on streams; then once more with a clock around its parts."""
+    pattern, n_rows = data(options)
+    with tempfile.TemporaryDirectory() as out:
+        command = [sys.executable, "-m", "naively", *arguments(options, pattern, out)]
+        shown("naively select", *measured(command), n_rows)
+    measured(child(options, "parts"))
+
+
+def arguments(options, pattern, out):
+    return [
+        "select", pattern, "-k", str(options.k), "--out", f"{out}/result", "--quiet",
+        "--jobs", str(options.jobs), "--ngrams", options.ngrams, "--engine", "local",
+    ]  # fmt: skip
+
+
+def by_hand(options):
+    _, n_rows = data(options)
+    shown("by hand", *measured(child(options, "hand")), n_rows)
+
+
+def count(options):
+    """`naively count` and the size of its table: what memory is needed beyond it."""
+    from naively.scale.records import load_record
+
+    pattern, n_rows = data(options)
+    with tempfile.TemporaryDirectory() as out:
+        command = [sys.executable, "-m", "naively", "select", pattern, "-k", str(options.k)]
+        command += ["--holdout", "0", "--checkpoint", f"{out}/records", "--out", f"{out}/result"]
+        command += ["--quiet", "--jobs", str(options.jobs), "--ngrams", options.ngrams]
+        cpu, wall, peak = measured(command)
+        shown("naively select --checkpoint", cpu, wall, peak, n_rows)
+        merged = f"{out}/stats.npz"
+        command = [sys.executable, "-m", "naively", "merge", f"{out}/records", "-o", merged]
+        shown("naively merge", *measured([*command, "--quiet"]), n_rows)
+        record = load_record(merged)
+        table = record.counts.table.nbytes
+        names = record.names.bytes.nbytes + record.names.starts.nbytes
+        print(
+            f"{len(record.names):,} terms; class table {table / MIB:,.0f} MiB, "
+            f"names {names / MIB:,.0f} MiB; select needed {(peak - table) / MIB:,.0f} MiB "
+            "over the class table"
+        )
+
+
+def wide(options):
+    for job in ("columns", "hashed"):
+        shown(job, *measured(child(options, job)), 1)
+
+
+# Child processes ---------------------------------------------------------------------------------
+
+
+def parts(options):
+    """CPU seconds of the steps of `naively select` in one thread."""
+    from naively.cli import main as command
+    from naively.jobs import streaming
+    from naively.scale import sources, text
+    from naively.scale.analysis import Analyzer
+    from naively.scale.vocabulary import Vocabulary
+
+    seconds = {}
+
+    def clocked(owner, name, label):
+        function = getattr(owner, name)
+
+        def timed(*args, **kwargs):
+            start = time.process_time()
+            try:
+                return function(*args, **kwargs)
+            finally:
+                seconds[label] = seconds.get(label, 0.0) + time.process_time() - start
+
+        setattr(owner, name, timed)
+
+    clocked(sources, "_arrow_batch", "columns to texts and labels")
+    clocked(Analyzer, "read", "tokenising")
+    clocked(text, "count_ids", "adding up")
+    clocked(text.TextCounter, "result", "vocabulary")
+    clocked(Vocabulary, "union", "uniting vocabularies")
+    clocked(streaming, "_trained", "selecting and training")
+    clocked(streaming, "_answers", "testing, reading and tokenising again")
+    pattern, n_rows = data(options)
+    with tempfile.TemporaryDirectory() as out:
+        sys.argv = ["naively", *arguments(options, pattern, out)]
+        with contextlib.suppress(SystemExit), contextlib.redirect_stdout(io.StringIO()):
+            command()
+    total = time.process_time()
+    print(f"parts of {total:.1f} CPU s (with the start of Python):")
+    for label, spent in seconds.items():
+        print(f"  {label}: {spent:.2f} s, {100 * spent / total:.0f} %", flush=True)
+
+
+def hand(options):
+    """CountVectorizer + SelectKBest(chi2) + MultinomialNB."""
+    import glob
+
+    import numpy as np
+    import pyarrow.parquet as pq
+    from sklearn.feature_extraction.text import CountVectorizer
+    from sklearn.feature_selection import SelectKBest, chi2
+    from sklearn.model_selection import train_test_split
+    from sklearn.naive_bayes import MultinomialNB
+    from sklearn.pipeline import make_pipeline
+
+    pattern, _ = data(options)
+    tables = [pq.read_table(path) for path in sorted(glob.glob(pattern))]
+    texts = [text for table in tables for text in table["text"].to_pylist()]
+    y = np.array([label for table in tables for label in table["label"].to_pylist()])
+    low, high = map(int, options.ngrams.split(","))
+    start = time.process_time()
+    X = CountVectorizer(ngram_range=(low, high)).fit_transform(texts)
+    print(f"  CountVectorizer: {time.process_time() - start:.1f} CPU s, {X.shape[1]:,} columns")
+    train, test = train_test_split(np.arange(len(y)), test_size=0.2, stratify=y, random_state=0)
+    model = make_pipeline(SelectKBest(chi2, k=options.k), MultinomialNB())
+    accuracy = model.fit(X[train], y[train]).score(X[test], y[test])
+    model.fit(X, y)
+    print(f"  accuracy {accuracy:.4f}", flush=True)
+
+
+def columns(options):
+    """20 classes x 12 million columns, dense and sparse, to the selected features."""
+    from shapes import load
+
+    from naively import ClassCounts, SparseMultinomialNB
+
+    X, y = load("A", 20)
+    for dense_cells in (1 << 30, 1 << 27):
+        start = time.process_time()
+        counts = ClassCounts.from_matrix(X, y, dense_cells=dense_cells)
+        counted = time.process_time()
+        model = SparseMultinomialNB.from_statistics(counts, k=120_000)
+        print(
+            f"  {type(counts.table).__name__}: table {counts.table.nbytes / MIB:,.0f} MiB, matrix "
+            f"{(X.data.nbytes + X.indices.nbytes + X.indptr.nbytes) / MIB:,.0f} MiB, counting "
+            f"{counted - start:.1f} CPU s, selecting {time.process_time() - counted:.1f} CPU s, "
+            f"relative gap {model.certificate_.relative_gap:.0e}; peak {peak_mib():,} MiB",
+            flush=True,
+        )
+        del counts, model
+
+
+def hashed(options):
+    """Word 1-2-grams of 1.6 million messages of 20 classes hashed to 2^28 columns."""
+    from naively import SparseMultinomialNB
+    from naively.scale.features import TextFeatures
+    from naively.scale.stream import count_files
+
+    features = TextFeatures(ngram_range=(1, 2), n_hashed=1 << 28)
+    start = time.process_time()
+    record = count_files(f"{messages.files(options.rows, 20)}/*.parquet", features)
+    counted, table = time.process_time(), record.counts.table
+    print(
+        f"  {type(table).__name__}: {len(table.values):,} cells of 2^28 x 20, "
+        f"{table.nbytes / MIB:,.0f} MiB, {counted - start:.1f} CPU s; peak {peak_mib():,} MiB",
+        flush=True,
+    )
+    model = SparseMultinomialNB.from_statistics(record.counts, k=100_000)
+    print(
+        f"  selecting {time.process_time() - counted:.1f} CPU s, relative gap "
+        f"{model.certificate_.relative_gap:.0e}; peak {peak_mib():,} MiB"
+    )
+
+
+def peak_mib():
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
+
+
+JOBS = {"select": select, "by-hand": by_hand, "count": count, "wide": wide}
+CHILDREN = {"parts": parts, "hand": hand, "columns": columns, "hashed": hashed}
+
+if __name__ == "__main__":
+    main()
