@@ -1,5 +1,6 @@
 """Dask must return what one process returns, whatever the blocks, and whoever dies on the way."""
 
+import json
 import os
 import signal
 from pathlib import Path
@@ -12,8 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
+from click.testing import CliRunner
 
 from naively import ClassCounts, ClassMedians, SparseL1Centers, SparseMultinomialNB
+from naively.cli.scale import naively
 from naively.scale import dask as on_dask
 from naively.scale.confusion import Answerer, confusion, total
 from naively.scale.features import ColumnFeatures, TextFeatures
@@ -224,6 +227,22 @@ def test_files_on_a_cluster(client, files):
     assert total(on_dask.map_tasks(confusion, tasks, answerer)) == expected
     listening = client.run(lambda dask_worker: dask_worker.address)
     assert all("127.0.0.1" in address for address in listening.values())
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_the_command_gives_the_same_folder_on_a_cluster(client, files, tmp_path):
+    def selected(name, *options):
+        command = ["select", files, "-k", "3", "--quiet", "--out", str(tmp_path / name), *options]
+        result = CliRunner().invoke(naively, command)
+        assert result.exit_code == 0, result.output
+        summary = json.loads((tmp_path / name / "summary.json").read_text())
+        del summary["settings"]["command"]
+        return (tmp_path / name / "features.csv").read_text(), summary
+
+    expected = selected("local", "--engine", "local")
+    address = client.scheduler.address
+    assert selected("joined", "--engine", "dask", "--address", address) == expected
+    assert selected("own", "--engine", "dask", "--jobs", "1") == expected
 
 
 @pytest.mark.filterwarnings("ignore")

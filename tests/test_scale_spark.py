@@ -1,8 +1,11 @@
 """Spark must return what one process returns; run by `make test-engines`, which needs Java."""
 
+import json
 import os
 import shutil
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -141,6 +144,19 @@ def test_files_and_answers(session, files):
     from naively.scale.utf8 import as_texts
 
     assert answered["answer"].to_pylist() == answerer.answers(as_texts(answered["text"])).tolist()
+
+
+@pytest.mark.parametrize("options", [[], ["--address", "local[2,4]"]])
+def test_the_command_gives_the_same_folder(files, tmp_path, options):
+    def selected(name, *options):
+        command = [sys.executable, "-m", "naively", "select", files, "-k", "3", "--quiet"]
+        subprocess.run([*command, "--out", name, *options], check=True, cwd=tmp_path)
+        summary = json.loads((tmp_path / name / "summary.json").read_text())
+        del summary["settings"]["command"]
+        return (tmp_path / name / "features.csv").read_text(), summary
+
+    expected = selected("expected", "--engine", "local")
+    assert selected("found", "--engine", "spark", *options) == expected
 
 
 def test_an_executor_killed_in_mid_job_changes_nothing(session, files, tmp_path):
