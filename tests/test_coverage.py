@@ -92,11 +92,22 @@ def test_recalibration_of_two_classes_leaves_the_curve():
         (([0, 1], [0.5, np.nan]), {}, "NaN"),
         (([0, 1], [0.5, 0.5]), {"sample_weight": [1, -1]}, "sample_weight"),
         (([0, 1], [0.5, 0.5]), {"sample_weight": [0, 0]}, "sample_weight"),
+        (([0, 1], [0.5, 0.5]), {"sample_weight": [1, np.inf]}, "finite weight"),
+        (([0, 1], [0.5, np.inf]), {}, "probabilities in"),
+        (([0, 1], [-2.0, 3.0]), {}, "predict_proba"),
+        (([1, 1], [[0.5, 0.5], [1, 0]]), {"labels": [1, 1]}, "differ from each other"),
+        ((1, [0.5]), {}, "one label per row"),
     ],
 )
 def test_input_that_cannot_be(arguments, options, message):
     with pytest.raises(ValueError, match=message):
         accuracy_coverage_curve(*arguments, **options)
+
+
+def test_huge_weights_are_weights():
+    curve = accuracy_coverage_curve([0, 1, 1], [0.1, 0.9, 0.4], sample_weight=[1e308, 1e308, 1e308])
+    assert curve.coverage.tolist() == [2 / 3, 1]
+    assert curve.accuracy.tolist() == [1, 2 / 3]
 
 
 def test_wanted_values_out_of_range():

@@ -168,6 +168,9 @@ def test_regions_described_in_any_way(documents):
         ([slice(0, 10), slice(10, 60)], "as many columns"),
         ([0, 1], "region of each of the 60 columns"),
         ("subject", "region of each of the 60 columns"),
+        ([slice(0, 30), slice(30, 60), slice(60, 60)], "slice 2 has none"),
+        ([slice(0, 30), slice("30", 60)], "column numbers"),
+        ([None] * 60, "labels with an order"),
     ],
 )
 def test_regions_that_cannot_be(documents, regions, message):
@@ -209,6 +212,71 @@ def test_sparse_hybrid_is_the_hybrid_of_the_selected_words(documents, shared, no
     )
     assert model.transform(X).shape == (300, support.sum())
     assert model.word_log_prob_.shape == (2, support.sum() // (2 if shared else 1))
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_a_region_without_selected_words_tells_nothing(shared):
+    y = np.repeat([0, 1], 20)
+    X = np.column_stack([y * 3 + 1, 4 - y * 3, np.ones((40, 2))]).astype(int)
+    for k in (0, 2):
+        selector = SparseMultinomialNB(k=k)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SeparationWarning)
+            model = HybridNB(2, shared_vocabulary=shared, estimator=selector).fit(X, y)
+        assert np.isfinite(model.predict_proba(X)).all()
+        assert model.theta_[1] == 0 or shared
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.bool_, np.float16, np.longdouble])
+def test_narrow_and_wide_numbers_are_counts_too(documents, dtype):
+    X = np.minimum(documents[0], 1) * (200 if dtype is np.uint8 else 1)
+    models = [
+        HybridNB(2, estimator=SparseMultinomialNB(k=8)).fit(rows, documents[1])
+        for rows in (X, X.astype(dtype))
+    ]
+    np.testing.assert_allclose(models[1].theta_, models[0].theta_, rtol=1e-9)
+    assert (models[1].support_ == models[0].support_).all()
+    np.testing.assert_array_equal(
+        models[1].estimator_.statistics_.table, models[0].estimator_.statistics_.table
+    )
+
+
+def test_counts_beyond_floats(documents):
+    X, y = documents
+    with pytest.raises(ValueError, match="too large for sums"):
+        HybridNB(2).fit(X * 1e303, y)
+
+
+@pytest.mark.parametrize(
+    ("selector", "batches", "lacking"),
+    [
+        (LogisticRegression(), False, "get_support"),
+        (SparseMultinomialNB, False, "get_support"),
+        ("words", False, "get_support"),
+        (SelectKBest(chi2, k=5), True, "partial_fit"),
+    ],
+)
+def test_what_is_no_selector(documents, selector, batches, lacking):
+    model = HybridNB(2, estimator=selector)
+    with pytest.raises(TypeError, match=f"must be a selector.*{lacking}"):
+        model.partial_fit(*documents, classes=[0, 1]) if batches else model.fit(*documents)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"regions": 3},
+        {"regions": np.tile([0, 1], 30)},
+        {"normalize": False},
+        {"estimator": SparseMultinomialNB(k=5)},
+    ],
+)
+def test_batches_of_one_model(documents, change):
+    model = HybridNB(2).partial_fit(*documents, classes=[0, 1])
+    before = pickle.dumps(model.conditional_)
+    with pytest.raises(ValueError, match=f"`{next(iter(change))}` must be what it was"):
+        model.set_params(**change).partial_fit(*documents)
+    assert pickle.dumps(model.conditional_) == before
 
 
 @pytest.mark.parametrize("selector", [SparseBernoulliNB(k=5), SelectKBest(chi2, k=5)])

@@ -82,6 +82,10 @@ def test_the_whole_way_in_a_pipeline():
         (pd.DataFrame({"n": [1, 2]}), None, ValueError, "must hold text"),
         (np.array([["a", "b"]]), None, TypeError, "named columns"),
         (["a text"], None, TypeError, "named columns"),
+        (TABLES["pandas"], "subject", TypeError, r"pass \['subject'\]"),
+        (TABLES["polars"].lazy(), None, TypeError, "X.collect"),
+        (pd.DataFrame([["a", "b"]], columns=["n", "n"]), None, ValueError, "several columns 'n'"),
+        (pd.DataFrame({"n": [np.zeros(2), "a"]}), None, ValueError, "must hold text"),
     ],
 )
 def test_tables_that_cannot_be(table, columns, error, message):

@@ -17,6 +17,8 @@ from numpy.typing import ArrayLike
 
 from naively._types import Array, FloatArray
 
+_ROUNDING = 1e-9  # by which probabilities may leave [0, 1]
+
 
 @final
 @dataclass(frozen=True, slots=True)
@@ -111,6 +113,8 @@ def accuracy_coverage_curve(
     0.75
     """
     y_true, proba = np.asarray(y_true), _both_columns(np.asarray(proba, dtype=np.float64))
+    if y_true.ndim != 1:
+        raise ValueError(f"`y_true` must have one label per row; got shape {y_true.shape}.")
     labels = np.unique(y_true) if labels is None else np.asarray(labels)
     weights = _weights(sample_weight, len(y_true))
     _check_shapes(y_true, proba, labels)
@@ -133,15 +137,18 @@ def _weights(sample_weight: ArrayLike | None, n_rows: int) -> FloatArray:
     if sample_weight is None:
         return np.ones(n_rows)
     weights = np.asarray(sample_weight, dtype=np.float64)
-    if weights.shape != (n_rows,) or not (weights >= 0).all() or not weights.any():
+    valid = weights.shape == (n_rows,) and ((weights >= 0) & (weights < np.inf)).all()
+    if not valid or not weights.any():
         raise ValueError(
-            f"`sample_weight` must have a weight >= 0 for each of the {n_rows} rows, and one > 0."
+            f"`sample_weight` must have a finite weight >= 0 for each of the {n_rows} rows, and "
+            "one > 0."
         )
-    return weights
+    # Neither their sum nor any digit changes shares; the sum of huge ones would overflow.
+    return np.asarray(np.ldexp(weights, -np.frexp(weights.max())[1]))
 
 
 def _check_shapes(y_true: Array, proba: FloatArray, labels: Array) -> None:
-    if y_true.ndim != 1 or len(y_true) == 0 or len(proba) != len(y_true):
+    if len(y_true) == 0 or len(proba) != len(y_true):
         raise ValueError(
             "`y_true` and `proba` must have one entry per row, and a row at least; got shapes "
             f"{y_true.shape} and {proba.shape}."
@@ -153,6 +160,13 @@ def _check_shapes(y_true: Array, proba: FloatArray, labels: Array) -> None:
         )
     if np.isnan(proba).any():
         raise ValueError("`proba` contains NaN.")
+    if not ((proba >= -_ROUNDING) & (proba <= 1 + _ROUNDING)).all():
+        raise ValueError(
+            f"`proba` must hold probabilities in [0, 1]; got values from {proba.min():g} to "
+            f"{proba.max():g}. Pass the answer of `predict_proba`, not scores."
+        )
+    if len(np.unique(labels)) < len(labels):
+        raise ValueError(f"`labels` must differ from each other; got {labels.tolist()}.")
     strangers = np.setdiff1d(y_true, labels)
     if len(strangers):
         raise ValueError(f"`y_true` has labels that `labels` lacks, such as {strangers[:5]}.")

@@ -33,7 +33,13 @@ from naively.families.hybrid import WordModel
 from naively.families.rules import HybridRule
 from naively.statistics.counts import ClassCounts
 from naively.statistics.labels import encode_labels
-from naively.statistics.regions import Regions, WordCounts, distinct_rows, is_whole
+from naively.statistics.regions import (
+    Regions,
+    WordCounts,
+    distinct_rows,
+    is_whole,
+    plain_values,
+)
 
 
 class SeparationWarning(ConvergenceWarning):
@@ -72,7 +78,8 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
     estimator : object, default=None
         A selector with `get_support`, such as `SparseMultinomialNB(k=500)`; only the words that it
         selects are used. With a shared vocabulary it sees the counts of each word summed over the
-        regions, and its words are used in all of them; otherwise it sees `X`.
+        regions, and its words are used in all of them; otherwise it sees the columns of `X`, one
+        region after the other. `support_` speaks of `X` itself.
 
     Attributes
     ----------
@@ -241,6 +248,8 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
         n_features = batch.X.shape[1]
         regions = resolve_regions(self.regions, n_features, shared=bool(self.shared_vocabulary))
         alpha = self._smoothing(regions)
+        if before is not None:
+            self._check_same_model(regions)
         estimator, words = self._select(batch, regions, before)
         counts = batch.counts if before is None else before + batch.counts
         rows = _columns(batch.X, regions.columns(words))
@@ -249,6 +258,7 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
             alpha = alpha[words]
         model = WordModel(regions.keep(words), table, alpha, bool(self.normalize))
         features = model.leave_one_out(rows, batch.codes, batch.weights)
+        _check_finite(features)
         past = None if before is None else self.conditional_.quadratic
         fit = fit_conditional(features, batch.codes, batch.weights, penalty=penalty, past=past)
         if not fit.finite:
@@ -257,6 +267,7 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
         self.classes_ = self.statistics_.classes
         self.estimator_ = estimator
         self.columns_ = regions.columns(words)
+        self.regions_ = regions
         self.rule_ = model.rule(fit.theta, fit.intercept)
         self.conditional_ = fit
         return self
@@ -277,15 +288,31 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
         """Fit the selector; which words it selects, or None for all."""
         if self.estimator is None:
             return None, None
+        batches = before is not None or batch.classes is not None
+        _check_selector(self.estimator, needs=["get_support", "partial_fit"][: 1 + batches])
         words = regions.fold_rows(batch.X)
         weighted = has_fit_parameter(self.estimator, "sample_weight")
         options = {"sample_weight": batch.sample_weight} if weighted else {}
-        if before is None and batch.classes is None:
+        if not batches:
             estimator = clone(self.estimator).fit(words, batch.y, **options)
         else:
             estimator = clone(self.estimator) if before is None else self.estimator_
             estimator.partial_fit(words, batch.y, classes=batch.classes, **options)
         return estimator, np.asarray(estimator.get_support(), dtype=np.bool_)
+
+    def _check_same_model(self, regions: Regions) -> None:
+        """Raise if features of this batch would not mean what those of earlier ones did."""
+        same = {
+            "regions": regions.equals(self.regions_),
+            "normalize": bool(self.normalize) == self.rule_.normalize,
+            "estimator": (self.estimator is None) == (self.estimator_ is None),
+        }
+        for name, kept in same.items():
+            if not kept:
+                raise ValueError(
+                    f"`{name}` must be what it was in earlier calls of fit or partial_fit; got "
+                    f"{getattr(self, name)!r}. To start again, use `fit` or a clone."
+                )
 
     # -- decisions ------------------------------------------------------------------------------
 
@@ -381,8 +408,10 @@ class _Batch:
         codes = encode_labels(y, counts.classes)[1]
         weights = np.ones(len(y)) if sample_weight is None else sample_weight
         weights = np.array(np.broadcast_to(np.asarray(weights, dtype=np.float64), len(y)))
-        rows = distinct_rows(sp.csr_matrix(X))
-        return cls(rows, y, sample_weight, classes, counts, codes, weights)
+        # SciPy has no sparse half floats. Sums over regions must not wrap around in small integers.
+        rows = sp.csr_matrix(X.astype(np.float32) if X.dtype == np.float16 else X)
+        rows.data = plain_values(rows.data)
+        return cls(distinct_rows(rows), y, sample_weight, classes, counts, codes, weights)
 
 
 def _word_counts(
@@ -403,8 +432,24 @@ def _word_counts(
     return WordCounts.paired(rows, batch.codes, batch.weights, used, earlier)
 
 
+def _check_finite(features: FloatArray) -> None:
+    if not np.isfinite(features).all():
+        raise ValueError(
+            "The values of X are too large for sums in double precision; divide X by a constant."
+        )
+
+
 def _columns(rows: Any, columns: IntArray | None) -> Any:
     return rows if columns is None else rows[:, columns]
+
+
+def _check_selector(estimator: Any, needs: list[str]) -> None:
+    lacking = [name for name in needs if not hasattr(estimator, name)]
+    if lacking or isinstance(estimator, type):
+        raise TypeError(
+            "`estimator` must be a selector, such as SparseMultinomialNB(k=500), with "
+            f"{' and '.join(f'`{name}`' for name in needs)}; got {estimator!r}."
+        )
 
 
 def _checked_penalty(penalty: Any) -> float:

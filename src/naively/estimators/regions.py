@@ -48,7 +48,7 @@ def resolve_regions(regions: Any, n_features: int, *, shared: bool) -> Regions:
             "`regions` must be a number of blocks, slices, or the region of each of the "
             f"{n_features} columns; got {regions!r}."
         )
-    widths = np.unique(label_of, return_counts=True)[1]
+    widths = _widths(label_of)
     if shared and len(set(widths.tolist())) > 1:
         raise ValueError(
             "With `shared_vocabulary=True` all regions must have the same words, hence as many "
@@ -58,6 +58,16 @@ def resolve_regions(regions: Any, n_features: int, *, shared: bool) -> Regions:
     order = np.argsort(label_of, kind="stable")
     together = np.array_equal(order, np.arange(n_features))
     return Regions(starts, shared, None if together else order)
+
+
+def _widths(label_of: Array) -> Array:
+    try:
+        return np.unique(label_of, return_counts=True)[1]
+    except TypeError as error:
+        raise ValueError(
+            "The regions of the columns must be labels with an order, all numbers or all strings; "
+            f"got {label_of[:6].tolist()}."
+        ) from error
 
 
 def _blocks(n_regions: int, n_features: int, shared: bool) -> Regions:
@@ -78,6 +88,8 @@ def _labels_of_slices(regions: Any, n_features: int) -> Any:
     label_of = np.full(n_features, -1)
     times = np.zeros(n_features, dtype=np.int64)
     for r, columns in enumerate(regions):
+        if not len(_slice_of(columns, n_features)):
+            raise ValueError(f"`regions` must hold slices with columns; slice {r} has none.")
         label_of[columns] = r
         times[columns] += 1
     if (times != 1).any():
@@ -87,6 +99,13 @@ def _labels_of_slices(regions: Any, n_features: int) -> Any:
             f"{column} is in {times[column]} of them."
         )
     return label_of
+
+
+def _slice_of(columns: slice, n_features: int) -> range:
+    try:
+        return range(n_features)[columns]
+    except TypeError as error:
+        raise ValueError(f"`regions` must hold slices of column numbers; got {columns}.") from error
 
 
 @final
@@ -180,7 +199,7 @@ class RegionVectorizer(TransformerMixin, BaseEstimator):
             If X is not a table, lacks a column, or a column does not hold text.
         """
         names = _column_names(X)
-        columns = names if self.columns is None else list(self.columns)
+        columns = names if self.columns is None else _checked_columns(self.columns)
         texts = _texts(X, columns)
         self.vectorizer_ = CountVectorizer() if self.vectorizer is None else clone(self.vectorizer)
         counts = self.vectorizer_.fit_transform(list(chain.from_iterable(texts)))
@@ -239,7 +258,15 @@ class RegionVectorizer(TransformerMixin, BaseEstimator):
         return tags
 
 
+def _checked_columns(columns: Any) -> list[str]:
+    if isinstance(columns, str):
+        raise TypeError(f"`columns` must be a list of names; got {columns!r}: pass [{columns!r}].")
+    return list(columns)
+
+
 def _column_names(X: Any) -> list[str]:
+    if hasattr(X, "collect"):
+        raise TypeError(f"X must hold its rows; got a {type(X).__name__}: pass `X.collect()`.")
     names = getattr(X, "column_names", None)  # pyarrow; its `columns` are the values
     if names is None:
         names = getattr(X, "columns", None)
@@ -258,6 +285,9 @@ def _texts(X: Any, columns: list[str]) -> list[list[str]]:
     missing = [column for column in columns if column not in names]
     if missing:
         raise ValueError(f"X has no column {missing[0]!r}; its columns are {names}.")
+    twice = [column for column in columns if names.count(column) > 1]
+    if twice:
+        raise ValueError(f"X has several columns {twice[0]!r}; rename all but one.")
     return [_column_texts(X[column], column) for column in columns]
 
 
@@ -274,5 +304,6 @@ def _column_texts(column: Any, name: str) -> list[str]:
 
 
 def _is_missing(value: Any) -> bool:
-    # pandas.NA is neither equal nor unequal to itself, and pandas need not be installed.
-    return value is None or type(value).__name__ == "NAType" or bool(value != value)
+    if value is None or isinstance(value, float | np.floating):
+        return value is None or bool(np.isnan(value))
+    return type(value).__name__ in ("NAType", "NaTType")  # pandas need not be installed

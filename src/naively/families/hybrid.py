@@ -62,7 +62,8 @@ class WordModel:
     @property
     def log_probability(self) -> FloatArray:
         """Log P(w | c), (V, C)."""
-        totals = np.log(self.alpha_total[:, None] + self.counts.total)
+        totals = self.alpha_total[:, None] + self.counts.total
+        totals = np.log(totals, out=np.zeros(totals.shape), where=totals > 0)  # 0: no words
         if not self.regions.shared:
             totals = np.repeat(totals, np.diff(self.regions.starts), axis=0)
         return np.asarray(np.log(self.counts.high + self.alpha[:, None]) - totals)

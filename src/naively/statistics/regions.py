@@ -56,6 +56,13 @@ class Regions:
         kept = np.flatnonzero(np.tile(words, self.n_regions) if self.shared else words)
         return kept if self.order is None else self.order[kept]
 
+    def equals(self, other: Regions) -> bool:
+        """Whether the same columns are the same words of the same regions."""
+        starts = self.shared == other.shared and np.array_equal(self.starts, other.starts)
+        if self.order is None or other.order is None:
+            return starts and self.order is other.order
+        return starts and np.array_equal(self.order, other.order)
+
     def bring_together(self, columns: Array) -> Array:
         """Values of the columns, (m, ...), by region."""
         return columns if self.order is None else columns[self.order]
