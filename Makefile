@@ -1,12 +1,13 @@
 # Everything a fresh machine needs is Python and make.
 #   make demo    create the environment, install, run the main job on real data
 #   make test    create the environment, install, run the tests
+#   make docs    create the environment, install, build the pages
 #   make test-engines    the tests on Spark, which needs Java
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-engines check clean
+.PHONY: demo test test-engines check docs clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -15,9 +16,13 @@ $(VENV)/.command: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[cli]'
 	touch $@
 
+$(VENV)/.documentation: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	touch $@
+
 $(VENV)/.development: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable '.[dev]'
-	touch $@ $(VENV)/.command
+	touch $@ $(VENV)/.command $(VENV)/.documentation
 
 demo: $(VENV)/.command
 	$(BIN)/naively demo --out naively-demo
@@ -36,5 +41,9 @@ check: $(VENV)/.development
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
+# Warnings are errors; nothing is downloaded. The pages are docs/_build/html/index.html.
+docs: $(VENV)/.documentation
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+
 clean:
-	rm -rf $(VENV) naively-demo
+	rm -rf $(VENV) naively-demo docs/_build docs/auto_examples docs/reference

@@ -10,7 +10,9 @@ import pytest
 import naively
 
 OPTIONS = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
-README = Path(__file__).parents[1] / "README.md"
+ROOT = Path(__file__).parents[1]
+README = ROOT / "README.md"
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
 
 
 def modules():
@@ -31,4 +33,16 @@ def test_examples_in_docstrings(name):
 def test_examples_in_the_readme():
     failed, tried = doctest.testfile(str(README), module_relative=False, optionflags=OPTIONS)
     assert tried > 5
+    assert failed == 0
+
+
+def has_examples(page):
+    return ">>> " in page.read_text(encoding="utf8") and "_build" not in page.parts
+
+
+@pytest.mark.parametrize("page", filter(has_examples, PAGES), ids=lambda page: page.stem)
+def test_examples_in_the_pages(page, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # what an example writes does not stay
+    failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=OPTIONS)
+    assert tried > 0
     assert failed == 0

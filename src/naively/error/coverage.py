@@ -23,11 +23,28 @@ _ROUNDING = 1e-9  # by which probabilities may leave [0, 1]
 @final
 @dataclass(frozen=True, slots=True)
 class CoverageCurve:
-    """Accuracy on the surest rows, for every share of rows at which confidence changes."""
+    """Accuracy on the surest rows, for every share of rows at which confidence changes.
 
-    coverage: FloatArray  # (L,) share of the weight that is labelled, increasing to 1
-    accuracy: FloatArray  # (L,) share of that which is right
-    confidence: FloatArray  # (L,) least posterior probability among the labelled rows
+    Attributes
+    ----------
+    coverage : ndarray of shape (n_points,)
+        Share of the weight that is labelled, increasing to 1.
+    accuracy : ndarray of shape (n_points,)
+        Share of that which is right.
+    confidence : ndarray of shape (n_points,)
+        Least posterior probability among the labelled rows.
+    area : float
+        Mean accuracy over all coverages.
+
+    See Also
+    --------
+    accuracy_coverage_curve : Makes one.
+    CoverageDisplay : Draws one.
+    """
+
+    coverage: FloatArray
+    accuracy: FloatArray
+    confidence: FloatArray
 
     @property
     def area(self) -> float:

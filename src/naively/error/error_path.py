@@ -73,11 +73,30 @@ class ErrorPath:
     noise it looks excellent.
 
     `folds` selects the features anew without the rows it judges: honest about both.
+
+    Attributes
+    ----------
+    k : ndarray of shape (n_points,)
+        Numbers of features, ascending.
+    predicted : ndarray of shape (n_points,) or None
+        Predicted error; None for models whose error has no known law.
+    leave_one_out : ndarray of shape (n_points,) or None
+        Leave-one-out error; None where only many refits could tell.
+    folds : FoldErrors
+        Errors of each fold, `errors` of shape (n_folds, n_points), with `mean`, `standard_error`
+        and `best_k`.
+    cross_validated : ndarray of shape (n_points,)
+        The mean of `folds`.
+
+    See Also
+    --------
+    error_path : Makes one.
+    ErrorPathDisplay : Draws one.
     """
 
-    k: IntArray  # (G,) ascending
-    predicted: FloatArray | None  # (G,); None for models whose error has no known law
-    leave_one_out: FloatArray | None  # (G,); None where only many refits could tell
+    k: IntArray
+    predicted: FloatArray | None
+    leave_one_out: FloatArray | None
     folds: FoldErrors
 
     @property
@@ -86,5 +105,17 @@ class ErrorPath:
         return self.folds.mean
 
     def best_k(self, choice: Choice = "one_standard_error") -> int:
-        """Choose by the cross-validated error; see :meth:`FoldErrors.best_k`."""
+        """Choose the number of features by the cross-validated error.
+
+        Parameters
+        ----------
+        choice : {"one_standard_error", "best"}
+            The smallest k whose error is within one standard error of the smallest error, or the
+            smallest k of the smallest error.
+
+        Returns
+        -------
+        k : int
+            A point of the grid.
+        """
         return self.folds.best_k(choice)

@@ -42,17 +42,42 @@ class ErrorEstimate:
 
     It is what the model believes about itself: right if the class probabilities are, optimistic
     when they were estimated from few rows or when the features were selected on the same rows.
+
+    Attributes
+    ----------
+    error : float
+        Probability of a wrong decision.
+    normalized_error : float
+        The same over the sum of the probabilities of all decisions.
+    confusion : ndarray of shape (n_classes, n_classes)
+        Probability to choose the class of the column in a row of the class of the row.
+    pair : ndarray of shape (n_classes, n_classes, n_classes) or None
+        At [j, i, k] the probability that i beats k in a row of class j; None if simulated.
+    mean, variance : ndarray of shape (n_classes, n_classes, n_classes) or None
+        At [j, i, k] of the score of i minus that of k in a row of class j: nats, squared nats.
+    method : str
+        How the comparisons were computed.
+    rivals : str
+        How they were put together; "product" is exact for two classes.
+    lengths : Lengths
+        The document lengths averaged over: `values` (L,) and `weights` (L, n_classes).
+    priors : ndarray of shape (n_classes,)
+        How often each class occurs.
+
+    See Also
+    --------
+    expected_error : Makes one.
     """
 
-    error: float  # probability of a wrong decision
-    confusion: FloatArray  # (C, C) probability to choose the column's class in the row's class
-    pair: FloatArray | None  # (C, C, C): [j, i, k] that i beats k in class j; None if simulated
-    mean: FloatArray | None  # (C, C, C) nats: [j, i, k] of score i minus score k in class j
-    variance: FloatArray | None  # (C, C, C) square nats
+    error: float
+    confusion: FloatArray
+    pair: FloatArray | None
+    mean: FloatArray | None
+    variance: FloatArray | None
     method: str
-    rivals: str  # how the comparisons were put together; "product" is exact for two classes
-    lengths: Lengths  # document lengths averaged over
-    priors: FloatArray  # (C,) how often each class occurs
+    rivals: str
+    lengths: Lengths
+    priors: FloatArray
 
     @property
     def normalized_error(self) -> float:

@@ -66,9 +66,8 @@ class SparseL2Centers(
         :mod:`sklearn.covariance` such as `LedoitWolf()`, whitens the features with the inverse
         root of their covariance within the classes. **The k features selected are then whitened
         features, each a combination of all columns; no column is selected.** There is no
-        `support_` and no `scores_`, :meth:`get_support` raises, :meth:`transform` returns
-        whitened features named "whitened0", ..., and `component_support_`, `components_` and
-        `component_scores_` describe them. X must be dense.
+        `support_` and no `scores_`, `get_support` raises, :meth:`transform` returns
+        whitened features named "whitened0", and so on. X must be dense.
     priors : {None, "uniform", "empirical"} or array-like of shape (n_classes,), default=None
         Log priors added to minus half the squared distance. By default classes weigh the same.
 
@@ -90,11 +89,15 @@ class SparseL2Centers(
         Class labels.
     class_prior_ : ndarray of shape (n_classes,)
         Prior of each class.
+    component_support_, component_scores_ : ndarray of shape (n_features,)
+        Mask and gains of the whitened features; full covariance only.
+    components_ : ndarray of shape (k, n_features)
+        Weights of all columns in each selected whitened feature; full covariance only.
     statistics_ : ClassMoments or WhitenedMoments
         The class statistics, from which everything above follows.
     n_features_in_ : int
         Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if `X` has string column names.
 
     See Also
@@ -365,7 +368,7 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier):
         The class statistics, from which everything above follows.
     n_features_in_ : int
         Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if `X` has string column names.
 
     See Also

@@ -72,7 +72,7 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
         Smoothing, positive: added to the count of every class and word. An array has a value per
         word, (n_features / n_regions,), or per column if the vocabulary is not shared.
     penalty : float, default=0.0
-        Subtract (penalty / 2) |theta|^2 from the log-likelihood; 1 / penalty is the `C` of
+        Subtract (penalty / 2) ``|theta|^2`` from the log-likelihood; 1 / penalty is the `C` of
         :class:`~sklearn.linear_model.LogisticRegression`. Where 0 leaves no finite optimum (few or
         separable rows), a :class:`SeparationWarning` says which penalty was used.
     estimator : object, default=None
@@ -108,7 +108,7 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
         Counts of each column by class.
     n_features_in_ : int
         Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if `X` has string column names.
 
     See Also

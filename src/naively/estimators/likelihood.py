@@ -68,7 +68,7 @@ class SparseGaussianNB(AbstractSparseNaiveBayes):
         The class statistics, from which everything above follows.
     n_features_in_ : int
         Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if `X` has string column names.
 
     See Also
@@ -185,7 +185,7 @@ class SparsePoissonNB(LinearWeightsMixin, AbstractFittedPriorNaiveBayes):
         The class statistics, from which everything above follows.
     n_features_in_ : int
         Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if `X` has string column names.
 
     See Also
@@ -293,7 +293,7 @@ class SparseCategoricalNB(AbstractFittedPriorNaiveBayes):
         The class statistics, from which everything above follows.
     n_features_in_ : int
         Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if `X` has string column names.
 
     Notes

@@ -52,7 +52,7 @@ class AbstractCountNaiveBayes(LinearWeightsMixin, AbstractSparseNaiveBayes):
         Returns
         -------
         joint : ndarray of shape (n_samples, n_classes)
-            log P(c) + log P(x | c), without the multinomial coefficient.
+            Nats: log P(c) + log P(x | c), without the multinomial coefficient.
         """
         check_is_fitted(self)
         X = self._prepare(self._check_rows(X))
@@ -126,7 +126,7 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         The class statistics, from which everything above follows.
     n_features_in_ : int
         Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if `X` has string column names.
 
     See Also
@@ -252,7 +252,7 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         The class statistics, from which everything above follows.
     n_features_in_ : int
         Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if `X` has string column names.
 
     See Also

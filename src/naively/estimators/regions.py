@@ -134,7 +134,7 @@ class RegionVectorizer(TransformerMixin, BaseEstimator):
         The fitted vectorizer, with the vocabulary that the columns share.
     n_regions_ : int
         Number of regions.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Columns of the table seen in `fit`.
     n_features_in_ : int
         Their number.

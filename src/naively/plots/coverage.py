@@ -105,8 +105,14 @@ class CoverageDisplay:
 
         Parameters
         ----------
-        y_true, proba, labels, sample_weight
-            As in :func:`accuracy_coverage_curve`.
+        y_true : array-like of shape (n_samples,)
+            True labels.
+        proba : array-like of shape (n_samples, n_classes) or (n_samples,)
+            Posterior probabilities, as in :func:`accuracy_coverage_curve`.
+        labels : array-like of shape (n_classes,), default=None
+            The label of each column; by default the sorted labels in `y_true`.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row.
         name : str, default=None
             Name in the legend.
         ax : matplotlib Axes, default=None

@@ -24,19 +24,57 @@ class Certificate:
 
     No choice of `k` features can have an objective above `bound`. For models of distances the
     objective is the distance saved, in the units of the data.
+
+    Attributes
+    ----------
+    k : int
+        Number of features.
+    objective : float
+        Of the model returned.
+    bound : float
+        No k features do better: psi(k).
+    baseline : float
+        Objective with no feature, where every model starts.
+    gain : float
+        `objective - baseline`.
+    gap : float
+        `bound - objective`: how far the objective could still rise, at most.
+    relative_gap : float
+        `gap / (bound - baseline)`, a share of the largest possible gain; 0 when optimal.
+    a_priori : float
+        psi(k - C - 2), which the best k features reach by theory; -inf if k is that small.
+    proven_optimal : bool
+        Whether the selection is a global optimum, to rounding.
+    evaluations : int
+        How often the k best features were selected on the way.
+    nodes : int
+        Nodes of branch and bound (`exact=True`).
+    quantity, unit : str
+        What the objective measures, in words.
+
+    References
+    ----------
+    Askari, d'Aspremont, El Ghaoui, "Naive Feature Selection: a nearly tight convex relaxation for
+    sparse naive Bayes"; theorem 3.6 is the a-priori bound.
+
+    Examples
+    --------
+    >>> from naively import SparseMultinomialNB
+    >>> X = [[3, 0, 1, 2], [2, 0, 1, 3], [0, 3, 1, 2], [1, 2, 2, 2]]
+    >>> certificate = SparseMultinomialNB(k=2).fit(X, [0, 0, 1, 1]).certificate_
+    >>> certificate.proven_optimal, certificate.gap
+    (True, 0.0)
     """
 
     k: int
-    objective: float  # of the model returned
-    bound: float  # psi(k): no k features do better
-    baseline: float  # objective with no feature, where every model starts
-    a_priori: (
-        float  # psi(k - C - 2) <= phi(k): reachable by theory (NFS thm 3.6); -inf if k is small
-    )
-    proven_optimal: bool  # the selection is a global optimum (to rounding)
-    evaluations: int = 1  # how often the k best features were selected on the way
-    nodes: int = 0  # branch-and-bound nodes (exact=True)
-    quantity: str = "training likelihood"  # what the objective measures, in words
+    objective: float
+    bound: float
+    baseline: float
+    a_priori: float
+    proven_optimal: bool
+    evaluations: int = 1
+    nodes: int = 0
+    quantity: str = "training likelihood"
     unit: str = "nats"
 
     @property

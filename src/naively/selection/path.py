@@ -53,12 +53,38 @@ class Supports(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SparsityPath:
-    """Selections over a grid of k; values in nats of the training log-likelihood."""
+    """Selections over a grid of k; values in nats of the training log-likelihood.
 
-    k: IntArray  # (K,) ascending
-    objective: FloatArray  # (K,) of the supports
-    bound: FloatArray  # (K,) no support of k features does better
-    baseline: float  # objective without any feature
+    Attributes
+    ----------
+    k : ndarray of shape (n_points,)
+        Numbers of features, ascending.
+    objective : ndarray of shape (n_points,)
+        Objective of the selection at each k.
+    bound : ndarray of shape (n_points,)
+        No selection of k features does better.
+    gap : ndarray of shape (n_points,)
+        How far the objective could still rise, at most.
+    baseline : float
+        Objective without any feature.
+    a_priori : ndarray of shape (n_points,)
+        What theory promises at each k; see :class:`Certificate`. Solved when asked for.
+    order : ndarray of int
+        Features in the order in which they enter; those that never do are left out.
+    entry : ndarray of shape (n_features,)
+        Smallest k of the grid at which each feature is selected; 0 if never.
+    supports : object
+        The selections in compact form; read them with `support`.
+
+    See Also
+    --------
+    sparsity_path : Makes one.
+    """
+
+    k: IntArray
+    objective: FloatArray
+    bound: FloatArray
+    baseline: float
     supports: Supports
 
     @property
@@ -74,9 +100,24 @@ class SparsityPath:
         return gap
 
     def support(self, k: int) -> IntArray:
-        """Column indices of the support of k features, ascending.
+        """Selected columns at any k.
 
-        Any k will do. Off the grid, a coupled family is solved for this k on demand.
+        Off the grid, the multinomial model is solved for this k on demand.
+
+        Parameters
+        ----------
+        k : int
+            Number of features, from 0 to n_features.
+
+        Returns
+        -------
+        columns : ndarray of shape (k,)
+            Column indices, ascending.
+
+        Raises
+        ------
+        ValueError
+            If `k` is not such a number.
         """
         n_features = self.supports.n_features
         if not isinstance(k, Integral) or not 0 <= int(k) <= n_features:

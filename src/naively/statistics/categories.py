@@ -29,13 +29,36 @@ class ClassCategories:
     Categories are whole numbers from 0; feature i has as many as the largest seen (or asked for)
     says. Statistics of the same features add (`+`) and subtract (`-`); sets of classes and of
     categories are united.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Labels, ascending.
+    class_rows : ndarray of shape (n_classes,)
+        Rows of positive weight in each class.
+    class_weight : ndarray of shape (n_classes,)
+        Sum of the weights of these rows.
+    n_categories : ndarray of shape (n_features,)
+        Number of categories of each feature, at least 1.
+    table : ndarray of shape (sum of n_categories, n_classes)
+        Weighted counts, feature after feature.
+    n_features : int
+        Number of features.
+
+    Examples
+    --------
+    >>> from naively import ClassCategories
+    >>> counts = ClassCategories.from_matrix([[0, 2], [1, 1], [1, 2]], ["a", "b", "b"])
+    >>> counts.of_feature(0)
+    array([[1., 0.],
+           [0., 2.]])
     """
 
-    classes: Array  # (C,) labels, ascending
-    class_rows: IntArray  # (C,) rows of positive weight
-    class_weight: FloatArray  # (C,) sum of the weights of the rows
-    n_categories: IntArray  # (m,) at least 1
-    table: FloatArray  # (sum n_categories, C) feature after feature
+    classes: Array
+    class_rows: IntArray
+    class_weight: FloatArray
+    n_categories: IntArray
+    table: FloatArray
 
     @classmethod
     def from_matrix(
@@ -82,7 +105,22 @@ class ClassCategories:
         return cls(rows.classes, rows.class_rows, rows.class_weight, sizes, table)
 
     def update(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Return the statistics of the rows counted so far and some more; y may have new labels."""
+        """Return the statistics of the rows counted so far and some more.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n, m)
+            Rows, as in `from_matrix`.
+        y : array-like of shape (n,)
+            Labels; there may be new ones.
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        counts : ClassCategories
+            A new value; this one does not change.
+        """
         return self + type(self).from_matrix(X, y, sample_weight)
 
     @property
@@ -91,12 +129,34 @@ class ClassCategories:
         return len(self.n_categories)
 
     def of_feature(self, i: int) -> FloatArray:
-        """Return the counts of feature i: (C, n_categories of i)."""
+        """Return the counts of one feature.
+
+        Parameters
+        ----------
+        i : int
+            Column of the feature.
+
+        Returns
+        -------
+        counts : ndarray of shape (n_classes, n_categories of the feature)
+            Weight of the rows of each class and category.
+        """
         start = int(self.n_categories[:i].sum())
         return self.table[start : start + self.n_categories[i]].T
 
     def equals(self, other: Self) -> bool:
-        """Whether all fields agree exactly."""
+        """Whether all fields agree exactly.
+
+        Parameters
+        ----------
+        other : ClassCategories
+            What to compare with.
+
+        Returns
+        -------
+        equal : bool
+            True if arrays agree in shape and in every entry.
+        """
         return all(
             np.array_equal(getattr(self, field.name), getattr(other, field.name))
             for field in fields(self)

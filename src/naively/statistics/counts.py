@@ -44,17 +44,50 @@ class ClassCounts:
     Whole numbers (booleans, integers of any width) without weights are counted in 64-bit integers:
     the result is the same, bit for bit, for any container, number of threads and division into
     batches. Real numbers and weights are summed in float64 in the order of the rows.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Labels, ascending.
+    table : ndarray of shape (n_features, n_classes)
+        C-contiguous; int64 for whole numbers without weights, else float64. A table of more than
+        2**27 cells, most of them zero, is kept sparse and reads like an array.
+    class_rows : ndarray of shape (n_classes,)
+        Rows of positive weight in each class.
+    class_weight : ndarray of shape (n_classes,)
+        Sum of the weights of these rows.
+    length_values : ndarray of shape (L,)
+        Row totals that occur, ascending; coarser above 4096.
+    length_weight : ndarray of shape (L, n_classes)
+        Weight of the rows of that total.
+    presence : bool
+        Whether entries above `threshold` were counted, instead of values summed.
+    threshold : float
+        What an entry has to exceed to be present.
+    feature_count : ndarray of shape (n_classes, n_features)
+        The table, transposed.
+    n_features : int
+        Number of features.
+
+    Examples
+    --------
+    >>> from naively import ClassCounts
+    >>> monday = ClassCounts.from_matrix([[2, 0], [1, 1]], ["ham", "spam"])
+    >>> tuesday = ClassCounts.from_matrix([[0, 3]], ["spam"])
+    >>> (monday + tuesday).feature_count
+    array([[2, 0],
+           [1, 4]])
+    >>> (monday + tuesday - tuesday).equals(monday)
+    True
     """
 
-    classes: Array  # (C,) labels, ascending
-    # (m, C) C-contiguous; int64 for whole numbers without weights, else float64. Tables of more
-    # than 2**27 cells, most of them zero, are a `SparseTable`, which reads like an array.
+    classes: Array
     table: Any
-    class_rows: IntArray  # (C,) rows of positive weight
-    class_weight: FloatArray  # (C,) sum of the weights of the rows
-    length_values: IntArray  # (L,) row totals that occur, ascending; coarser above 4096
-    length_weight: FloatArray  # (L, C) weight of the rows of that total
-    presence: bool = False  # True: entries above `threshold` were counted; False: values summed
+    class_rows: IntArray
+    class_weight: FloatArray
+    length_values: IntArray
+    length_weight: FloatArray
+    presence: bool = False
     threshold: float = 0.0
 
     # -- making ---------------------------------------------------------------------------------
@@ -148,8 +181,12 @@ class ClassCounts:
 
         Parameters
         ----------
-        X, y, sample_weight
-            As in `from_matrix`; y may have new labels.
+        X : array-like, sparse matrix or data frame of shape (n, m)
+            Rows, as in `from_matrix`.
+        y : array-like of shape (n,)
+            Labels; there may be new ones.
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each row.
 
         Returns
         -------
@@ -195,7 +232,18 @@ class ClassCounts:
         return replace(self, table=np.ascontiguousarray(self.table[wanted]))
 
     def equals(self, other: Self) -> bool:
-        """Whether all fields agree exactly, types included."""
+        """Whether all fields agree exactly, types included.
+
+        Parameters
+        ----------
+        other : ClassCounts
+            What to compare with.
+
+        Returns
+        -------
+        equal : bool
+            True if arrays agree in shape and in every entry, and in type.
+        """
         return all(
             _same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
         )

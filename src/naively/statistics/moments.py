@@ -41,13 +41,39 @@ class ClassMoments:
 
     Statistics of the same features add (`+`) and subtract (`-`); sets of classes are united.
     Without the deviations (`scatter` None) one pass of additions is all they cost.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Labels, ascending.
+    class_rows : ndarray of shape (n_classes,)
+        Rows of positive weight in each class.
+    class_weight : ndarray of shape (n_classes,)
+        Sum of the weights of these rows.
+    total : ndarray of shape (n_classes, n_features)
+        Weighted sum of the values.
+    scatter : ndarray of shape (n_classes, n_features) or None
+        Weighted sum of the squared deviations from the mean of the class.
+    mean, variance : ndarray of shape (n_classes, n_features)
+        Mean, and variance divided by the weight of the class; 0 in classes without rows.
+    n_features : int
+        Number of features.
+
+    Examples
+    --------
+    >>> from naively import ClassMoments
+    >>> first = ClassMoments.from_matrix([[1.0, 4.0], [3.0, 4.0]], ["a", "a"])
+    >>> both = first + ClassMoments.from_matrix([[7.0, 0.0]], ["b"])
+    >>> both.mean
+    array([[2., 4.],
+           [7., 0.]])
     """
 
-    classes: Array  # (C,) labels, ascending
-    class_rows: IntArray  # (C,) rows of positive weight
-    class_weight: FloatArray  # (C,) sum of the weights of the rows
-    total: FloatArray  # (C, m) weighted sum of the values
-    scatter: FloatArray | None  # (C, m) weighted sum of squared deviations from the class mean
+    classes: Array
+    class_rows: IntArray
+    class_weight: FloatArray
+    total: FloatArray
+    scatter: FloatArray | None
 
     # -- making ---------------------------------------------------------------------------------
 
@@ -96,12 +122,42 @@ class ClassMoments:
 
     @classmethod
     def zero(cls, n_features: int, classes: Any = (), *, deviations: bool = True) -> Self:
-        """Return the statistics of no rows: adding them changes nothing."""
+        """Return the statistics of no rows: adding them changes nothing.
+
+        Parameters
+        ----------
+        n_features : int
+            Number of features m.
+        classes : array-like of shape (C,), default=()
+            Labels that will occur.
+        deviations : bool, default=True
+            Whether to take second moments, too.
+
+        Returns
+        -------
+        moments : ClassMoments
+            All sums zero.
+        """
         empty = np.empty((0, n_features))
         return cls.from_matrix(empty, [], classes=classes, deviations=deviations)
 
     def update(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Return the statistics of the rows seen so far and some more; y may have new labels."""
+        """Return the statistics of the rows seen so far and some more.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n, m)
+            Rows, as in `from_matrix`.
+        y : array-like of shape (n,)
+            Labels; there may be new ones.
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        moments : ClassMoments
+            A new value; this one does not change.
+        """
         deviations = self.scatter is not None
         return self + type(self).from_matrix(X, y, sample_weight, deviations=deviations)
 
@@ -123,12 +179,24 @@ class ClassMoments:
         return _ratio(self._deviations(), self.class_weight)
 
     def pooled_variance(self) -> FloatArray:
-        """Variance about the means of the classes, divided by the weight of all rows, (m,)."""
+        """Variance about the means of the classes, divided by the weight of all rows.
+
+        Returns
+        -------
+        variance : ndarray of shape (n_features,)
+            In squared units of the features.
+        """
         scatter: FloatArray = self._deviations().sum(axis=0)
         return scatter / self._positive_weight()
 
     def total_variance(self) -> FloatArray:
-        """Variance about the mean of all rows, divided by their weight, (m,)."""
+        """Variance about the mean of all rows, divided by their weight.
+
+        Returns
+        -------
+        variance : ndarray of shape (n_features,)
+            In squared units of the features.
+        """
         mean = self.mean
         overall = self.class_weight @ mean / self._positive_weight()
         between = self.class_weight @ (mean - overall) ** 2 / self._positive_weight()
@@ -138,7 +206,18 @@ class ClassMoments:
         return float(self.class_weight.sum()) or 1.0
 
     def equals(self, other: Self) -> bool:
-        """Whether all fields agree exactly, types included."""
+        """Whether all fields agree exactly, types included.
+
+        Parameters
+        ----------
+        other : ClassMoments
+            What to compare with.
+
+        Returns
+        -------
+        equal : bool
+            True if arrays agree in shape and in every entry, and in type.
+        """
         return all(
             _same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
         )

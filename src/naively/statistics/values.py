@@ -50,15 +50,41 @@ class ClassMedians:
     """Weighted medians and mean absolute deviations of every feature.
 
     In a class without rows the medians are the pooled ones and the deviations 0.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Labels, ascending.
+    class_rows : ndarray of shape (n_classes,)
+        Rows of positive weight in each class.
+    class_weight : ndarray of shape (n_classes,)
+        Sum of the weights of these rows.
+    center : ndarray of shape (n_classes, n_features)
+        Median of each class.
+    dispersion : ndarray of shape (n_classes, n_features)
+        Mean absolute deviation from it.
+    pooled_center : ndarray of shape (n_features,)
+        Median of all rows, each class weighing the same.
+    pooled_dispersion : ndarray of shape (n_features,)
+        Sum over the classes of the mean deviations from it.
+    n_features : int
+        Number of features.
+
+    Examples
+    --------
+    >>> from naively import ClassMedians
+    >>> medians = ClassMedians.from_matrix([[1], [2], [60], [7]], ["a", "a", "a", "b"])
+    >>> medians.center.T
+    array([[2., 7.]])
     """
 
-    classes: Array  # (C,) labels, ascending
-    class_rows: IntArray  # (C,) rows of positive weight
-    class_weight: FloatArray  # (C,) sum of the weights of the rows
-    center: FloatArray  # (C, m) median of each class
-    dispersion: FloatArray  # (C, m) mean absolute deviation from it
-    pooled_center: FloatArray  # (m,) median of all rows, each class weighing the same
-    pooled_dispersion: FloatArray  # (m,) sum over the classes of the mean deviations from it
+    classes: Array
+    class_rows: IntArray
+    class_weight: FloatArray
+    center: FloatArray
+    dispersion: FloatArray
+    pooled_center: FloatArray
+    pooled_dispersion: FloatArray
 
     @classmethod
     def from_matrix(cls, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Self:
@@ -113,20 +139,75 @@ class ClassValues:
     """The rows themselves: what has to be kept for medians of data that come in batches.
 
     Values of the same features add (`+`); nothing is copied before `medians` is asked for.
+
+    Attributes
+    ----------
+    classes : ndarray of shape (n_classes,)
+        Labels, ascending.
+    batches : tuple
+        The labelled rows of each batch.
+    n_features : int
+        Number of features.
+
+    Examples
+    --------
+    >>> from naively import ClassValues, SparseL1Centers
+    >>> values = ClassValues.from_matrix([[1, 5], [2, 6]], ["a", "a"])
+    >>> values = values.update([[8, 5], [9, 6]], ["b", "b"])
+    >>> model = SparseL1Centers.from_statistics(values.medians(), k=1)
+    >>> model.get_support(indices=True)
+    array([0])
     """
 
-    classes: Array  # (C,) labels, ascending
+    classes: Array
     batches: tuple[LabelledRows, ...]
     n_features: int
 
     @classmethod
     def from_matrix(cls, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Self:
-        """Keep the rows of a matrix; parameters as for :meth:`ClassMedians.from_matrix`."""
+        """Keep the rows of a matrix.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n, m)
+            Rows of finite numbers.
+        y : array-like of shape (n,)
+            Labels: whole numbers, booleans or strings.
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each row, >= 0; a weight of 2 is the row twice, a weight of 0 no row.
+        classes : array-like of shape (C,), default=None
+            All labels, where y may lack some. By default those in y.
+
+        Returns
+        -------
+        values : ClassValues
+            The rows, one batch.
+
+        Raises
+        ------
+        ValueError
+            If labels or weights cannot be used; the message says where and why.
+        """
         rows = LabelledRows.of(X, y, sample_weight, classes)
         return cls(rows.classes, (rows,), rows.matrix.shape[1])
 
     def update(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Return the values of the rows kept so far and some more."""
+        """Return the values of the rows kept so far and some more.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or data frame of shape (n, m)
+            Rows, as in `from_matrix`.
+        y : array-like of shape (n,)
+            Labels; there may be new ones.
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each row.
+
+        Returns
+        -------
+        values : ClassValues
+            A new value; this one does not change.
+        """
         return self + type(self).from_matrix(X, y, sample_weight)
 
     def __add__(self, other: Self) -> Self:
@@ -141,7 +222,7 @@ class ClassValues:
         return type(self)(classes, self.batches + other.batches, self.n_features)
 
     def medians(self) -> ClassMedians:
-        """Medians of all rows kept.
+        """Take the medians of all rows kept.
 
         Returns
         -------

@@ -1,0 +1,111 @@
+"""How the documentation is built: `make docs`. Nothing here asks the network for anything."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+sys.path.insert(0, str(Path(__file__).parent / "_ext"))
+
+import naively  # noqa: E402
+
+project = "naively"
+author = "The naively developers"
+project_copyright = author
+version = release = naively.__version__
+
+extensions = [
+    "myst_parser",
+    "native_math",
+    "numpydoc",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.autosummary",
+    "sphinx_click",
+    "sphinx_gallery.gen_gallery",
+]
+exclude_patterns = ["_build", "auto_examples/*.ipynb"]
+templates_path = ["_templates"]
+default_role = "literal"
+nitpicky = True
+# Other projects are named, not linked: their inventories are on the network.
+nitpick_ignore_regex = [
+    ("py:.*", r"(sklearn|numpy|matplotlib|scipy|click)\..*"),
+    ("py:.*", r"naively\.(families|selection|error|statistics|kernels|scale|io|jobs)\..*"),
+    ("py:obj", r"\w+_"),  # fitted attributes, which numpydoc takes for links
+]
+
+# -- Markdown -------------------------------------------------------------------------------------
+myst_enable_extensions = ["colon_fence", "deflist", "dollarmath"]
+myst_heading_anchors = 3
+myst_dmath_double_inline = False
+suppress_warnings = ["myst.xref_missing_readme"]
+
+# -- mathematics ----------------------------------------------------------------------------------
+html_math_renderer = "native"
+
+# -- reference ------------------------------------------------------------------------------------
+autosummary_generate = True
+autosummary_ignore_module_all = False
+autodoc_typehints = "none"
+autodoc_member_order = "bysource"
+numpydoc_show_class_members = False
+numpydoc_class_members_toctree = False
+
+# -- examples -------------------------------------------------------------------------------------
+sphinx_gallery_conf = {
+    "examples_dirs": "../examples",
+    "gallery_dirs": "auto_examples",
+    "filename_pattern": r"\.py$",
+    "abort_on_example_error": True,
+    "download_all_examples": False,
+    "show_signature": False,
+    "min_reported_time": 1000,
+    "within_subsection_order": "ExampleTitleSortKey",
+    "matplotlib_animations": False,
+    "remove_config_comments": True,
+}
+
+# -- pages ----------------------------------------------------------------------------------------
+html_theme = "pydata_sphinx_theme"
+html_title = "naively"
+html_static_path = ["_static"]
+html_css_files = ["naively.css"]
+html_show_sourcelink = False
+html_copy_source = False
+html_theme_options = {
+    "show_prev_next": True,
+    "navbar_align": "left",
+    "header_links_before_dropdown": 7,
+    "secondary_sidebar_items": ["page-toc"],
+    "footer_start": ["copyright"],
+    "footer_end": [],
+    "show_toc_level": 2,
+    "pygments_light_style": "tango",
+    "pygments_dark_style": "monokai",
+}
+html_sidebars = {"quickstart": [], "choosing": [], "changelog": [], "measured": []}
+
+
+# Described in the base of the classifiers, for those who add a model.
+_SKIPPED = {"family"}
+
+
+def _skip_member(_app: Any, what: str, name: str, obj: Any, skip: bool, _options: Any) -> bool:
+    """Leave out what scikit-learn says better, and what the class lists as its attributes."""
+    if what != "class" or skip or name in _SKIPPED:
+        return skip or name in _SKIPPED
+    function = obj.fget if isinstance(obj, property) else getattr(obj, "__func__", obj)
+    if not inspect.isfunction(inspect.unwrap(function)) or not function.__module__.startswith(
+        "naively"
+    ):
+        return True
+    return isinstance(obj, property)
+
+
+def setup(app: Any) -> None:
+    """Connect the hook."""
+    app.connect("autodoc-skip-member", _skip_member)
