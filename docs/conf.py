@@ -35,7 +35,7 @@ nitpicky = True
 nitpick_ignore_regex = [
     ("py:.*", r"(sklearn|numpy|matplotlib|scipy|click)\..*"),
     ("py:.*", r"naively\.(families|selection|error|statistics|kernels|scale|io|jobs)\..*"),
-    ("py:obj", r"\w+_"),  # fitted attributes, which numpydoc takes for links
+    ("py:obj", r"\w+"),  # attributes, which numpydoc takes for links
 ]
 
 # -- Markdown -------------------------------------------------------------------------------------

@@ -100,7 +100,7 @@ class SparsityPath:
         return gap
 
     def support(self, k: int) -> IntArray:
-        """Selected columns at any k.
+        """Return the columns selected at any k.
 
         Off the grid, the multinomial model is solved for this k on demand.
 
