@@ -11,6 +11,8 @@ from typing import Any
 os.environ.setdefault("MPLBACKEND", "Agg")
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 
+from numpydoc.docscrape_sphinx import SphinxDocString  # noqa: E402
+
 import naively  # noqa: E402
 
 project = "naively"
@@ -35,7 +37,6 @@ nitpicky = True
 nitpick_ignore_regex = [
     ("py:.*", r"(sklearn|numpy|matplotlib|scipy|click)\..*"),
     ("py:.*", r"naively\.(families|selection|error|statistics|kernels|scale|io|jobs)\..*"),
-    ("py:obj", r"\w+"),  # attributes, which numpydoc takes for links
 ]
 
 # -- Markdown -------------------------------------------------------------------------------------
@@ -54,6 +55,7 @@ autodoc_typehints = "none"
 autodoc_member_order = "bysource"
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
+toc_object_entries_show_parents = "hide"
 
 # -- examples -------------------------------------------------------------------------------------
 sphinx_gallery_conf = {
@@ -90,6 +92,14 @@ html_theme_options = {
 html_sidebars = {"quickstart": [], "choosing": [], "changelog": [], "measured": []}
 
 
+def _as_written(self: SphinxDocString, param: str, desc: list[str], _links: bool) -> Any:
+    """Show an attribute as its class describes it, and not as its property does."""
+    return _process_param(self, param, desc, False)
+
+
+_process_param = SphinxDocString._process_param
+SphinxDocString._process_param = _as_written  # numpydoc has no setting for it
+
 # Described in the base of the classifiers, for those who add a model.
 _SKIPPED = {"family"}
 
@@ -106,6 +116,12 @@ def _skip_member(_app: Any, what: str, name: str, obj: Any, skip: bool, _options
     return isinstance(obj, property)
 
 
+def _plain_help(_app: Any, _context: Any, lines: list[str]) -> None:
+    """Take the help of options as plain text: an asterisk is an asterisk."""
+    lines[:] = [line.replace("*", "\\*") for line in lines]
+
+
 def setup(app: Any) -> None:
-    """Connect the hook."""
+    """Connect the hooks."""
     app.connect("autodoc-skip-member", _skip_member)
+    app.connect("sphinx-click-process-options", _plain_help)

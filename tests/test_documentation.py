@@ -40,7 +40,7 @@ def has_examples(page):
     return ">>> " in page.read_text(encoding="utf8") and "_build" not in page.parts
 
 
-@pytest.mark.parametrize("page", filter(has_examples, PAGES), ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", list(filter(has_examples, PAGES)), ids=lambda page: page.stem)
 def test_examples_in_the_pages(page, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)  # what an example writes does not stay
     failed, tried = doctest.testfile(str(page), module_relative=False, optionflags=OPTIONS)
