@@ -73,6 +73,15 @@ def test_the_command_is_the_library(folder, k):
     np.testing.assert_allclose([float(row["p:work"]) for row in rows], proba[:, 1], rtol=1e-9)
 
 
+@pytest.mark.parametrize("columns", [["body"], ["subject", "body", "body"]])
+def test_as_many_columns_of_text_as_regions(folder, columns):
+    run(*SELECT, "--model", "hybrid", "-k", "8", "--holdout", "0", "-q")
+    names = [part for column in columns for part in ("--text", column)]
+    answer = run("predict", "result/model.npz", "posts.parquet", *names, "-q", status=2)
+    assert "weighs 2 columns of text (subject, body)" in answer.stderr
+    assert "row,label" not in answer.stdout
+
+
 def test_held_out_rows_and_the_report(folder):
     shown = run(*SELECT, "--model", "hybrid", "-k", "8", "--holdout", "0.3").output
     assert "Weights of the regions" in shown

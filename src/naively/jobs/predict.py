@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from naively._types import FloatArray
-from naively.io.errors import OutputError
+from naively.io.errors import InputError, OutputError
 from naively.io.files import atomic_file
 from naively.io.models import COUNTING, Model, load_model, posterior, scores
 from naively.io.progress import Progress, silent
@@ -55,6 +55,7 @@ def predict(job: PredictJob, stdout: BinaryIO, progress: Progress = silent) -> P
     layout = job.layout
     if model.text is not None and not layout.text:
         layout = replace(layout, text=model.text.columns)
+    _check_regions(job.input, layout, model)
     samples = read_unlabelled(job.input, layout, model, progress)
     found = scores(model, _selected(model, samples, progress))
     progress("writing", 0, 0)
@@ -63,6 +64,16 @@ def predict(job: PredictJob, stdout: BinaryIO, progress: Progress = silent) -> P
         return Predicted(len(samples), None)
     answers = np.array(model.classes)[np.argmax(found, axis=1)]
     return Predicted(len(samples), float((answers == np.array(samples.labels)).mean()))
+
+
+def _check_regions(source: str, layout: Layout, model: Model) -> None:
+    """Refuse other numbers of text columns than the regions that the model weighs."""
+    if model.text is not None and 1 < model.n_regions != len(layout.text):
+        raise InputError(
+            f"{source}: the model weighs {model.n_regions} columns of text "
+            f"({', '.join(model.text.columns)}); give --text as often, in that order, or not at "
+            f"all; got {len(layout.text)}."
+        )
 
 
 def _selected(model: Model, samples: Samples, progress: Progress) -> Any:
