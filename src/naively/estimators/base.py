@@ -25,7 +25,7 @@ from naively.estimators.parameters import is_auto, resolve_k
 from naively.families.family import Family
 from naively.selection.certificate import Certificate, Selection
 from naively.selection.solve import solve
-from naively.statistics.matrix import as_matrix, canonical, is_sparse
+from naively.statistics.matrix import as_matrix, canonical, check_library, is_sparse
 
 
 class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
@@ -50,6 +50,7 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
     def _check_batch(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Array]:
         # Finite and non-negative values are checked while counting: one pass instead of three.
         # Other sparse formats become CSR here, where no sum of duplicates can wrap around.
+        check_library(X)
         X = validate_data(
             self,
             as_matrix(X) if is_sparse(X) else X,
@@ -85,6 +86,7 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
     # -- decisions ------------------------------------------------------------------------------
 
     def _check_rows(self, X: Any) -> Any:
+        check_library(X)
         if is_sparse(X):
             X = canonical(as_matrix(X))
         X = validate_data(self, X, reset=False, accept_sparse="csr")
@@ -123,6 +125,7 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
             The selected columns, in their order in `X`.
         """
         check_is_fitted(self)
+        check_library(X)
         if hasattr(X, "iloc"):  # a pandas frame may pass through the parent's checks as it is
             validate_data(self, X, reset=False, accept_sparse="csr")
         return super().transform(X)

@@ -18,6 +18,7 @@ from naively.error.feature_search import Criterion, SearchResult, Strategy, sear
 from naively.estimators.parameters import resolve_k
 from naively.families.family import checked_alpha, smoothing
 from naively.statistics.counts import ClassCounts
+from naively.statistics.matrix import check_library
 
 
 @final
@@ -131,6 +132,7 @@ class ErrorSearchSelector(SelectorMixin, BaseEstimator):
             If branch and bound met sets that are better than a set which contains them, so that
             its answer is not proven; or if it stopped at `max_nodes`.
         """
+        check_library(X)
         # Finite and non-negative values are checked while counting.
         X, y = validate_data(self, X, y, accept_sparse=("csr", "csc"), ensure_all_finite=False)
         check_classification_targets(y)

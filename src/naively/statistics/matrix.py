@@ -43,13 +43,26 @@ def as_matrix(X: Any) -> Matrix:
     ------
     ValueError
         If X does not have two dimensions or holds anything but real numbers.
+    TypeError
+        If X is an array of a library other than NumPy.
     """
     if is_sparse(X):
         return _native(_compressed(X))
+    check_library(X)
     if hasattr(X, "iloc") and hasattr(X, "dtypes"):
         return _native(_from_pandas(X))
     dense = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
     return _native(_two_dimensional(dense))
+
+
+def check_library(X: Any) -> None:
+    """Raise if X is an array of another library than NumPy, which would be copied unnoticed."""
+    if hasattr(X, "__array_namespace__") and not isinstance(X, np.ndarray | np.generic):
+        raise TypeError(
+            "`X` must be a NumPy array, a sparse matrix of SciPy, a data frame or a list; got "
+            f"{type(X).__module__}.{type(X).__qualname__}. Its entries would be copied and the "
+            "results be NumPy's: pass numpy.asarray(X), or what its library offers for that."
+        )
 
 
 def canonical(matrix: Matrix) -> Matrix:

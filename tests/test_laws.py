@@ -1,0 +1,367 @@
+"""Laws that every estimator obeys, on data that Hypothesis makes up."""
+
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import partial
+from itertools import pairwise
+from typing import Any
+
+import array_api_strict
+import numba
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as hnp
+from sklearn.model_selection import cross_val_score
+from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
+from sklearn.neighbors import NearestCentroid
+from threadpoolctl import threadpool_limits
+
+import naively
+
+ANY, EVEN = st.integers(2, 6), st.sampled_from([2, 4, 6])  # numbers of columns
+TIE = 1e-9  # gains closer than this, relatively, may change their order with the order of a sum
+
+
+@dataclass(frozen=True)
+class Model:
+    """A sparse estimator, and what is known about it."""
+
+    make: Any
+    twin: Any = None  # scikit-learn's estimator, equal at k = "all"
+    coupled: bool = False  # the gain of a set is not the sum of the gains of its columns
+    smoothed: bool = False  # `alpha` is a number of rows or counts
+    averaged: bool = False  # the gain is a distance averaged over the rows
+
+
+MODELS = {
+    "multinomial": Model(naively.SparseMultinomialNB, MultinomialNB(), True, True),
+    "multinomial, exact": Model(
+        partial(naively.SparseMultinomialNB, exact=True), MultinomialNB(), True, True
+    ),
+    "bernoulli": Model(naively.SparseBernoulliNB, BernoulliNB(), smoothed=True),
+    "poisson": Model(naively.SparsePoissonNB, smoothed=True),
+    "gaussian": Model(naively.SparseGaussianNB, GaussianNB()),
+    "gaussian, shared variance": Model(partial(naively.SparseGaussianNB, variance="shared")),
+    "categorical": Model(
+        # Rows without weight do not count, but how many categories there are is seen from them.
+        partial(naively.SparseCategoricalNB, min_categories=20),
+        CategoricalNB(min_categories=20),
+        smoothed=True,
+    ),
+    "l1 centers": Model(
+        naively.SparseL1Centers, NearestCentroid(metric="manhattan"), averaged=True
+    ),
+    "l2 centers": Model(naively.SparseL2Centers, NearestCentroid(), averaged=True),
+    "l2 centers, std": Model(partial(naively.SparseL2Centers, scale="std"), averaged=True),
+    "l2 centers, variance": Model(
+        partial(naively.SparseL2Centers, scale="variance"), averaged=True
+    ),
+    "l2 centers, diagonal": Model(
+        partial(naively.SparseL2Centers, covariance="diagonal"), averaged=True
+    ),
+}
+SELECTORS = {
+    f"search, {strategy}": partial(naively.ErrorSearchSelector, strategy=strategy, length=5.0)
+    for strategy in ("best_individual", "forward", "plus_l_minus_r", "branch_and_bound")
+}
+HYBRIDS = {
+    "hybrid": partial(naively.HybridNB, regions=2, penalty=1.0),
+    "hybrid, own words": partial(naively.HybridNB, regions=2, shared_vocabulary=False, penalty=1.0),
+}
+every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+every_maker = pytest.mark.parametrize(
+    "make",
+    [*(model.make for model in MODELS.values()), *SELECTORS.values()],
+    ids=[*MODELS, *SELECTORS],
+)
+every_classifier = pytest.mark.parametrize(
+    "make",
+    [
+        *(partial(model.make, k=2) for model in MODELS.values()),
+        *HYBRIDS.values(),
+    ],
+    ids=[*MODELS, *HYBRIDS],
+)
+pytestmark = [
+    pytest.mark.filterwarnings("ignore:branch and bound:UserWarning"),
+    pytest.mark.filterwarnings("ignore::naively.SeparationWarning"),
+]
+quickly = settings(max_examples=20)
+
+
+@st.composite
+def tables(draw, columns=ANY):
+    """Small whole numbers with every class twice or more: (X, y)."""
+    n_classes = draw(st.integers(2, 3))
+    n = draw(st.integers(2 * n_classes, 14))
+    X = draw(hnp.arrays(np.int64, (n, draw(columns)), elements=st.integers(0, 5)))
+    y = np.arange(n) % n_classes
+    return X, np.asarray(draw(st.permutations(y.tolist())))
+
+
+def same_selection(after, before, order=slice(None)):
+    """Whether two fits agree; where gains tie within rounding, any of the tied will do."""
+    new, old = after.certificate_, before.certificate_
+    assert new.bound == pytest.approx(old.bound, rel=1e-9, abs=1e-9)
+    if isinstance(before, naively.SparseMultinomialNB):  # many sets may reach the same gain
+        if new.proven_optimal and old.proven_optimal:
+            assert new.objective == pytest.approx(old.objective, rel=1e-9, abs=1e-9)
+        return
+    scores = before.scores_[order]
+    np.testing.assert_allclose(after.scores_, scores, rtol=1e-7, atol=1e-9)
+    least = scores[before.support_[order]].min()
+    assert (
+        scores[after.support_] >= least - TIE * (1 + abs(least)) if least < np.inf else least
+    ).all()
+    if (np.abs(scores[~before.support_[order]] - least) > TIE * (1 + abs(least))).all():
+        assert (after.support_ == before.support_[order]).all()
+
+
+@contextmanager
+def threads(count):
+    before = numba.get_num_threads()
+    numba.set_num_threads(min(count, numba.config.NUMBA_NUM_THREADS))
+    try:
+        with threadpool_limits(count):
+            yield
+    finally:
+        numba.set_num_threads(before)
+
+
+# -- supports ------------------------------------------------------------------------------------
+
+
+@every_maker
+@quickly
+@given(data=tables(), k=st.integers(1, 2))
+def test_exactly_k(make, data, k):
+    model = make(k=k).fit(*data)
+    assert model.support_.sum() == k
+    assert model.transform(data[0]).shape == (len(data[0]), k)
+
+
+@every_model
+@quickly
+@given(data=tables(), k=st.integers(1, 2), random=st.randoms(use_true_random=False))
+def test_rows_in_any_order_and_classes_by_any_name(model, data, k, random):
+    X, y = data
+    before = model.make(k=k).fit(X, y)
+    order = np.array(random.sample(range(len(y)), len(y)))
+    after = model.make(k=k).fit(X[order], y[order])
+    same_selection(after, before)
+    names = np.array(["zebra", "ant", "mule"])  # their order is another one
+    renamed = model.make(k=k).fit(X, names[y])
+    same_selection(renamed, before)
+
+
+@every_model
+@quickly
+@given(data=tables(), k=st.integers(1, 2), random=st.randoms(use_true_random=False))
+def test_columns_in_another_order(model, data, k, random):
+    X, y = data
+    before = model.make(k=k).fit(X, y)
+    order = np.array(random.sample(range(X.shape[1]), X.shape[1]))
+    after = model.make(k=k).fit(X[:, order], y)
+    same_selection(after, before, order)
+
+
+@every_model
+@quickly
+@given(data=tables())
+def test_columns_that_say_nothing_are_taken_last(model, data):
+    """Constant columns have no gain in any model, and at equal gain the first column is taken."""
+    X, y = data
+    n, m = X.shape
+    wider = np.column_stack([X, np.zeros((n, 2), dtype=np.int64)])
+    assert not model.make(k=1).fit(wider, y).support_[m:].any()
+
+
+@every_model
+@quickly
+@given(data=tables())
+def test_equal_columns_have_equal_gains(model, data):
+    X, y = data
+    scores = model.make(k=1).fit(np.column_stack([X, X]), y).scores_
+    np.testing.assert_allclose(scores[: X.shape[1]], scores[X.shape[1] :], rtol=1e-9, atol=1e-12)
+
+
+# -- objectives and certificates -----------------------------------------------------------------
+
+
+@every_model
+@quickly
+@given(data=tables())
+def test_objectives_are_bounded_and_grow_with_k(model, data):
+    fits = [model.make(k=k).fit(*data) for k in range(1, data[0].shape[1] + 1)]
+    values = np.array([[fit.certificate_.objective, fit.certificate_.bound] for fit in fits])
+    room = 1e-9 * (1 + np.abs(np.where(np.isfinite(values), values, 0)).max())
+    assert (values[:, 0] <= values[:, 1] + room).all()
+    # The bound is that of the best set, and more columns can only help; so does the objective
+    # where it is the best.
+    assert (values[1:, 1] >= values[:-1, 1] - room).all()
+    if not model.coupled or all(fit.certificate_.proven_optimal for fit in fits):
+        assert (values[1:, 0] >= values[:-1, 0] - room).all()
+
+
+@pytest.mark.parametrize(
+    "model",
+    [m for m in MODELS.values() if not m.coupled],
+    ids=[n for n in MODELS if not MODELS[n].coupled],
+)
+@quickly
+@given(data=tables())
+def test_separable_supports_are_nested_and_gains_add(model, data):
+    fits = [model.make(k=k).fit(*data) for k in range(1, data[0].shape[1] + 1)]
+    for less, more in pairwise(fits):
+        assert (more.support_ >= less.support_).all()
+        gained = more.certificate_.gain - less.certificate_.gain
+        added = more.scores_[more.support_ & ~less.support_].item()
+        if np.isfinite(more.certificate_.gain):
+            assert gained == pytest.approx(added, rel=1e-9, abs=1e-9)
+
+
+@every_model
+@quickly
+@given(data=tables(), times=st.integers(2, 3))
+def test_gains_are_in_one_unit(model, data, times):
+    """Rows said twice gain twice the nats: no gain is divided by its degrees of freedom."""
+    X, y = data
+    smoothing = {"alpha": 0.5} if model.smoothed else {}
+    repeated = {"alpha": 0.5 * times} if model.smoothed else {}
+    once = model.make(k=1, **smoothing).fit(X, y)
+    often = model.make(k=1, **repeated).fit(np.tile(X, (times, 1)), np.tile(y, times))
+    factor = 1 if model.averaged else times
+    np.testing.assert_allclose(often.scores_, factor * once.scores_, rtol=1e-7, atol=1e-9)
+
+
+@quickly
+@given(data=tables(), column=st.integers(0, 5))
+def test_categories_are_compared_in_nats(data, column):
+    """Telling fewer categories apart cannot gain more, however many there are."""
+    X, y = data
+    column %= X.shape[1]
+    coarse = X.copy()
+    coarse[:, column] //= 2
+    make = partial(naively.SparseCategoricalNB, k=1, alpha=0.0)
+    fine, rough = make().fit(X, y).scores_, make().fit(coarse, y).scores_
+    assert rough[column] <= fine[column] + 1e-9
+    others = np.arange(X.shape[1]) != column
+    np.testing.assert_allclose(rough[others], fine[others], rtol=1e-12)
+
+
+# -- statistics ----------------------------------------------------------------------------------
+
+
+@every_model
+@quickly
+@given(data=tables(), weight=st.integers(1, 3))
+def test_weights_are_repetition(model, data, weight):
+    X, y = data
+    weights = np.arange(len(y)) % (weight + 1)
+    assume(len(np.unique(y[weights > 0])) == len(np.unique(y)))
+    weighted = model.make(k=2).fit(X, y, sample_weight=weights)
+    repeated = model.make(k=2).fit(np.repeat(X, weights, axis=0), np.repeat(y, weights))
+    np.testing.assert_allclose(weighted.scores_, repeated.scores_, rtol=1e-7, atol=1e-9)
+    assert (weighted.support_ == repeated.support_).all()
+    if hasattr(weighted, "predict_proba"):
+        expected = repeated.predict_proba(X)
+        np.testing.assert_allclose(weighted.predict_proba(X), expected, rtol=1e-6, atol=1e-9)
+
+
+@every_model
+@pytest.mark.parametrize(
+    "container", [sp.csr_array, sp.csc_matrix, sp.coo_array, np.asfortranarray]
+)
+@settings(max_examples=8)
+@given(data=tables())
+def test_containers_and_precision_do_not_matter(model, container, data):
+    X, y = data
+    before = model.make(k=2).fit(X, y)
+    for other in (container(X), X.astype(np.float32), container(X.astype(np.float32))):
+        after = model.make(k=2).fit(other, y)
+        same_selection(after, before)
+        assert after.scores_.dtype == np.float64
+
+
+@pytest.fixture(scope="module")
+def counts():
+    rng = np.random.default_rng(0)
+    y = np.arange(600) % 3
+    return rng.poisson(rng.gamma(0.5, 2.0, (3, 12))[y]), y
+
+
+@every_maker
+def test_order_and_names_do_not_matter(make, counts):
+    X, y = counts
+    support = make(k=3).fit(X, y).support_
+    rows, columns = (np.random.default_rng(1).permutation(n) for n in X.shape)
+    assert (make(k=3).fit(X[rows], y[rows]).support_ == support).all()
+    assert (make(k=3).fit(X, np.array(["z", "a", "m"])[y]).support_ == support).all()
+    assert (make(k=3).fit(X[:, columns], y).support_ == support[columns]).all()
+
+
+@every_maker
+def test_threads_and_jobs_do_not_matter(make, counts):
+    X, y = counts
+    fits = []
+    for count in (1, 2, 4):
+        with threads(count):
+            fits.append(make(k=3).fit(sp.csr_matrix(X), y))
+    for fit in fits[1:]:
+        assert (fit.support_ == fits[0].support_).all()
+        if hasattr(fit, "scores_"):
+            assert (fit.scores_ == fits[0].scores_).all()
+    if hasattr(fits[0], "predict"):
+        one, two = (cross_val_score(make(k=3), X, y, cv=2, n_jobs=jobs) for jobs in (1, 2))
+        assert (one == two).all()
+
+
+# -- scikit-learn --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "model", [m for m in MODELS.values() if m.twin], ids=[n for n in MODELS if MODELS[n].twin]
+)
+@pytest.mark.filterwarnings("ignore:self.within_class_std_dev_:UserWarning")
+@quickly
+@given(data=tables())
+def test_all_features_are_scikit_learns_model(model, data):
+    X, y = data
+    X = X + np.arange(len(y))[:, None]  # scikit-learn's centers want columns that vary
+    ours, theirs = model.make(k="all").fit(X, y), model.twin.fit(X, y)
+    if isinstance(theirs, NearestCentroid):
+        np.testing.assert_allclose(ours.centroids_, theirs.centroids_, rtol=1e-10)
+        return
+    expected = theirs.predict_log_proba(X)
+    np.testing.assert_allclose(ours.predict_log_proba(X), expected, rtol=1e-8, atol=1e-10)
+
+
+@every_classifier
+@quickly
+@given(data=tables(columns=EVEN))
+def test_predictions_follow_from_probabilities(make, data):
+    X, y = data
+    model = make().fit(X, y)
+    assert set(model.predict(X)) <= set(y)
+    if not hasattr(model, "predict_proba"):
+        return
+    proba = model.predict_proba(X)
+    assert ((proba >= 0) & (proba <= 1)).all()
+    np.testing.assert_allclose(proba.sum(axis=1), 1)
+    top = proba[np.arange(len(y)), np.searchsorted(model.classes_, model.predict(X))]
+    np.testing.assert_allclose(top, proba.max(axis=1), rtol=1e-9)
+
+
+@every_classifier
+def test_arrays_of_other_libraries_are_refused(make):
+    """Their entries would be copied, and the results be another library's."""
+    X, y = np.arange(24).reshape(6, 4) % 5, [0, 1, 0, 1, 0, 1]
+    other = array_api_strict.asarray(X)
+    with pytest.raises(TypeError, match="array_api_strict"):
+        make().fit(other, y)
+    model = make().fit(X, y)
+    with pytest.raises(TypeError, match=r"numpy\.asarray"):
+        model.predict(other)
