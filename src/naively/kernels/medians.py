@@ -219,20 +219,23 @@ def walk_candidates(
     below: FloatArray,
 ) -> float:
     """Go through the candidates in ascending order up to the first that will do, else `answer`."""
+    excess = 0.0
     for c in range(len(low)):
         below[c] = weight_until(low[c], starts[s + c], shifts[s + c], cumulative)
+        excess += below[c] * inverse[c] - (0.5 if inverse[c] > 0 else 0.0)
     while True:
-        value = np.inf
+        value, least = np.inf, 0
         for c in range(len(low)):
-            if low[c] < high[c]:
-                value = min(value, np.float64(values[low[c]]))
+            if low[c] < high[c] and values[low[c]] < value:
+                value, least = np.float64(values[low[c]]), c
         if value == np.inf:
             return answer
-        for c in range(len(low)):
-            while low[c] < high[c] and values[low[c]] == value:
-                below[c] = cumulative[shifts[s + c] + low[c] - starts[s + c]]
-                low[c] += 1
-        if compare_to_half(below, inverse, digits, tolerance) >= 0:
+        weight = cumulative[shifts[s + least] + low[least] - starts[s + least]]
+        excess += (weight - below[least]) * inverse[least]
+        below[least] = weight
+        low[least] += 1
+        # Sums this far below one half need no exact comparison.
+        if excess >= -_NEAR and compare_to_half(below, inverse, digits, tolerance) >= 0:
             return value
 
 
@@ -297,12 +300,13 @@ def dispersions(
     """Weighted sums of |value - center| and of |value - other| over a segment."""
     if first == last:
         return 0.0, 0.0
-    w = cumulative[shift]
-    own = w * abs(np.float64(values[first]) - center)
-    pooled = w * abs(np.float64(values[first]) - other)
-    for r in range(1, last - first):
-        w = cumulative[shift + r] - cumulative[shift + r - 1]
-        value = np.float64(values[first + r])
+    segment = values[first:last]
+    until = cumulative[shift : shift + last - first]
+    own = until[0] * abs(np.float64(segment[0]) - center)
+    pooled = until[0] * abs(np.float64(segment[0]) - other)
+    for r in range(np.uint64(1), np.uint64(len(segment))):
+        w = until[r] - until[r - np.uint64(1)]
+        value = np.float64(segment[r])
         own += w * abs(value - center)
         pooled += w * abs(value - other)
     return own, pooled

@@ -36,7 +36,7 @@ from naively.statistics.rows import LabelledRows, refuse_overflow
 from naively.statistics.threads import in_threads
 
 _BLOCK = 1 << 18  # values sorted at a time: 1 to 2 MB, which stays in the cache
-_WIDEST = 256  # columns of a block: transposing more of them at once defeats the cache
+_WIDEST = 512  # columns of a block: transposing more of them at once defeats the cache
 _BATCH = 1 << 25  # non-zeros of sparse columns held at a time
 _PART = 1 << 20  # non-zeros that are worth a thread
 _PARTS = 4
