@@ -157,6 +157,13 @@ def test_variances():
     np.testing.assert_allclose(found.total_variance(), [X.var()])
 
 
+@pytest.mark.parametrize("deviations", [True, False])
+def test_moments_of_columns_are_those_of_a_matrix_of_them(deviations):
+    X, y, columns = np.random.default_rng(0).normal(size=(9, 5)), [0, 1, 2] * 3, np.array([3, 0])
+    found = ClassMoments.from_matrix(X, y, deviations=deviations).of_columns(columns)
+    assert found.equals(ClassMoments.from_matrix(X[:, columns], y, deviations=deviations))
+
+
 def test_errors():
     one = ClassMoments.from_matrix([[1.0]], [0])
     with pytest.raises(ValueError, match="same features"):

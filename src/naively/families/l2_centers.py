@@ -65,6 +65,10 @@ class Moments(Protocol):
         """(m,) variance about the mean of all rows."""
         ...
 
+    def of_columns(self, columns: IntArray) -> Moments:
+        """Return the moments of some columns, in the order given."""
+        ...
+
 
 class Whitened(Protocol):
     """What the Mahalanobis variant needs to know about the data."""
@@ -178,10 +182,10 @@ def _baseline(statistics: Moments) -> float:
 
 def _rule(power: int, statistics: Moments, support: IntArray, log_prior: FloatArray) -> LinearRule:
     """Score log_prior - |x - theta_c|^2 / 2, less the part common to the classes (CEN eq. 3)."""
-    deviation, common = center_deviations(statistics)
+    selected = statistics.of_columns(support)
+    deviation, common = center_deviations(selected)
     between = (deviation**2).sum(axis=0)
-    factors = _factors(statistics, between, power)[support]
-    deviation, common, between = deviation[:, support], common[support], between[support]
+    factors = _factors(selected, between, power)
     factors = np.where(np.isinf(factors), _PERFECT / np.where(between > 0, between, 1.0), factors)
     weights = deviation * factors
     intercept = log_prior - weights @ common - 0.5 * (weights * deviation).sum(axis=1)

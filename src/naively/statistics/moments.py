@@ -205,6 +205,11 @@ class ClassMoments:
     def _positive_weight(self) -> float:
         return float(self.class_weight.sum()) or 1.0
 
+    def of_columns(self, columns: IntArray) -> Self:
+        """Return the moments of some columns, in the order given."""
+        scatter = None if self.scatter is None else self.scatter[:, columns]
+        return replace(self, total=self.total[:, columns], scatter=scatter)
+
     def equals(self, other: Self) -> bool:
         """Whether all fields agree exactly, types included.
 
