@@ -148,8 +148,9 @@ def center_deviations(statistics: Moments) -> tuple[FloatArray, FloatArray]:
     mean = statistics.mean
     occupied = statistics.class_weight > 0
     common = mean[occupied].mean(axis=0) if occupied.any() else np.zeros(mean.shape[1])
-    deviation = np.where(occupied[:, None], mean - common, 0.0)
-    deviation[np.abs(deviation) <= _RELATIVE_ROUNDING * np.abs(common)] = 0.0
+    deviation = mean - common
+    deviation[~occupied] = 0.0
+    np.copyto(deviation, 0.0, where=np.abs(deviation) <= _RELATIVE_ROUNDING * np.abs(common))
     return deviation, common
 
 
