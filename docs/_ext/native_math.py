@@ -6,6 +6,7 @@ hence an error where warnings are.
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from docutils import nodes
@@ -31,7 +32,7 @@ def _display(writer: Any, node: nodes.math_block) -> None:
     identifier = f' id="{node["ids"][0]}"' if node.get("ids") else ""
     number = f'<span class="eqno">({node["number"]})</span>' if node.get("number") else ""
     formula = _mathml(node, as_block=True)
-    writer.body.append(f'<div class="math"{identifier}>{formula}{number}</div>')
+    writer.body.append(f'<div class="formula"{identifier}>{formula}{number}</div>')
     raise nodes.SkipNode
 
 
@@ -40,11 +41,17 @@ def _mathml(node: Any, *, as_block: bool = False) -> str:
     if as_block and ("\\\\" in source or "&" in source) and "\\begin" not in source:
         source = f"\\begin{{aligned}}{source}\\end{{aligned}}"
     try:
-        tree = latex2mathml.tex2mathml(source, as_block=as_block)
+        tree = latex2mathml.tex2mathml(_spaced(source), as_block=as_block)
     except MathError as error:
         _LOGGER.warning("formula: %s: %s", error, source, location=node)
         return f"<code>{_escaped(source)}</code>"
     return str(tree)
+
+
+def _spaced(source: str) -> str:
+    """Set off the names of functions, as TeX does and docutils does not."""
+    source = re.sub(r"(?<=[\w})])\s*(?=\\(?:log|exp|max|min)\b)", r" \\, ", source)
+    return re.sub(r"(\\(?:log|exp))(?!\s*(?:[({]|\\[Bb]ig|\\left)|[a-z])", r"\1 \\,", source)
 
 
 def _escaped(source: str) -> str:
