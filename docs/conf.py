@@ -69,6 +69,7 @@ sphinx_gallery_conf = {
     "within_subsection_order": "ExampleTitleSortKey",
     "matplotlib_animations": False,
     "remove_config_comments": True,
+    "capture_repr": (),
 }
 
 # -- pages ----------------------------------------------------------------------------------------
