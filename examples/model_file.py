@@ -9,6 +9,8 @@ A model file is data only, so one from a stranger is safe to open.
 import tempfile
 from pathlib import Path
 
+import matplotlib.pyplot as plt
+
 from naively.io.models import load_model, posterior, scores
 from naively.io.samples import Layout
 from naively.io.text import TextRule, count_known
@@ -41,7 +43,13 @@ print(f"accuracy {summary.evaluation.accuracy:.2f} on {summary.evaluation.test_r
 # The model, read back: which word moves an answer, and how far.
 model = load_model(folder / "result" / "model.npz")
 X = count_known([("a charming, lovely film with awful music",)], model.names, model.text)
-for name, weights in zip(model.names, model.rule.weights.T, strict=True):
-    if X[0, model.names.index(name)]:
-        print(f"{name:>10}: {weights[1] - weights[0]:+.2f} towards {model.classes[1]}")
+moved = {
+    name: weights[1] - weights[0]
+    for name, weights in zip(model.names, model.rule.weights.T, strict=True)
+    if X[0, model.names.index(name)]
+}
+figure, ax = plt.subplots(figsize=(6, 2.5), layout="constrained")
+ax.barh(list(moved), list(moved.values()))
+ax.set_xlabel(f"nats towards {model.classes[1]!r}")
 print(dict(zip(model.classes, posterior(scores(model, X))[0].round(3).tolist(), strict=True)))
+plt.show()

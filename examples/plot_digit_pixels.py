@@ -45,6 +45,7 @@ for digit, ax in enumerate(axes.flat):
     image = ax.imshow(weights[digit].reshape(8, 8), cmap="RdBu_r", vmin=-limit, vmax=limit)
     ax.set(title=f"digit {digit}", xticks=[], yticks=[])
 figure.colorbar(image, ax=axes, label="weight, nats per unit of ink")
+# sphinx_gallery_thumbnail_number = 2
 
 # %%
 # Searching on closes the gap: the selection is then proven best.

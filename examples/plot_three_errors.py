@@ -27,17 +27,20 @@ figure, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrai
 for name, X, ax in (("pure noise", noise, axes[0]), ("ten columns tell", signal, axes[1])):
     curves = error_path(SparseBernoulliNB(), X, y, ks=KS)
     ErrorPathDisplay(curves).plot(ax=ax)
-    ax.set_title(name)
+    ax.set_title(f"{name} ({ax.get_legend_handles_labels()[1][-1]})")
+    ax.get_legend().remove()
     best = int(np.argmin(curves.leave_one_out))
     print(
         f"{name}: at k = {KS[best]} leave-one-out says {curves.leave_one_out[best]:.2f}, "
         f"cross-validation {curves.cross_validated[best]:.2f}"
     )
 
+lines, labels = axes[0].get_legend_handles_labels()
+figure.legend(lines[:3], labels[:3], loc="outside lower center")
+
 # %%
 # Fresh rows from the same source settle it.
-fresh = rng.integers(0, 2, (2000, 2000))
-labels = rng.integers(0, 2, 2000)
+fresh, truth = rng.integers(0, 2, (2000, 2000)), rng.integers(0, 2, 2000)
 model = SparseBernoulliNB(k=20).fit(noise, y)
-print(f"20 columns of noise, on fresh rows: error {1 - model.score(fresh, labels):.2f}")
+print(f"20 columns of noise, on fresh rows: error {1 - model.score(fresh, truth):.2f}")
 plt.show()

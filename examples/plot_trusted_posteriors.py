@@ -3,8 +3,8 @@ Posteriors that can be trusted
 ==============================
 
 Words come in bursts. Naive Bayes takes every repetition for new evidence, and is far too sure. The
-hybrid model learns how much a document is worth, from documents that are judged without their own
-counts.
+hybrid model learns how much evidence is worth, from documents that are judged without their own
+counts: the evidence of a mean word, or the sum of all.
 """
 
 import matplotlib.pyplot as plt
@@ -35,17 +35,25 @@ y_train, y_test = rng.integers(0, 2, (2, N_DOCUMENTS))
 X_train, X_test = documents(y_train), documents(y_test)
 
 # %%
-# Both know the same word probabilities. The hybrid divides the evidence by the length of the
-# document, and weighs it.
+# All three know the same word probabilities.
+MODELS = {
+    "naive Bayes": MultinomialNB(),
+    "hybrid, mean": HybridNB(),
+    "hybrid, sum": HybridNB(normalize=False),
+}
 figure, ax = plt.subplots(figsize=(6, 4), layout="constrained")
-for model in (MultinomialNB(), HybridNB()):
+for name, model in MODELS.items():
     proba = model.fit(X_train, y_train).predict_proba(X_test)
-    name = type(model).__name__
     CoverageDisplay.from_predictions(y_test, proba, name=name, ax=ax)
     sure = proba.max(axis=1) > 0.9
     right = (proba.argmax(axis=1) == y_test)[sure].mean()
     print(
-        f"{name:>13}: accuracy {model.score(X_test, y_test):.3f}, log loss "
+        f"{name:>12}: accuracy {model.score(X_test, y_test):.3f}, log loss "
         f"{log_loss(y_test, proba):.3f}; surer than 0.9 of {sure.sum()}, right in {right:.3f}"
     )
+
+# %%
+# Lengths differ by a factor of eighty here, and a long document does say more: the sum keeps that, and
+# the mean does not. On newsgroups and film reviews, whose long documents repeat themselves, it was the
+# mean that knew best which answers to trust. Accuracy hardly changes; how far to believe it does.
 plt.show()
