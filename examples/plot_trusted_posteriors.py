@@ -53,7 +53,8 @@ for name, model in MODELS.items():
     )
 
 # %%
-# Lengths differ by a factor of eighty here, and a long document does say more: the sum keeps that, and
-# the mean does not. On newsgroups and film reviews, whose long documents repeat themselves, it was the
-# mean that knew best which answers to trust. Accuracy hardly changes; how far to believe it does.
+# Lengths differ by a factor of eighty here, and a long document does say more: the sum keeps that,
+# and the mean does not. On newsgroups and film reviews, whose long documents repeat themselves, it
+# was the mean that knew best which answers to trust. Accuracy hardly changes; how far to believe it
+# does.
 plt.show()
