@@ -2,6 +2,7 @@
 
 import unicodedata
 from collections import Counter
+from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ from naively import ClassCounts
 from naively.scale.features import TextFeatures
 from naively.scale.text import TextCounter, count_text, text_matrix
 from naively.scale.vocabulary import Vocabulary
+from naively.statistics.sparse_table import SparseTable
 
 TEXTS = [
     "Hello hello WORLD, a b ÀÉ straße İstanbul ΣΑΣ σας",
@@ -146,6 +148,24 @@ def test_the_dictionary_of_hashed_terms_may_be_forgotten_at_any_time(monkeypatch
     for text, label in zip(TEXTS * 3, LABELS * 3, strict=True):
         counter.update([text], [label])
     assert counter.result()[1].equals(expected)
+
+
+@pytest.mark.parametrize("options", [{}, {"n_hashed": 2**26}, {"stop_words": ("the", "ab")}])
+def test_a_worker_may_keep_every_table_sparse(options):
+    """Two classes of 2**26 columns would be a gigabyte, of which hardly anything occurs."""
+    features = TextFeatures(**options)
+    counter = TextCounter(features, dense_cells=0)
+    counter.update(TEXTS, LABELS)
+    vocabulary, counts = counter.result()
+    assert isinstance(counts.table, SparseTable)
+    assert counts.table.nbytes < 1000
+    columns = counts.table.occurring()[0]
+    expected_vocabulary, expected = count_text(TEXTS, LABELS, replace(features, n_hashed=None))
+    if vocabulary is not None:
+        assert vocabulary.equals(expected_vocabulary)
+        np.testing.assert_array_equal(counts.table.toarray(), expected.table)
+    else:
+        assert columns.tolist() == sorted(expected_vocabulary.hashed(2**26).tolist())
 
 
 def test_classes_that_do_not_occur_are_kept():

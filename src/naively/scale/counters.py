@@ -174,11 +174,13 @@ def _unscaled(counts: ClassCounts, scaled: Any, y: Any, resolution: float) -> Cl
     return replace(counts, length_values=values, length_weight=weight)
 
 
-def new_counter(features: FeatureDefinition, classes: Any = ()) -> Counter:
+def new_counter(
+    features: FeatureDefinition, classes: Any = (), *, dense_cells: int = DENSE_CELLS
+) -> Counter:
     """Return an empty counter for features of either kind."""
     if isinstance(features, TextFeatures):
-        return TextCounter(features, classes)
-    return MatrixCounter(features, classes)
+        return TextCounter(features, classes, dense_cells=dense_cells)
+    return MatrixCounter(features, classes, dense_cells=dense_cells)
 
 
 def record_of(

@@ -18,11 +18,10 @@ import numpy as np
 
 from naively._types import Array
 from naively.scale.confusion import Answerer
-from naively.scale.counters import MatrixCounter, record_of
+from naively.scale.counters import new_counter, record_of
 from naively.scale.features import ColumnFeatures, FeatureDefinition, TextFeatures
 from naively.scale.records import CountRecord, join, merge, split
 from naively.scale.stream import Task, run_task
-from naively.scale.text import TextCounter
 from naively.statistics.matrix import is_sparse
 from naively.statistics.values import ClassMedians
 
@@ -257,11 +256,7 @@ def _count_block(
     number: int,
     n_blocks: int,
 ) -> list[CountRecord]:
-    counter: TextCounter | MatrixCounter
-    if isinstance(features, TextFeatures):
-        counter = TextCounter(features, classes)
-    else:
-        counter = MatrixCounter(features, classes, dense_cells=0)
+    counter = new_counter(features, classes, dense_cells=0)
     labels = np.asarray(labels)
     try:
         counter.update(rows, labels.astype(str) if labels.dtype.kind in "OT" else labels)
@@ -271,7 +266,7 @@ def _count_block(
 
 
 def _count_task(task: Task, n_blocks: int) -> list[CountRecord]:
-    return split(run_task(task), n_blocks)
+    return split(run_task(task, dense_cells=0), n_blocks)
 
 
 def _merged(records: list[list[CountRecord]], block: int) -> list[CountRecord]:

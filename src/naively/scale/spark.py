@@ -96,7 +96,7 @@ def count_tasks(session: Any, tasks: Sequence[Task]) -> CountRecord:
 
     def count(batches: Iterator[Any]) -> Iterator[Any]:
         for number in _numbers(batches):
-            yield from _sums(run_task(tasks[number]))
+            yield from _sums(run_task(tasks[number], dense_cells=0))
 
     features, names = tasks[0].features, tasks[0].names
     rows = _summed(frame.mapInArrow(count, _SCHEMA))
@@ -207,7 +207,7 @@ def _partition_counter(
     features: FeatureDefinition, text: str | None, label: str, classes: tuple[Any, ...]
 ) -> Callable[[Iterator[Any]], Iterator[Any]]:
     def count(batches: Iterator[Any]) -> Iterator[Any]:
-        counter = new_counter(features, [str(each) for each in classes])
+        counter = new_counter(features, [str(each) for each in classes], dense_cells=0)
         for batch in batches:
             if batch.column(label).null_count:
                 raise ValueError(f"the label in column `{label}` is missing in a row.")

@@ -23,6 +23,7 @@ from naively.scale.holdout import Holdout
 from naively.scale.records import CountRecord, load_record, merge, save_record
 from naively.scale.sources import Batch, Layout, Part, cut, explained, find_files, read
 from naively.scale.vocabulary import Vocabulary
+from naively.statistics.sparse_table import DENSE_CELLS
 
 CHECKPOINT_PARTS = 8  # parts between two records of a run that can be resumed
 Progress = Callable[[str, int, int], None]
@@ -147,15 +148,19 @@ def _check_distinct(parts: Sequence[Part]) -> None:
         seen[part.name] = part
 
 
-def run_task(task: Task, progress: Progress | None = None) -> CountRecord:
+def run_task(
+    task: Task, progress: Progress | None = None, *, dense_cells: int = DENSE_CELLS
+) -> CountRecord:
     """Count the parts of a task. Workers call this; it imports neither scikit-learn nor an engine.
+
+    A table of more than `dense_cells` is kept sparse: with 0 what travels is what occurs.
 
     Raises
     ------
     ValueError
         Naming file and part.
     """
-    counter = new_counter(task.features, task.classes)
+    counter = new_counter(task.features, task.classes, dense_cells=dense_cells)
     shards: dict[str, int] = {}
     for done, part in enumerate(task.parts):
         if progress is not None:

@@ -193,10 +193,15 @@ class TextCounter:
         What the terms are.
     classes : array-like of shape (C,), default=()
         Labels that will occur; others may turn up as well.
+    dense_cells : int, default=2**27
+        A table of more cells is kept sparse.
     """
 
-    def __init__(self, features: TextFeatures, classes: Any = ()) -> None:
+    def __init__(
+        self, features: TextFeatures, classes: Any = (), *, dense_cells: int = DENSE_CELLS
+    ) -> None:
         self.features = features
+        self._dense_cells = dense_cells
         # Rows, weights and lengths by class: the statistics of no columns.
         self._rows = ClassCounts.zero(0, classes, presence=features.presence)
         self._code_of: dict[Any, int] = {}
@@ -235,12 +240,15 @@ class TextCounter:
         """Return the terms, ascending, and their counts; see `count_text`."""
         if self.features.n_hashed is not None:
             self._flush()
-            return None, replace(self._rows, table=self._hashed.table)
+            return None, replace(self._rows, table=self._settled(self._hashed.table))
         spelled = self._analyzer.spelled()
         vocabulary, positions = Vocabulary.sorted(spelled.bytes, spelled.offsets)
         table = self._table(positions, len(vocabulary))
         vocabulary, table = _occurring(vocabulary, table)
-        return vocabulary, replace(self._rows, table=table)
+        return vocabulary, replace(self._rows, table=self._settled(table))
+
+    def _settled(self, table: Any) -> Any:
+        return settled(table) if self._dense_cells else table
 
     def _count(self, texts: Texts | TokenRows, codes: Array) -> IntArray:
         """Add one batch; return the number of terms of each row."""
@@ -270,8 +278,8 @@ class TextCounter:
         ids, codes, values = self._sums.cells(self._analyzer.n_terms)
         shape = (n_columns, len(self._rows.classes))
         cells = columns[ids] * shape[1] + order[codes]
-        if shape[0] * shape[1] > DENSE_CELLS:
-            return settled(SparseTable.of(shape, cells, values))
+        if shape[0] * shape[1] > self._dense_cells:
+            return SparseTable.of(shape, cells, values)
         table = np.zeros(shape, dtype=np.int64)
         np.add.at(table.reshape(-1), cells, values)
         return table
@@ -286,7 +294,12 @@ class TextCounter:
         self._restart()
 
     def _no_rows(self, n_columns: int) -> ClassCounts:
-        return ClassCounts.zero(n_columns, self._rows.classes, presence=self.features.presence)
+        """Return the statistics of no rows; a wide table is not even made."""
+        nothing = ClassCounts.zero(0, self._rows.classes, presence=self.features.presence)
+        shape = (n_columns, len(nothing.classes))
+        if 0 < shape[0] * shape[1] <= self._dense_cells:
+            return replace(nothing, table=np.zeros(shape, dtype=np.int64))
+        return replace(nothing, table=SparseTable.of(shape, _NO_VALUES, _NO_VALUES))
 
 
 class _DenseSums:
@@ -365,7 +378,7 @@ def _occurring(
         shape = (len(occurring), table.shape[1])
         rows = np.searchsorted(occurring, table.cells // shape[1])
         cells = rows * shape[1] + table.codes
-        return vocabulary.take(occurring), settled(SparseTable.of(shape, cells, table.values))
+        return vocabulary.take(occurring), SparseTable.of(shape, cells, table.values)
     occurring = np.flatnonzero(table.any(axis=1))
     if len(occurring) == len(vocabulary):
         return vocabulary, table
