@@ -2,6 +2,7 @@
 
 import importlib.util
 import re
+import shlex
 from pathlib import Path
 
 import pytest
@@ -43,3 +44,20 @@ def test_nothing_in_the_settings_needs_the_network():
     settings = (DOCS / "conf.py").read_text("utf8")
     assert "intersphinx" not in settings
     assert "http" not in settings
+
+
+def shell_commands():
+    """Every `naively ...` line of the pages and the README, as (page, line)."""
+    root = DOCS.parent
+    pages = [root / "README.md", *DOCS.glob("*.md"), *DOCS.glob("*/*.md")]
+    for page in sorted(pages):
+        for line in re.findall(r"^    (naively [a-z].*)$", page.read_text("utf8"), re.MULTILINE):
+            yield pytest.param(line, id=f"{page.stem}: {line}")
+
+
+@pytest.mark.parametrize("line", list(shell_commands()))
+def test_commands_in_the_pages_can_be_given(line):
+    from naively.cli.scale import naively as group
+
+    name, *arguments = shlex.split(line, comments=True)[1:]
+    group.commands[name].make_context(name, arguments)  # raises for options that are not there
