@@ -32,6 +32,7 @@ _HOMES = {
     "SparseL2Centers": "naively.estimators.centers",
     "SparseMultinomialNB": "naively.estimators.naive_bayes",
     "SparsePoissonNB": "naively.estimators.likelihood",
+    "SparsityCV": "naively.estimators.search",
     "SparsityPath": "naively.selection.path",
     "accuracy_coverage_curve": "naively.error.coverage",
     "error_path": "naively.estimators.error_path",

@@ -12,6 +12,26 @@ from naively._types import FloatArray, IntArray
 Choice = Literal["one_standard_error", "best"]
 
 
+def chosen(loss: FloatArray, standard_error: FloatArray, choice: Choice) -> int:
+    """Position of the number of features to choose.
+
+    Parameters
+    ----------
+    loss : ndarray of shape (G,)
+        Mean loss over the folds along an ascending grid; NaN is never chosen.
+    standard_error : ndarray of shape (G,)
+        Its standard error.
+    choice : {"one_standard_error", "best"}
+        See :meth:`FoldErrors.best_k`.
+    """
+    if choice not in {"one_standard_error", "best"}:
+        raise ValueError(f"`choice` must be 'one_standard_error' or 'best'; got {choice!r}.")
+    loss = np.where(np.isnan(loss), np.inf, loss)
+    best = int(np.argmin(loss))
+    limit = loss[best] + (standard_error[best] if choice == "one_standard_error" else 0.0)
+    return int(np.flatnonzero(loss <= limit + 1e-12)[0])
+
+
 @dataclass(frozen=True, slots=True)
 class FoldErrors:
     """Cross-validated errors, the features selected anew in each fold.
@@ -53,12 +73,7 @@ class FoldErrors:
         k : int
             A point of the grid.
         """
-        if choice not in {"one_standard_error", "best"}:
-            raise ValueError(f"`choice` must be 'one_standard_error' or 'best'; got {choice!r}.")
-        mean = self.mean
-        best = int(np.argmin(mean))
-        limit = mean[best] + (self.standard_error[best] if choice == "one_standard_error" else 0.0)
-        return int(self.k[np.flatnonzero(mean <= limit + 1e-12)[0]])
+        return int(self.k[chosen(self.mean, self.standard_error, choice)])
 
 
 @dataclass(frozen=True, slots=True)

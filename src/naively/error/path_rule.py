@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numba
@@ -33,6 +33,12 @@ class PathRule:
     log_prior: FloatArray  # (C,)
     veto: FloatArray  # (V, C), or (0, C) if no event has probability zero
     base_veto: FloatArray  # (G, C), or (0, C)
+    of_presence: bool = False  # entries become 0 or 1 before they are scored
+
+    @property
+    def is_additive(self) -> bool:
+        """Whether two entries of the same feature in a row score what their sum does."""
+        return not self.of_presence and len(self.veto) == 0
 
     def scores(self, X: Any, start: int, stop: int) -> FloatArray:
         """Scores (stop - start, G, C) of some rows of a CSR matrix."""
@@ -56,6 +62,18 @@ class PathRule:
             scores,
         )
         return scores
+
+    def part(self, first: int, last: int) -> PathRule:
+        """Rule of the grid points from `first` to before `last`."""
+        v = self.visits
+        enter, leave = (np.clip(at, first, last) - first for at in (v.enter, v.leave))
+        return replace(
+            self,
+            visits=Visits(v.slot, v.ptr, enter, leave, last - first),
+            base=self.base[first:last],
+            shift=self.shift[first:last],
+            base_veto=self.base_veto[first:last],
+        )
 
     def blocks(self, X: Any) -> Iterator[tuple[int, FloatArray]]:
         """First row and scores (rows, G, C) of consecutive blocks of a CSR matrix."""
@@ -110,7 +128,8 @@ def path_rule(
             return _presence_rule(rule, visits)
     supports = [path.support(k) for k in path.k]
     rules = [family.rule(statistics, support, log_prior) for support in supports]
-    return rule_of_rules(supports, rules, statistics.n_features)
+    whole = rule_of_rules(supports, rules, statistics.n_features)
+    return replace(whole, of_presence=getattr(statistics, "presence", False))
 
 
 def _smoothed_counts_rule(
@@ -130,7 +149,8 @@ def _presence_rule(rule: LinearRule, visits: Visits) -> PathRule:
     """Bernoulli rule of all features on the path: log P(absent) = -log(1 + exp(log-odds))."""
     weight = rule.weights.T
     base = rule.log_prior - visits.totals(np.logaddexp(0.0, weight))
-    return _without_vetoes(visits, weight, base, np.zeros_like(base), rule.log_prior)
+    additive = _without_vetoes(visits, weight, base, np.zeros_like(base), rule.log_prior)
+    return replace(additive, of_presence=True)
 
 
 def _without_vetoes(

@@ -23,6 +23,7 @@ from naively._types import Array, BoolArray, FloatArray
 from naively.estimators.folds import choose_k
 from naively.estimators.parameters import is_auto, resolve_k
 from naively.families.family import Family
+from naively.families.rules import winners
 from naively.selection.certificate import Certificate, Selection
 from naively.selection.solve import solve
 from naively.statistics.matrix import as_matrix, canonical, check_library, is_sparse
@@ -104,10 +105,10 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            Labels; the first of `classes_` where scores tie.
+            Labels; the first of `classes_` where scores tie, to rounding.
         """
         scores = self._scores(X)
-        return np.asarray(self.classes_[np.argmax(scores, axis=1)])
+        return np.asarray(self.classes_[winners(scores)])
 
     # -- the selector ---------------------------------------------------------------------------
 
@@ -160,6 +161,10 @@ class AbstractSparseClassifier(AbstractSelectingClassifier):
     def _search_options(self) -> dict[str, Any]:
         """Keyword arguments for the search of the support."""
         return {}
+
+    def _subtracts(self) -> bool:
+        """Whether statistics of all rows less those of some are the statistics of the others."""
+        return True
 
     def _selected(self, X: Any) -> Any:
         """Return the selected features of checked rows."""

@@ -147,6 +147,9 @@ class SparseL2Centers(
     def _log_prior(self, statistics: Any) -> FloatArray:
         return center_log_prior(self.priors, statistics.class_weight)
 
+    def _subtracts(self) -> bool:
+        return not self._whitens
+
     @property
     def _whitens(self) -> bool:
         return self.covariance == "full" or hasattr(self.covariance, "fit")
@@ -397,6 +400,9 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier):
 
     def _gather(self, X: Any, y: Array, sample_weight: Any, classes: Any) -> ClassMedians:
         return ClassMedians.from_matrix(X, y, sample_weight, classes=classes)
+
+    def _subtracts(self) -> bool:
+        return False
 
     def family(self, statistics: Any) -> Family[Any]:
         """Return the model as functions of its statistics."""

@@ -13,13 +13,14 @@ from naively.error.estimates import Method, estimate, lengths_of
 from naively.error.leave_one_out import Rows, multinomial_errors, presence_errors
 from naively.error.visits import path_stays, path_visits
 from naively.estimators.folds import (
-    as_compressed_rows,
     checked_rows,
     fold_errors,
     fresh,
     gather_rows,
+    rule_rows,
 )
 from naively.families.family import Family, checked_alpha
+from naively.families.rules import winners
 from naively.selection.path import SparsityPath, path
 
 MAX_REFITS = 50_000  # rules trained for a leave-one-out curve without a formula
@@ -117,7 +118,7 @@ def _leave_one_out(
         return None if errors is None else errors / rows.total
     learned = estimator.fit_prior and estimator.class_prior is None
     prior = None if learned else estimator._log_prior(statistics)
-    prepared = Rows(as_compressed_rows(estimator._prepare(rows.X)), rows.labels, rows.weight)
+    prepared = Rows(rule_rows(estimator, rows.X), rows.labels, rows.weight)
     weight = statistics.class_weight
     if coupled is not None:
         stays = path_stays(track, statistics.n_features)
@@ -156,5 +157,5 @@ def _wrong(
     for g, support in enumerate(supports):
         rule = family.rule(rest, support, prior)
         scores = rule.scores(estimator._prepare(row.X[:, support]))
-        wrong[g] = np.argmax(scores[0]) != row.labels[0]
+        wrong[g] = winners(scores)[0] != row.labels[0]
     return wrong

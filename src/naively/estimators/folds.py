@@ -3,19 +3,26 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.utils import check_random_state
 
-from naively._types import Array, BoolArray, FloatArray, IntArray
+from naively._types import Array, FloatArray, IntArray
 from naively.error.error_path import FoldErrors
 from naively.error.leave_one_out import Rows
-from naively.error.path_rule import path_rule
-from naively.families.rules import LinearRule
+from naively.error.path_rule import PathRule, path_rule
+from naively.families.rules import LinearRule, winners
 from naively.selection.path import checked_grid, path
-from naively.statistics.matrix import is_sparse
+from naively.statistics.labels import encode_labels
+from naively.statistics.matrix import canonical, is_sparse
+from naively.statistics.weights import check_weights
 
 REPEATED_ROWS = 500  # rows below which the folds are drawn more than once
 MAX_REPEATS = 5
@@ -106,13 +113,13 @@ def fold_errors(
     rng, n_folds = check_random_state(random_state), min(n_folds, n)
     errors, weight = [], []
     for _ in range(n_repeats):
-        fold = stratified_folds(rows.labels, n_folds, rng)
-        for t in range(n_folds):
-            held_out = rows.take(np.flatnonzero(fold == t))
-            training = _without(estimator, statistics, rows, fold == t)
-            wrong = path_errors(estimator, training, grid, held_out)
-            weight.append(held_out.total)
-            errors.append(wrong / held_out.total)
+        number = stratified_folds(rows.labels, n_folds, rng)
+        splits = [
+            (np.flatnonzero(number != t), np.flatnonzero(number == t)) for t in range(n_folds)
+        ]
+        for fold in Folds(estimator, rows, statistics.classes, splits, statistics):
+            weight.append(fold.held_out.total)
+            errors.append(path_errors(estimator, fold, grid) / fold.held_out.total)
     return FoldErrors(grid, np.array(errors), np.array(weight), n_folds)
 
 
@@ -126,18 +133,18 @@ def stratified_folds(labels: IntArray, n_folds: int, random_state: Any) -> IntAr
 
 
 def checked_rows(X: Any, y: Array, sample_weight: Any) -> Rows:
-    """Rows of positive weight, sparse ones compressed by row without duplicate entries."""
-    if is_sparse(X):
-        X = X.tocsr()
-        if not X.has_canonical_format:
-            X = X.copy()
-            X.sum_duplicates()
-    labels = np.unique(y, return_inverse=True)[1]
-    if sample_weight is None:
-        return Rows(X, labels, np.empty(0))
-    weight = np.broadcast_to(np.asarray(sample_weight, dtype=np.float64), labels.shape)
-    rows = Rows(X, labels, np.ascontiguousarray(weight))
-    return rows if (weight > 0).all() else rows.take(np.flatnonzero(weight > 0))
+    """Rows of positive weight, sparse ones compressed by row."""
+    labels = encode_labels(y)[1].astype(np.int64)
+    rows = weighted_rows(X, labels, sample_weight)
+    kept = rows.weight > 0
+    return rows if kept.all() else rows.take(np.flatnonzero(kept))
+
+
+def weighted_rows(X: Any, labels: IntArray, sample_weight: Any) -> Rows:
+    """Rows with their weights checked, those of weight zero included."""
+    X = X.tocsr() if is_sparse(X) else X
+    weight = check_weights(sample_weight, len(labels))
+    return Rows(X, labels, np.empty(0) if weight is None else np.ascontiguousarray(weight))
 
 
 def gather_rows(estimator: Any, rows: Rows, classes: Array) -> Any:
@@ -146,44 +153,138 @@ def gather_rows(estimator: Any, rows: Rows, classes: Array) -> Any:
     return estimator._gather(rows.X, classes[rows.labels], weight, classes)
 
 
-def _without(estimator: Any, statistics: Any, rows: Rows, held_out: BoolArray) -> Any:
-    """Statistics of the other rows: total minus fold, or gathered where they do not subtract."""
-    if hasattr(statistics, "__sub__"):
-        fold = rows.take(np.flatnonzero(held_out))
-        return statistics - gather_rows(estimator, fold, statistics.classes)
-    return gather_rows(estimator, rows.take(np.flatnonzero(~held_out)), statistics.classes)
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """One division of the rows: what the training rows add up to, and the rows to judge."""
+
+    statistics: Any  # of the training rows, with the classes that occur among them
+    held_out: Rows  # label: position in these classes; their number if it does not occur
 
 
-def path_errors(estimator: Any, statistics: Any, grid: IntArray, rows: Rows) -> FloatArray:
-    """Weight (G,) of rows decided wrongly by the models that the statistics give for each k."""
-    family = estimator.family(statistics)
-    prior = estimator._log_prior(statistics)
-    nothing = family.rule(statistics, np.empty(0, dtype=np.int64), prior)
-    if not isinstance(nothing, LinearRule) or hasattr(statistics, "whitener"):
-        return _errors_one_by_one(estimator, statistics, grid, rows)
-    track = path(family, statistics, grid)
-    X = as_compressed_rows(estimator._prepare(rows.X))
-    return path_rule(family, statistics, track, prior).errors(X, rows.labels, rows.weight)
+class Folds:
+    """All divisions of the rows, each row counted once: training = total - the others.
+
+    Parameters
+    ----------
+    estimator : sparse classifier
+        Counts the rows.
+    rows : Rows
+        All rows.
+    classes : ndarray of shape (C,)
+        Their classes.
+    splits : list of (training rows, rows to judge)
+        Indices, from any splitter.
+    total : statistics, default=None
+        Of all rows, if they are known.
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        rows: Rows,
+        classes: Array,
+        splits: list[tuple[IntArray, IntArray]],
+        total: Any = None,
+    ) -> None:
+        self.estimator = estimator
+        self.rows = rows
+        self.classes = classes
+        self.splits = splits
+        self.total = total
+        self._others: list[Any] = [None] * len(splits)
+        self._count()
+
+    def _count(self) -> None:
+        """Count what each division leaves out of the training, and from that all rows."""
+        if not self.estimator._subtracts():
+            return
+        n = len(self.rows.labels)
+        left_out = [_complement(train, n) for train, _ in self.splits]
+        for t, (train, test) in enumerate(self.splits):
+            if len(left_out[t]) + len(train) == n and len(left_out[t]) < len(train):
+                rows = test if np.array_equal(test, left_out[t]) else left_out[t]
+                self._others[t] = self._gather(rows)
+        if self.total is None and all(other is not None for other in self._others):
+            is_partition = (np.bincount(np.concatenate(left_out), minlength=n) == 1).all()
+            everything = slice(None)
+            self.total = reduce(add, self._others) if is_partition else self._gather(everything)
+
+    def __iter__(self) -> Iterator[Fold]:
+        for (train, test), others in zip(self.splits, self._others, strict=True):
+            yield self._fold(train, test, others)
+
+    def _fold(self, train: IntArray, test: IntArray, others: Any) -> Fold:
+        present = np.bincount(self.rows.labels[train], minlength=len(self.classes)) > 0
+        held_out = self.rows.take(test)
+        if others is not None and present.all():
+            return Fold(self.total - others, held_out)
+        position = np.where(present, np.cumsum(present) - 1, present.sum())
+        rows = self.rows.take(train)
+        statistics = gather_rows(
+            self.estimator,
+            Rows(rows.X, position[rows.labels], rows.weight),
+            self.classes[present],
+        )
+        return Fold(statistics, Rows(held_out.X, position[held_out.labels], held_out.weight))
+
+    def _gather(self, rows: Any) -> Any:
+        part = self.rows if isinstance(rows, slice) else self.rows.take(rows)
+        return gather_rows(self.estimator, part, self.classes)
 
 
-def _errors_one_by_one(estimator: Any, statistics: Any, grid: IntArray, rows: Rows) -> FloatArray:
-    """Train a model for each k, for rules that no sweep can put together."""
+def _complement(rows: IntArray, n: int) -> IntArray:
+    """Rows of n that are not among some."""
+    others = np.ones(n, dtype=np.bool_)
+    others[rows] = False
+    return np.flatnonzero(others)
+
+
+def path_errors(estimator: Any, fold: Fold, grid: IntArray) -> FloatArray:
+    """Weight (G,) of held-out rows decided wrongly by the models of a fold for each k."""
+    rows = fold.held_out
+    rule = linear_path(estimator, fold.statistics, grid)
+    if rule is not None:
+        return rule.errors(rule_rows(estimator, rows.X, rule), rows.labels, rows.weight)
     weight = rows.weight if len(rows.weight) else np.ones(len(rows.labels))
-    model = clone(estimator)
-    model.n_features_in_ = rows.X.shape[1]
     errors = np.empty(len(grid))
-    for g, k in enumerate(grid.tolist()):
-        model._finish(statistics, k=k)
-        scores = model.rule_.scores(model._prepare(model._selected(rows.X)))
-        errors[g] = weight @ (np.argmax(scores, axis=1) != rows.labels)
+    for g, scores in scores_one_by_one(estimator, fold.statistics, grid, rows.X):
+        errors[g] = weight @ (winners(scores) != rows.labels)
     return errors
 
 
-def as_compressed_rows(X: Any) -> Any:
-    """Return rows in CSR form."""
-    from scipy import sparse
+def linear_path(estimator: Any, statistics: Any, grid: IntArray) -> PathRule | None:
+    """Rules of all k in a form that scores a row in one sweep; None if the model has no such."""
+    if hasattr(statistics, "whitener") or estimator._search_options().get("exact"):
+        return None
+    family = estimator.family(statistics)
+    prior = estimator._log_prior(statistics)
+    nothing = family.rule(statistics, np.empty(0, dtype=np.int64), prior)
+    if not isinstance(nothing, LinearRule):
+        return None
+    return path_rule(family, statistics, path(family, statistics, grid), prior)
 
-    return X.tocsr() if is_sparse(X) else sparse.csr_array(X)
+
+def scores_one_by_one(
+    estimator: Any, statistics: Any, grid: IntArray, X: Any
+) -> Iterator[tuple[int, FloatArray]]:
+    """Train a model for each k: position in the grid, and its scores (n, C) of some rows."""
+    model = clone(estimator)
+    model.n_features_in_ = X.shape[1]
+    X = canonical(X) if is_sparse(X) else X
+    for g, k in enumerate(grid.tolist()):
+        model._finish(statistics, k=k)
+        yield g, model.rule_.scores(model._prepare(model._selected(X)))
+
+
+def rule_rows(estimator: Any, X: Any, rule: PathRule | None = None) -> Any:
+    """Return checked rows as CSR of what the rule of an estimator sees.
+
+    Duplicate entries are summed, unless a `rule` is given to which they make no difference.
+    """
+    if is_sparse(X) and (rule is None or not rule.is_additive):
+        X = canonical(X)
+    X = estimator._prepare(X)
+    return X if is_sparse(X) else sparse.csr_array(X)
 
 
 def fresh(estimator: Any, X: Any, y: Any) -> tuple[Any, Any, Array]:

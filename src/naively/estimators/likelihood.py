@@ -331,6 +331,9 @@ class SparseCategoricalNB(AbstractFittedPriorNaiveBayes):
             X, y, sample_weight, classes=classes, min_categories=self.min_categories
         )
 
+    def _subtracts(self) -> bool:
+        return self.min_categories is not None  # otherwise the rows decide which categories exist
+
     def family(self, statistics: Any) -> Family[Any]:
         """Return the model as functions of its statistics, parameters checked and bound."""
         return categorical.categorical(self.alpha)

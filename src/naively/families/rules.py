@@ -22,6 +22,20 @@ class Rule(Protocol):
         ...
 
 
+ROUNDING = 1e-12  # difference of two scores, relative to the larger, that decides nothing
+
+
+def winners(scores: FloatArray) -> IntArray:
+    """Position of the largest score of each row: (n,) from (n, C).
+
+    Scores that are equal but for rounding are equal, and the first of them wins: an answer does
+    not depend on the order in which a library adds up.
+    """
+    size = np.abs(np.where(np.isfinite(scores), scores, 0.0)).max(axis=1, keepdims=True)
+    largest = scores.max(axis=1, keepdims=True)
+    return np.asarray(np.argmax(scores >= largest - ROUNDING * size, axis=1))
+
+
 @dataclass(frozen=True, slots=True)
 class LinearRule:
     """scores = intercept + X @ weights.T, with events of probability zero kept apart.

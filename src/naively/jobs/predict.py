@@ -11,6 +11,7 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from naively._types import FloatArray
+from naively.families.rules import winners
 from naively.io.errors import InputError, OutputError
 from naively.io.files import atomic_file
 from naively.io.models import COUNTING, Model, load_model, posterior, scores
@@ -62,7 +63,7 @@ def predict(job: PredictJob, stdout: BinaryIO, progress: Progress = silent) -> P
     _write(_answers_csv(model, samples, layout.key, found, job.probabilities), job.out, stdout)
     if samples.labels is None:
         return Predicted(len(samples), None)
-    answers = np.array(model.classes)[np.argmax(found, axis=1)]
+    answers = np.array(model.classes)[winners(found)]
     return Predicted(len(samples), float((answers == np.array(samples.labels)).mean()))
 
 
@@ -111,7 +112,7 @@ def _answers_csv(
     heads = [f"p:{name}" for name in model.classes] if probabilities else []
     writer.writerow([key or "row", "label", *heads])
     first = samples.keys or [str(i + 1) for i in range(len(found))]
-    answers = np.argmax(found, axis=1).tolist()
+    answers = winners(found).tolist()
     figures = posterior(found).tolist() if probabilities else [[]] * len(found)
     writer.writerows(
         [row, model.classes[answer], *map(repr, p)]

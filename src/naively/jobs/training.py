@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
-from naively.families.rules import HybridRule, LinearRule
+from naively.families.rules import HybridRule, LinearRule, winners
 from naively.io.errors import InputError
 from naively.io.models import Model, Rule, scores
 from naively.jobs.rows import TEST, Rows
@@ -210,4 +210,4 @@ def answer_test_rows(model: Model, rows: Rows) -> IntArray:
     chosen = np.flatnonzero(rows.part == TEST)
     columns = in_regions(model.columns, len(rows.names), rows.n_regions)
     found = scores(model, rows.X[chosen][:, columns])
-    return np.asarray(np.argmax(found, axis=1), dtype=np.int64)
+    return winners(found)

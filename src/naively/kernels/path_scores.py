@@ -24,7 +24,7 @@ import numpy as np
 from naively._types import Array, FloatArray, IntArray
 from naively.kernels.compiled import kernel, kernel_part
 
-_ROUNDING = 1e-9  # nats
+_ROUNDING = 1e-12  # as in families.rules.winners
 
 
 @kernel
@@ -149,10 +149,13 @@ def add_errors(
 def _best(scores: FloatArray) -> int:
     """First class whose score is the largest; closer than rounding can tell is equal."""
     largest = scores[0]
-    for c in range(1, len(scores)):
-        largest = max(largest, scores[c])
+    size = 0.0
     for c in range(len(scores)):
-        if scores[c] >= largest - _ROUNDING:
+        largest = max(largest, scores[c])
+        if math.isfinite(scores[c]):
+            size = max(size, abs(scores[c]))
+    for c in range(len(scores)):
+        if scores[c] >= largest - _ROUNDING * size:
             return c
     return 0
 

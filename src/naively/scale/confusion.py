@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from naively._types import Array, IntArray
-from naively.families.rules import Rule
+from naively.families.rules import Rule, winners
 from naively.scale.features import FeatureDefinition, TextFeatures
 from naively.scale.holdout import TEST, rows_of
 from naively.scale.sources import explained
@@ -37,7 +37,7 @@ class Answerer:
         else:
             X = rows[:, self.columns]
             X = (X > features.threshold).astype(np.int64) if features.presence else X
-        answers: Array = np.array(self.classes, dtype=str)[np.argmax(self.rule.scores(X), axis=1)]
+        answers: Array = np.array(self.classes, dtype=str)[winners(self.rule.scores(X))]
         return answers
 
     def _terms_in(self, rows: Any, features: TextFeatures) -> Any:

@@ -1,0 +1,582 @@
+"""The number of features and the smoothing, chosen by cross-validation of the whole path."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, Self, final
+
+import numpy as np
+from sklearn import get_config
+from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
+from sklearn.exceptions import NotFittedError
+from sklearn.metrics import check_scoring
+from sklearn.model_selection import check_cv
+from sklearn.utils import get_tags
+from sklearn.utils.metadata_routing import (
+    MetadataRouter,
+    MethodMapping,
+    process_routing,
+)
+from sklearn.utils.metaestimators import available_if
+from sklearn.utils.validation import check_is_fitted
+
+from naively._types import Array, IntArray
+from naively.error.error_path import Choice
+from naively.estimators.base import AbstractSparseClassifier
+from naively.estimators.cv_results import Curve, Ranking, best_curve, ranking, results_table
+from naively.estimators.folds import Folds, weighted_rows
+from naively.estimators.path_scoring import Scoring, scores_of_folds, scores_of_refits
+from naively.selection.path import checked_grid
+from naively.statistics.labels import encode_labels
+
+_SMOOTHING = ("alpha", "var_smoothing")
+
+
+def _of_best(name: str) -> Any:
+    """Availability of a method: that of the estimators, and of the best one once it is fitted."""
+
+    def check(self: Any) -> bool:
+        if not hasattr(self, "best_estimator_") and not self.refit:
+            raise AttributeError(
+                f"`{name}` needs the best estimator, which is fitted with `refit=True` only."
+            )
+        best = getattr(self, "best_estimator_", None)
+        getattr(self._contenders()[0] if best is None else best, name)
+        return True
+
+    return available_if(check)
+
+
+@final
+class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
+    r"""Choose the number of features by cross-validating the whole path at once.
+
+    The statistics of the training rows of a fold are those of all rows less those of the rows that
+    are left out, so one pass counts the rows for all folds; the models of all k score a row in one
+    sweep over its entries. The features are selected anew in each fold, without the rows that are
+    judged. The result is that of a loop over folds, k and smoothings with a fit in each, for a
+    small part of its time. Models that have no linear rule are trained for each k, from the same
+    statistics.
+
+    Parameters
+    ----------
+    estimator : classifier with a parameter `k`, or list of them
+        The models to cross-validate, all on the same folds; their own `k` does not matter. Linear
+        ones (:class:`SparseMultinomialNB`, :class:`SparseBernoulliNB`, :class:`SparsePoissonNB`,
+        :class:`SparseL2Centers`, :class:`SparseGaussianNB` with shared variances) take one sweep.
+    ks : array-like of int, default=None
+        Numbers of features; by default about 100, evenly spaced from 1 to all on a log scale.
+    cv : int, splitter or iterable, default=5
+        Number of stratified folds, a splitter of scikit-learn, or pairs of arrays of indices.
+    scoring : str, callable or None, default=None
+        As in scikit-learn: a name, a scorer, or a function of estimator, X and y that returns a
+        number, larger is better. None is accuracy.
+    alphas : array-like of float, default=None
+        Smoothings to try: values for the parameter `alpha` (or `var_smoothing`) of the estimators.
+    refit : bool, "one_standard_error" or callable, default=True
+        Train the best model on all rows; False: do not. "one_standard_error" takes the smallest k
+        whose mean score is within one standard error of the best; a callable takes `cv_results_`
+        and returns an index.
+
+    Attributes
+    ----------
+    cv_results_ : dict of ndarrays
+        As in :class:`sklearn.model_selection.GridSearchCV`, with the columns `param_k`,
+        `param_alpha` (if `alphas` are given) and `param_estimator` (if a list is). Times are equal
+        shares of the pass that served all k.
+    best_index_ : int
+        Which candidate was chosen: the highest mean score, fewest features where several have it,
+        or what `refit` says.
+    best_k_ : int
+        Its number of features.
+    best_score_ : float
+        Its mean score over the folds. It is the best of many, so it flatters; to report the
+        error of the choice, cross-validate this object as a whole.
+    best_params_ : dict
+        Its parameters.
+    best_estimator_ : estimator
+        Trained on all rows, unless `refit=False`.
+    one_standard_error_k_ : int
+        Fewest features within one standard error of the best mean score, for the winning
+        estimator and smoothing.
+    ranking_ : Ranking
+        The estimators at their best, with the difference to the winner and its standard error
+        over the folds; `print` it.
+    scorer_ : callable
+        What scores the held-out rows.
+    n_splits_ : int
+        Number of folds.
+    refit_time_ : float
+        Seconds that the training of the best estimator took.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    n_features_in_ : int
+        Number of features seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features_in_,)
+        Names of the features, if `X` has string column names.
+
+    See Also
+    --------
+    error_path : Three estimates of the error over k.
+
+    Notes
+    -----
+    Weights of rows count in the training and in the scores, as if rows were repeated. With
+    metadata routing enabled, `set_fit_request` and `set_score_request` decide instead.
+
+    Examples
+    --------
+    >>> from sklearn.datasets import load_digits
+    >>> from naively import SparseBernoulliNB, SparseMultinomialNB, SparsityCV
+    >>> X, y = load_digits(return_X_y=True)
+    >>> search = SparsityCV([SparseMultinomialNB(), SparseBernoulliNB(binarize=7)]).fit(X, y)
+    >>> search.best_k_, search.one_standard_error_k_
+    (59, 44)
+    >>> search.ranking_.winner.name
+    'SparseMultinomialNB'
+    """
+
+    def __init__(
+        self,
+        estimator: Any,
+        ks: Any = None,
+        cv: Any = 5,
+        scoring: Any = None,
+        alphas: Any = None,
+        refit: Any = True,
+    ) -> None:
+        self.estimator = estimator
+        self.ks = ks
+        self.cv = cv
+        self.scoring = scoring
+        self.alphas = alphas
+        self.refit = refit
+
+    # -- training -------------------------------------------------------------------------------
+
+    def fit(
+        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, **params: Any
+    ) -> Self:
+        """Cross-validate all k, and train the best model on all rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Weight of each row, in training and scoring.
+        groups : array-like of shape (n_samples,), default=None
+            For splitters that keep groups together.
+        **params : dict
+            Further arguments of the `fit` of estimators from elsewhere; with metadata routing
+            enabled, whatever was requested.
+
+        Returns
+        -------
+        self : object
+            The fitted search.
+
+        Raises
+        ------
+        ValueError
+            If the data, the grid, or a parameter cannot be used.
+        """
+        contenders = [clone(each) for each in self._contenders()]
+        routed = self._routed(sample_weight, groups, params)
+        checked, labels = self._checked(contenders[0], X, y)
+        cv = check_cv(self.cv, labels, classifier=True)
+        splits = [
+            (_indices(train, len(labels)), _indices(test, len(labels)))
+            for train, test in cv.split(checked, labels, **routed["split"])
+        ]
+        grid = checked_grid(self.ks, checked.shape[1])
+        self.scorer_ = check_scoring(contenders[0], scoring=self.scoring)
+        is_accuracy = self.scoring is None or (
+            isinstance(self.scoring, str) and self.scoring == "accuracy"
+        )
+        scoring = Scoring(self.scorer_, is_accuracy, routed["score"])
+        self.n_splits_ = len(splits)
+        searches = [
+            _Search(each, X, y, checked, labels, splits, grid, scoring, routed["fit"])
+            for each in contenders
+        ]
+        groups_of_curves = [self._curves(search) for search in searches]
+        self._choose(groups_of_curves)
+        if self.refit:
+            self._train_best(groups_of_curves, searches)
+        return self
+
+    def _contenders(self) -> list[Any]:
+        several = isinstance(self.estimator, list | tuple)
+        contenders = list(self.estimator) if several else [self.estimator]
+        if not contenders:
+            raise ValueError("`estimator` must be a classifier or a list of at least one; got [].")
+        for each in contenders:
+            if not hasattr(each, "get_params") or "k" not in each.get_params():
+                raise TypeError(
+                    "`estimator` must be a classifier with a parameter `k`, such as "
+                    f"SparseBernoulliNB(), or a list of them; got {type(each).__name__}."
+                )
+            if not is_classifier(each):
+                raise TypeError(
+                    f"`estimator` must be a classifier; {type(each).__name__} is none. Put a "
+                    "selector in a pipeline with a classifier, and use GridSearchCV."
+                )
+        return contenders
+
+    def _checked(self, first: Any, X: Any, y: Any) -> tuple[Any, Array]:
+        """Rows and labels as the first estimator checks them; those of others are taken as is."""
+        if isinstance(first, AbstractSparseClassifier):
+            return first._check_batch(X, y, reset=True)
+        return X if hasattr(X, "shape") else np.asarray(X), np.asarray(y)
+
+    def _curves(self, search: _Search) -> list[Curve]:
+        """Curves of one estimator, one for each smoothing."""
+        fixed = {"estimator": search.estimator} if isinstance(self.estimator, list | tuple) else {}
+        if self.alphas is None:
+            return [search.curve(search.estimator, fixed)]
+        name = _smoothing_of(search.estimator)
+        return [
+            search.curve(
+                clone(search.estimator).set_params(**{name: alpha}), {**fixed, name: alpha}
+            )
+            for alpha in _checked_alphas(self.alphas)
+        ]
+
+    def _choose(self, groups_of_curves: list[list[Curve]]) -> None:
+        curves = [curve for group in groups_of_curves for curve in group]
+        self.cv_results_ = results_table(curves)
+        self.ranking_: Ranking = ranking(groups_of_curves)
+        winner = best_curve(curves)
+        self.one_standard_error_k_ = int(winner.k[winner.position("one_standard_error")])
+        self.multimetric_ = False
+        if callable(self.refit):
+            self.best_index_ = self._checked_index(self.refit(self.cv_results_))
+        else:
+            first = curves.index(winner) * len(winner.k)  # every curve has the same grid
+            self.best_index_ = first + winner.position(self._choice())
+        self.best_params_ = self.cv_results_["params"][self.best_index_]
+        self.best_k_ = self.best_params_["k"]
+        self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
+
+    def _choice(self) -> Choice:
+        if isinstance(self.refit, str) and self.refit == "one_standard_error":
+            return "one_standard_error"
+        if not isinstance(self.refit, bool | np.bool_):
+            raise ValueError(
+                "`refit` must be True, False, 'one_standard_error' or a callable; got "
+                f"{self.refit!r}."
+            )
+        return "best"
+
+    def _checked_index(self, index: Any) -> int:
+        n = len(self.cv_results_["params"])
+        if not isinstance(index, int | np.integer) or not 0 <= index < n:
+            raise ValueError(f"The callable `refit` must return an int in [0, {n}); got {index!r}.")
+        return int(index)
+
+    def _train_best(self, groups_of_curves: list[list[Curve]], searches: list[_Search]) -> None:
+        start = time.perf_counter()
+        before = np.cumsum([sum(len(curve.k) for curve in group) for group in groups_of_curves])
+        search = searches[int(np.searchsorted(before, self.best_index_, side="right"))]
+        values = {name: v for name, v in self.best_params_.items() if name != "estimator"}
+        self.best_estimator_ = search.trained(clone(search.estimator).set_params(**values))
+        self.refit_time_ = time.perf_counter() - start
+
+    # -- metadata -------------------------------------------------------------------------------
+
+    def _routed(self, sample_weight: Any, groups: Any, params: dict[str, Any]) -> dict[str, Any]:
+        """Arguments of `fit`, `score` and `split`."""
+        given = {"sample_weight": sample_weight, "groups": groups}
+        given = {name: value for name, value in given.items() if value is not None}
+        if _routing_enabled():
+            routed = process_routing(self, "fit", **given, **params)
+            fits = [routed[name].fit for name in self._names()]
+            merged = {name: value for fit in fits for name, value in fit.items()}
+            return {"fit": merged, "score": routed.scorer.score, "split": routed.splitter.split}
+        weight = {name: value for name, value in given.items() if name == "sample_weight"}
+        split = {"groups": groups} if groups is not None else {}
+        return {"fit": {**weight, **params}, "score": weight, "split": split}
+
+    def _names(self) -> list[str]:
+        several = isinstance(self.estimator, list | tuple)
+        n = len(self._contenders())
+        return [f"estimator_{i}" for i in range(n)] if several else ["estimator"]
+
+    def get_metadata_routing(self) -> MetadataRouter:
+        """Say which metadata goes where.
+
+        Returns
+        -------
+        routing : MetadataRouter
+            To the estimators (`fit`), the scorer (`fit` and `score`) and the splitter.
+        """
+        router = MetadataRouter(owner=self)
+        for name, each in zip(self._names(), self._contenders(), strict=True):
+            router.add(**{name: each}, method_mapping=_mapping(fit="fit"))
+        scorer = check_scoring(self._contenders()[0], scoring=self.scoring)
+        router.add(scorer=scorer, method_mapping=_mapping(fit="score", score="score"))
+        cv = check_cv(self.cv, classifier=True)
+        return router.add(splitter=cv, method_mapping=_mapping(fit="split"))
+
+    # -- the best estimator ---------------------------------------------------------------------
+
+    def _best(self) -> Any:
+        check_is_fitted(self)
+        if not hasattr(self, "best_estimator_"):
+            raise NotFittedError("This search has no best estimator: it has `refit=False`.")
+        return self.best_estimator_
+
+    def score(self, X: Any, y: Any, **params: Any) -> float:
+        """Score the best estimator with `scorer_`.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        **params : dict
+            Arguments of the scorer, such as `sample_weight`.
+
+        Returns
+        -------
+        score : float
+            Accuracy, unless `scoring` says otherwise.
+        """
+        best = self._best()
+        if _routing_enabled():
+            params = process_routing(self, "score", **params).scorer.score
+        return float(self.scorer_(best, X, y, **params))
+
+    @_of_best("predict")
+    def predict(self, X: Any) -> Array:
+        """Predict the class of each row with the best estimator.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        y : ndarray of shape (n_samples,)
+            Labels.
+        """
+        return self._best().predict(X)
+
+    @_of_best("predict_proba")
+    def predict_proba(self, X: Any) -> Array:
+        """Class probabilities of the best estimator.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        proba : ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        return self._best().predict_proba(X)
+
+    @_of_best("predict_log_proba")
+    def predict_log_proba(self, X: Any) -> Array:
+        """Logarithms of the class probabilities of the best estimator.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        log_proba : ndarray of shape (n_samples, n_classes)
+            Columns in the order of `classes_`.
+        """
+        return self._best().predict_log_proba(X)
+
+    @_of_best("decision_function")
+    def decision_function(self, X: Any) -> Array:
+        """Scores of the best estimator.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            As the estimator gives them.
+        """
+        return self._best().decision_function(X)
+
+    @_of_best("transform")
+    def transform(self, X: Any) -> Any:
+        """Reduce rows to the features of the best estimator.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        X : {ndarray, sparse matrix, data frame} of shape (n_samples, k)
+            The selected columns.
+        """
+        return self._best().transform(X)
+
+    @_of_best("get_support")
+    def get_support(self, indices: bool = False) -> Array:  # noqa: FBT001, FBT002 (as scikit-learn)
+        """Features of the best estimator.
+
+        Parameters
+        ----------
+        indices : bool, default=False
+            Return positions instead of a mask.
+
+        Returns
+        -------
+        support : ndarray
+            Mask (n_features,) or positions (k,).
+        """
+        return self._best().get_support(indices=indices)
+
+    @_of_best("get_feature_names_out")
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Name the features that :meth:`transform` returns.
+
+        Parameters
+        ----------
+        input_features : array-like of str, default=None
+            Names of the columns, if they were not seen in `fit`.
+
+        Returns
+        -------
+        names : ndarray of str
+        """
+        return self._best().get_feature_names_out(input_features)
+
+    @property
+    def classes_(self) -> Array:
+        """Class labels, (n_classes,)."""
+        return self._attribute("classes_")
+
+    @property
+    def n_features_in_(self) -> int:
+        """Number of features seen in `fit`."""
+        return self._attribute("n_features_in_")
+
+    @property
+    def feature_names_in_(self) -> Array:
+        """Names of the features seen in `fit`."""
+        return self._attribute("feature_names_in_")
+
+    def _attribute(self, name: str) -> Any:
+        if not hasattr(self, "best_estimator_"):
+            raise AttributeError(f"{type(self).__name__} has no `{name}` before it is refitted.")
+        return getattr(self.best_estimator_, name)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "cv_results_")
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        inner = get_tags(self._contenders()[0])
+        tags.input_tags.sparse = inner.input_tags.sparse
+        tags.input_tags.positive_only = inner.input_tags.positive_only
+        tags.transformer_tags = inner.transformer_tags
+        tags.classifier_tags.poor_score = True
+        return tags
+
+
+class _Search:
+    """One estimator on the folds that all share."""
+
+    def __init__(
+        self,
+        estimator: Any,
+        X: Any,
+        y: Any,
+        checked: Any,
+        labels: Array,
+        splits: list[tuple[IntArray, IntArray]],
+        grid: IntArray,
+        scoring: Scoring,
+        fit_params: dict[str, Any],
+    ) -> None:
+        self.estimator = estimator
+        self.given = (X, y)
+        self.data = (checked, labels)
+        self.splits = splits
+        self.grid = grid
+        self.scoring = scoring
+        self.fit_params = fit_params
+        self.is_native = isinstance(estimator, AbstractSparseClassifier)
+        self.folds: Folds | None = self._folds() if self.is_native else None
+
+    def _folds(self) -> Folds:
+        unknown = sorted(self.fit_params.keys() - {"sample_weight"})
+        if unknown:
+            name = type(self.estimator).__name__
+            raise TypeError(f"{name}.fit takes `sample_weight` beside X and y; got {unknown}.")
+        X, y = self.estimator._check_batch(*self.given, reset=True)
+        classes, codes = encode_labels(y)
+        rows = weighted_rows(X, codes.astype(np.int64), self.fit_params.get("sample_weight"))
+        return Folds(self.estimator, rows, classes, self.splits)
+
+    def curve(self, estimator: Any, settings: dict[str, Any]) -> Curve:
+        """Scores of every k with the smoothing of an estimator."""
+        name = type(estimator).__name__
+        if self.folds is None:
+            found = scores_of_refits(
+                estimator, self.data, self.splits, self.grid, self.scoring, **self.fit_params
+            )
+        else:
+            found = scores_of_folds(estimator, self.folds, self.grid, self.data[1], self.scoring)
+        return Curve(name, settings, self.grid, *found)
+
+    def trained(self, estimator: Any) -> Any:
+        """Train an estimator on all rows, from their statistics where these are known."""
+        if self.folds is None or self.folds.total is None:
+            return estimator.fit(*self.given, **self.fit_params)
+        estimator._check_batch(*self.given, reset=True)
+        return estimator._finish(self.folds.total, k=estimator.k)
+
+
+def _indices(rows: Any, n: int) -> IntArray:
+    """Rows of a division as indices, which may be a mask."""
+    return np.arange(n)[np.asarray(rows)]
+
+
+def _smoothing_of(estimator: Any) -> str:
+    for name in _SMOOTHING:
+        if name in estimator.get_params():
+            return name
+    raise ValueError(
+        f"`alphas` needs an estimator with smoothing; {type(estimator).__name__} has none. Pass "
+        "alphas=None."
+    )
+
+
+def _checked_alphas(alphas: Any) -> list[Any]:
+    values = list(np.atleast_1d(alphas)) if np.ndim(alphas) < 2 else list(alphas)
+    if not values:
+        raise ValueError("`alphas` must have at least one value, or be None; got [].")
+    return [float(value) if np.ndim(value) == 0 else value for value in values]
+
+
+def _mapping(**callers: str) -> MethodMapping:
+    mapping = MethodMapping()
+    for caller, callee in callers.items():
+        mapping.add(caller=caller, callee=callee)
+    return mapping
+
+
+def _routing_enabled() -> bool:
+    return bool(get_config().get("enable_metadata_routing", False))
