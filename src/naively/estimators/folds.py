@@ -26,6 +26,7 @@ from naively.statistics.weights import check_weights
 
 REPEATED_ROWS = 500  # rows below which the folds are drawn more than once
 MAX_REPEATS = 5
+_MOST_CELLS = 1 << 27  # of tables kept for all folds at once: 1 GB
 
 
 def choose_k(estimator: Any, X: Any, y: Array, sample_weight: Any, statistics: Any) -> FoldErrors:
@@ -191,26 +192,35 @@ class Folds:
         self.classes = classes
         self.splits = splits
         self.total = total
-        self._others: list[Any] = [None] * len(splits)
-        self._count()
+        n = len(rows.labels)
+        left_out = [_complement(train, n) for train, _ in splits]
+        # What to count and subtract; None where the training rows are fewer, or occur twice.
+        self._left_out = [
+            rows if estimator._subtracts() and len(rows) <= len(train) == n - len(rows) else None
+            for rows, (train, _) in zip(left_out, splits, strict=True)
+        ]
+        self._counts = self._count()
 
-    def _count(self) -> None:
-        """Count what each division leaves out of the training, and from that all rows."""
-        if not self.estimator._subtracts():
-            return
-        n = len(self.rows.labels)
-        left_out = [_complement(train, n) for train, _ in self.splits]
-        for t, (train, test) in enumerate(self.splits):
-            if len(left_out[t]) + len(train) == n and len(left_out[t]) < len(train):
-                rows = test if np.array_equal(test, left_out[t]) else left_out[t]
-                self._others[t] = self._gather(rows)
-        if self.total is None and all(other is not None for other in self._others):
-            is_partition = (np.bincount(np.concatenate(left_out), minlength=n) == 1).all()
-            everything = slice(None)
-            self.total = reduce(add, self._others) if is_partition else self._gather(everything)
+    def _count(self) -> list[Any]:
+        """Statistics of the rows that each division leaves out, and the total."""
+        parts = [rows for rows in self._left_out if rows is not None]
+        n, cells = len(self.rows.labels), self.rows.X.shape[1] * len(self.classes)
+        in_memory = len(parts) * cells <= _MOST_CELLS
+        counts = [
+            self._gather(rows) if in_memory and rows is not None else None
+            for rows in self._left_out
+        ]
+        if self.total is None and parts:
+            divided = in_memory and (np.bincount(np.concatenate(parts), minlength=n) == 1).all()
+            known = [each for each in counts if each is not None]
+            self.total = reduce(add, known) if divided else self._gather(np.arange(n))
+        return counts
 
     def __iter__(self) -> Iterator[Fold]:
-        for (train, test), others in zip(self.splits, self._others, strict=True):
+        for t, (train, test) in enumerate(self.splits):
+            others = self._counts[t]
+            if others is None and self._left_out[t] is not None:
+                others = self._gather(self._left_out[t])
             yield self._fold(train, test, others)
 
     def _fold(self, train: IntArray, test: IntArray, others: Any) -> Fold:
@@ -228,7 +238,8 @@ class Folds:
         return Fold(statistics, Rows(held_out.X, position[held_out.labels], held_out.weight))
 
     def _gather(self, rows: Any) -> Any:
-        part = self.rows if isinstance(rows, slice) else self.rows.take(rows)
+        everything = len(rows) == len(self.rows.labels)
+        part = self.rows if everything else self.rows.take(rows)
         return gather_rows(self.estimator, part, self.classes)
 
 

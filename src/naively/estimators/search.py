@@ -289,8 +289,8 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def _routed(self, sample_weight: Any, groups: Any, params: dict[str, Any]) -> dict[str, Any]:
         """Arguments of `fit`, `score` and `split`."""
-        given = {"sample_weight": sample_weight, "groups": groups}
-        given = {name: value for name, value in given.items() if value is not None}
+        per_row = {"sample_weight": sample_weight, "groups": groups}
+        given = {name: np.asarray(each) for name, each in per_row.items() if each is not None}
         if _routing_enabled():
             routed = process_routing(self, "fit", **given, **params)
             fits = [routed[name].fit for name in self._names()]
@@ -430,6 +430,26 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             The selected columns.
         """
         return self._best().transform(X)
+
+    @_of_best("transform")
+    def fit_transform(self, X: Any, y: Any, **params: Any) -> Any:
+        """Fit, and reduce the rows to the features of the best estimator.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+        y : array-like of shape (n_samples,)
+            Class labels.
+        **params : dict
+            As in :meth:`fit`.
+
+        Returns
+        -------
+        X : {ndarray, sparse matrix, data frame} of shape (n_samples, k)
+            The selected columns.
+        """
+        return self.fit(X, y, **params).transform(X)
 
     @_of_best("get_support")
     def get_support(self, indices: bool = False) -> Array:  # noqa: FBT001, FBT002 (as scikit-learn)
