@@ -57,6 +57,8 @@ def multinomial_errors(
     stays: Stays,
     rows: Rows,
     log_prior: FloatArray | None,
+    *,
+    counted: bool = True,
 ) -> FloatArray:
     """Weight (G,) of the rows decided wrongly by a multinomial model that has not counted them.
 
@@ -72,6 +74,9 @@ def multinomial_errors(
         The rows behind the counts.
     log_prior : ndarray of shape (C,) or None
         Fixed priors; None if they are learned from the rows.
+    counted : bool
+        Whether the counts hold the rows, so that each is taken out before it is judged. False:
+        the rows are new.
     """
     table, n_classes = np.asarray(counts.table), len(class_weight)
     alpha = np.atleast_1d(np.asarray(counts.alpha, dtype=np.float64))
@@ -102,6 +107,7 @@ def multinomial_errors(
             np.zeros(n_classes) if log_prior is None else log_prior,
             class_weight,
             log_prior is None,
+            counted,
             wrong,
         )
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import reduce
 from operator import add
 from typing import Any
@@ -16,12 +16,14 @@ from sklearn.utils import check_random_state
 
 from naively._types import Array, FloatArray, IntArray
 from naively.error.error_path import FoldErrors
-from naively.error.leave_one_out import Rows
+from naively.error.leave_one_out import Rows, multinomial_errors
 from naively.error.path_rule import PathRule, path_rule
+from naively.error.visits import path_stays
 from naively.families.rules import LinearRule, winners
 from naively.selection.path import checked_grid, path
 from naively.statistics.labels import encode_labels
 from naively.statistics.matrix import canonical, is_sparse
+from naively.statistics.threads import in_threads
 from naively.statistics.weights import check_weights
 
 REPEATED_ROWS = 500  # rows below which the folds are drawn more than once
@@ -118,9 +120,16 @@ def fold_errors(
         splits = [
             (np.flatnonzero(number != t), np.flatnonzero(number == t)) for t in range(n_folds)
         ]
-        for fold in Folds(estimator, rows, statistics.classes, splits, statistics):
-            weight.append(fold.held_out.total)
-            errors.append(path_errors(estimator, fold, grid) / fold.held_out.total)
+        folds = Folds(estimator, rows, statistics.classes, splits, statistics)
+
+        def judged(t: int, folds: Folds = folds) -> tuple[float, FloatArray]:
+            fold = folds.fold(t)
+            total = fold.held_out.total
+            return total, path_errors(estimator, fold, grid) / total
+
+        for total, wrong in in_threads(judged, range(n_folds)):
+            weight.append(total)
+            errors.append(wrong)
     return FoldErrors(grid, np.array(errors), np.array(weight), n_folds)
 
 
@@ -216,14 +225,15 @@ class Folds:
             self.total = reduce(add, known) if divided else self._gather(np.arange(n))
         return counts
 
-    def __iter__(self) -> Iterator[Fold]:
-        for t, (train, test) in enumerate(self.splits):
-            others = self._counts[t]
-            if others is None and self._left_out[t] is not None:
-                others = self._gather(self._left_out[t])
-            yield self._fold(train, test, others)
+    def __len__(self) -> int:
+        return len(self.splits)
 
-    def _fold(self, train: IntArray, test: IntArray, others: Any) -> Fold:
+    def fold(self, t: int) -> Fold:
+        """Training statistics and rows to judge of one division."""
+        train, test = self.splits[t]
+        others = self._counts[t]
+        if others is None and self._left_out[t] is not None:
+            others = self._gather(self._left_out[t])
         present = np.bincount(self.rows.labels[train], minlength=len(self.classes)) > 0
         held_out = self.rows.take(test)
         if others is not None and present.all():
@@ -253,6 +263,8 @@ def _complement(rows: IntArray, n: int) -> IntArray:
 def path_errors(estimator: Any, fold: Fold, grid: IntArray) -> FloatArray:
     """Weight (G,) of held-out rows decided wrongly by the models of a fold for each k."""
     rows = fold.held_out
+    if _is_smoothed_counts(estimator) and isinstance(fold.statistics.table, np.ndarray):
+        return _count_errors(estimator, fold, grid)
     rule = linear_path(estimator, fold.statistics, grid)
     if rule is not None:
         return rule.errors(rule_rows(estimator, rows.X, rule), rows.labels, rows.weight)
@@ -261,6 +273,29 @@ def path_errors(estimator: Any, fold: Fold, grid: IntArray) -> FloatArray:
     for g, scores in scores_one_by_one(estimator, fold.statistics, grid, rows.X):
         errors[g] = weight @ (winners(scores) != rows.labels)
     return errors
+
+
+def _is_smoothed_counts(estimator: Any) -> bool:
+    """Whether the model is the multinomial one without events of probability zero."""
+    alpha = getattr(estimator, "alpha", 0.0)
+    return "exact" in estimator._search_options() and not estimator.exact and np.min(alpha) > 0
+
+
+def _count_errors(estimator: Any, fold: Fold, grid: IntArray) -> FloatArray:
+    """Weight (G,) of rows decided wrongly by multinomial models, straight from the counts."""
+    statistics = fold.statistics
+    family = estimator.family(statistics)
+    stays = path_stays(path(family, statistics, grid), statistics.n_features)
+    X = fold.held_out.X
+    held_out = replace(fold.held_out, X=X if is_sparse(X) else sparse.csr_array(X))
+    return multinomial_errors(
+        family.coupled_counts(statistics),
+        statistics.class_weight,
+        stays,
+        held_out,
+        estimator._log_prior(statistics),
+        counted=False,
+    )
 
 
 def linear_path(estimator: Any, statistics: Any, grid: IntArray) -> PathRule | None:

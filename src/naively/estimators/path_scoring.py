@@ -20,6 +20,7 @@ from naively.estimators.folds import (
     rule_rows,
     scores_one_by_one,
 )
+from naively.statistics.threads import in_threads
 
 _NUMBERS = 1 << 25  # scores held at a time: 256 MB
 _SCORER = type(make_scorer(accuracy_score))  # what scikit-learn makes of a metric
@@ -120,20 +121,25 @@ def scores_of_folds(
     scores : ndarray of shape (T, G)
     fit_seconds, score_seconds : ndarray of shape (T,)
     """
-    n_folds = len(folds.splits)
-    scores, seconds = np.empty((n_folds, len(grid))), np.zeros((2, n_folds))
-    start = time.perf_counter()
-    for t, (fold, (_, test)) in enumerate(zip(folds, folds.splits, strict=True)):
+
+    def judged(t: int) -> tuple[FloatArray, float, float]:
+        start = time.perf_counter()
+        fold, test = folds.fold(t), folds.splits[t][1]
         counted = time.perf_counter()
         params = scoring.of_rows(test, len(y))
         if scoring.is_accuracy:
-            scores[t] = _accuracy(estimator, fold, grid, params.get("sample_weight"))
+            scores = _accuracy(estimator, fold, grid, params.get("sample_weight"))
         else:
+            scores = np.empty(len(grid))
             for g, model in _models(estimator, fold, grid, scoring):
-                scores[t, g] = scoring.scorer(model, fold.held_out.X, y[test], **params)
-        seconds[:, t] = counted - start, time.perf_counter() - counted
-        start = time.perf_counter()
-    return scores, seconds[0], seconds[1]
+                scores[g] = scoring.scorer(model, fold.held_out.X, y[test], **params)
+        return scores, counted - start, time.perf_counter() - counted
+
+    # Scorers of others may not be ready for threads.
+    each_fold = range(len(folds))
+    found = in_threads(judged, each_fold) if scoring.is_accuracy else [*map(judged, each_fold)]
+    scores, fit_seconds, score_seconds = zip(*found, strict=True)
+    return np.array(scores), np.array(fit_seconds), np.array(score_seconds)
 
 
 def _accuracy(estimator: Any, fold: Fold, grid: IntArray, weight: Any) -> FloatArray:

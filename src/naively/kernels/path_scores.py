@@ -279,9 +279,10 @@ def leave_one_out_counts_csr(
     base: FloatArray,
     class_weight: FloatArray,
     fit_prior: bool,
+    counted: bool,
     wrong: FloatArray,
 ) -> None:
-    """Add to `wrong` the weight of rows of counts decided wrongly with themselves taken out.
+    """Add to `wrong` the weight of rows of counts decided wrongly, with themselves taken out.
 
     Tables as long as the columns do not fit a cache, so an entry reads two places only: its stay
     and its counts. All entries of a row are read before any is worked on, so that the reads
@@ -308,6 +309,9 @@ def leave_one_out_counts_csr(
         Fixed log priors, or zeros.
     class_weight, fit_prior, wrong
         As in `leave_one_out_presence_csr`.
+    counted : bool
+        Whether the counts hold the rows, so that each has to be taken out. Labels of other rows
+        may lie beyond the classes: no class is right then.
     """
     n_points, n_classes = total.shape
     change = np.zeros((n_points + 1, n_classes + 1))
@@ -320,6 +324,7 @@ def leave_one_out_counts_csr(
     for i in range(first, last):
         own = labels[i]
         s = row_weight[i] if len(row_weight) else 1.0
+        taken = s if counted else 0.0
         if fit_prior:
             _learned_prior(class_weight, own, s, prior)
         start = indptr[i]
@@ -333,7 +338,7 @@ def leave_one_out_counts_csr(
             value = np.float64(data[start + e])
             smoothing = alpha[indices[start + e] if len(alpha) > 1 else 0]
             for c in range(n_classes):
-                left = np.float64(counts[e, c]) - (s * value if c == own else 0.0)
+                left = np.float64(counts[e, c]) - (taken * value if c == own else 0.0)
                 weight[c] = _log(left, smoothing, log_small)
             if leave[e] == n_points:  # it stays to the end, as most do
                 at = np.uint64(enter[e])
@@ -344,7 +349,7 @@ def leave_one_out_counts_csr(
                 more = (more_feature, more_ptr, more_enter, more_leave)
                 j = indices[start + e]
                 _come_and_go(change, j, enter[e], leave[e], *more, value, weight)
-        _decide_counts(change, earliest, own, s, total, shift, prior, wrong)
+        _decide_counts(change, earliest, own, s, taken, total, shift, prior, wrong)
 
 
 @kernel_part
@@ -415,6 +420,7 @@ def _decide_counts(
     earliest: int,
     own: int,
     s: float,
+    taken: float,
     total: FloatArray,
     shift: FloatArray,
     prior: FloatArray,
@@ -430,8 +436,8 @@ def _decide_counts(
         size = change[g, n_classes]
         for c in range(n_classes):
             score[c] = prior[c] + (change[g, c] - size * shift[g, c])
-        if size > 0.0:
-            own_shift = _log_less(total[g, own], shift[g, own], s * size)
+        if size > 0.0 and taken > 0.0:
+            own_shift = _log_less(total[g, own], shift[g, own], taken * size)
             score[own] = prior[own] + (change[g, own] - size * own_shift)
         if _best(score) != own:
             wrong[g] += s
@@ -506,6 +512,10 @@ def group_stays(
     write. Returns the number of such features, and of all their visits.
     """
     seen = np.zeros(len(pointer) - 1, np.int64)
+    level_at = np.empty(len(change), np.int64)  # columns of the group that are in after a change
+    lowest = np.empty(len(change), np.int64)  # fewest that are in from there on
+    _levels(pointer, change, level_at, lowest)
+    first = pointer.copy()  # change at which the next column of the group enters
     several = 0
     listed = 0
     for j in range(len(group)):
@@ -516,9 +526,11 @@ def group_stays(
         visits = 0
         stay[j, 0] = n_points
         stay[j, 1] = n_points
-        for at in range(pointer[g], pointer[g + 1]):
+        while first[g] < pointer[g + 1] and level_at[first[g]] <= rank:
+            first[g] += 1
+        for at in range(first[g], pointer[g + 1]):
             before = level
-            level += change[at]
+            level = level_at[at]
             if before <= rank and level > rank:
                 visits += 1
                 if visits == 1:
@@ -526,6 +538,8 @@ def group_stays(
                     stay[j, 1] = n_points
             elif before > rank and level <= rank and visits == 1:
                 stay[j, 1] = position[at]
+            if lowest[at] > rank:
+                break
         if visits < 2:
             continue
         stay[j, 1] = -1
@@ -539,6 +553,19 @@ def group_stays(
         several += 1
         listed += visits
     return several, listed
+
+
+@kernel
+def _levels(pointer: IntArray, change: IntArray, level_at: IntArray, lowest: IntArray) -> None:
+    """Sum up the changes of each group, and find the smallest sum from each change on."""
+    for g in range(len(pointer) - 1):
+        level = 0
+        for at in range(pointer[g], pointer[g + 1]):
+            level += change[at]
+            level_at[at] = level
+        for at in range(pointer[g + 1] - 1, pointer[g] - 1, -1):
+            level = min(level, level_at[at])
+            lowest[at] = level
 
 
 @kernel

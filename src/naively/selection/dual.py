@@ -112,6 +112,7 @@ class DualSolution:
     gains: FloatArray  # (d,) h at the solution
     fraction: FloatArray  # (d,) fractional selection, the mixture of the vertices
     vertices: list[IntArray]  # (d,) each: the supports it mixes
+    vertex_values: list[float]  # q of each
     evaluations: int
 
     @property
@@ -160,6 +161,7 @@ def solve_dual(problem: Problem, k: int, start: FloatArray | None = None) -> Dua
         gains=best[2],
         fraction=hull.fraction(),
         vertices=[hull.takes[v] for v in hull.active()],
+        vertex_values=[hull.value_of(v) for v in hull.active()],
         evaluations=evaluations,
     )
 
@@ -213,6 +215,10 @@ class _Hull:
         """Vertices that the best point mixes in earnest."""
         return np.flatnonzero(self.weights >= ACTIVE)
 
+    def value_of(self, v: int) -> float:
+        """Return q of a vertex."""
+        return self.values[v] - float(np.sum(self.totals[v] * log_shares(self.totals[v])))
+
     def fraction(self) -> FloatArray:
         """Return the best point as a fractional selection: (d,)."""
         active = self.active()
@@ -237,6 +243,7 @@ def _base_alone(problem: Problem, log_a: FloatArray) -> DualSolution:
         gains=gains,
         fraction=nothing.astype(np.float64),
         vertices=[nothing],
+        vertex_values=[value],
         evaluations=0,
     )
 

@@ -50,8 +50,9 @@ def round_solution(
     take : (d,) how many of each column
     value : its gain in nats
     """
-    candidates = [rounded_mixture(problem, k, dual), *dual.vertices, *others]
-    values = [problem.value(take) for take in candidates]
+    rounded = rounded_mixture(problem, k, dual)
+    candidates = [rounded, *dual.vertices, *others]
+    values = [problem.value(rounded), *dual.vertex_values, *map(problem.value, others)]
     best = int(np.argmax(values))
     if dual.bound - values[best] <= CLOSED * abs(dual.bound):
         return candidates[best], values[best]

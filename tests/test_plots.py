@@ -1,0 +1,137 @@
+"""Displays of the path and of the weights hold the numbers they draw."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from naively import (
+    FeatureWeightsDisplay,
+    SparseBernoulliNB,
+    SparseL2Centers,
+    SparseMultinomialNB,
+    SparsityCV,
+    SparsityPathDisplay,
+    sparsity_path,
+)
+
+matplotlib = pytest.importorskip("matplotlib")
+
+
+@pytest.fixture(autouse=True)
+def pyplot():
+    matplotlib.use("agg")
+    from matplotlib import pyplot
+
+    yield pyplot
+    pyplot.close("all")
+
+
+def documents(n=60, m=12, seed=0):
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    return rng.poisson(2 * rng.gamma(1.0, size=(3, m))[y]), np.array(["a", "b", "c"])[y]
+
+
+def test_path_shows_objective_bound_and_gap():
+    X, y = documents()
+    display = SparsityPathDisplay.from_estimator(SparseMultinomialNB(), X, y, ks=[1, 2, 5, 9, 12])
+    path = sparsity_path(SparseMultinomialNB(), X, y, [1, 2, 5, 9, 12])
+    np.testing.assert_allclose(
+        display.objective_line_.get_ydata(), path.objective - path.baseline, atol=1e-9
+    )
+    np.testing.assert_allclose(
+        display.bound_line_.get_ydata(), path.bound - path.baseline, atol=1e-9
+    )
+    np.testing.assert_allclose(display.gap_line_.get_ydata(), path.gap, atol=1e-9)
+    np.testing.assert_allclose(
+        display.a_priori_line_.get_ydata(), path.a_priori - path.baseline, atol=1e-9
+    )
+    assert display.gap_ax_ is not display.ax_
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert "a priori: bound for k - 5 features" in labels
+    assert display.score_ax_ is None
+
+
+def test_path_of_a_search_shows_the_scores():
+    X, y = documents()
+    search = SparsityCV([SparseBernoulliNB(), SparseMultinomialNB()], alphas=[0.1, 1.0]).fit(X, y)
+    display = SparsityPathDisplay.from_estimator(search, X, y)
+    table, best = search.cv_results_, search.best_index_
+    k = display.score_line_.get_xdata()
+    at = int(np.flatnonzero(k == search.best_k_)[0])
+    assert display.score_line_.get_ydata()[at] == pytest.approx(table["mean_test_score"][best])
+    first = best - at  # the curve of the estimator and smoothing that won
+    np.testing.assert_allclose(
+        display.score_line_.get_ydata(), table["mean_test_score"][first : first + len(k)]
+    )
+    assert display.chosen_line_.get_xdata()[0] == search.best_k_
+    error = table["std_test_score"][best] / 2  # five folds: the square root of 5 - 1
+    vertices = display.band_.get_paths()[0].vertices
+    ends = vertices[np.isclose(vertices[:, 0], search.best_k_), 1]
+    assert np.ptp(ends) == pytest.approx(2 * error)
+
+
+def test_path_draws_where_it_is_told(pyplot):
+    X, y = documents()
+    search = SparsityCV(SparseBernoulliNB(), [1, 5]).fit(X, y)
+    _, ax = pyplot.subplots(1, 2)
+    assert SparsityPathDisplay.from_estimator(search, X, y, ax=ax).score_ax_ is ax[1]
+    with pytest.raises(ValueError, match="`ax` must be two axes"):
+        SparsityPathDisplay.from_estimator(search, X, y, ax=ax[0])
+
+
+@pytest.mark.parametrize("estimator", [SparseMultinomialNB(4), SparseL2Centers(4)])
+def test_weights_of_each_class(estimator):
+    X, y = documents()
+    model = estimator.fit(X, y)
+    display = FeatureWeightsDisplay.from_estimator(model, n_top=3)
+    expected = model.coef_ - model.coef_.mean(axis=0)
+    assert [ax.get_title() for ax in display.axes_] == ["a", "b", "c"]
+    for c, bars in enumerate(display.bars_):
+        widths = [bar.get_width() for bar in bars]
+        largest = np.sort(np.abs(expected[c]))[::-1][:3]
+        np.testing.assert_allclose(np.sort(np.abs(widths))[::-1], largest)
+        assert widths == sorted(widths, reverse=True)
+        names = [label.get_text() for label in display.axes_[c].get_yticklabels()]
+        np.testing.assert_allclose([expected[c, int(name[1:])] for name in names], widths)
+
+
+def test_weights_of_two_classes_are_opposite():
+    X, y = documents()
+    search = SparsityCV(SparseMultinomialNB(), [4]).fit(X[y != "c"], y[y != "c"])
+    display = FeatureWeightsDisplay.from_estimator(search)
+    np.testing.assert_allclose(display.weights[0], -display.weights[1])
+    np.testing.assert_allclose(2 * display.weights[1], search.best_estimator_.coef_[0])
+    assert len(display.top(0)) == 4
+
+
+def test_images_of_pixels():
+    X, y = documents()
+    model = SparseMultinomialNB(5).fit(X, y)
+    display = FeatureWeightsDisplay.from_estimator(model, image_shape=(3, 4))
+    assert len(display.images_) == 3
+    pixels = display.images_[1].get_array()
+    np.testing.assert_allclose(pixels.data.ravel(), display.weights[1])
+    np.testing.assert_array_equal(~pixels.mask.ravel(), model.support_)
+    low, high = display.images_[0].get_clim()
+    assert low == -high == -np.abs(display.weights).max()
+    with pytest.raises(ValueError, match="one pixel for each of the 12 features"):
+        FeatureWeightsDisplay.from_estimator(model, image_shape=(3, 5))
+
+
+def test_hostile_names_are_drawn_as_text(tmp_path):
+    names = ["$\\frac{", "a" * 500, "", "x\x00\n\u202e"]
+    display = FeatureWeightsDisplay.from_weights(np.eye(4)[:2] + 0.1, names, ["<b>", "$y$"])
+    display.figure_.savefig(tmp_path / "weights.png")
+    labels = [label.get_text() for ax in display.axes_ for label in ax.get_yticklabels()]
+    assert all(len(label) <= 32 and label.isprintable() for label in labels)
+
+
+def test_messages():
+    X, y = documents()
+    model = SparseMultinomialNB(5).fit(X, y)
+    with pytest.raises(ValueError, match="one name for each of the 12 features"):
+        FeatureWeightsDisplay.from_estimator(model, feature_names=["a"])
+    with pytest.raises(ValueError, match="`ax` must be 3 axes"):
+        FeatureWeightsDisplay.from_estimator(model, ax=[None])
