@@ -2,6 +2,8 @@
 
 import json
 import random
+import subprocess
+import sys
 
 import numpy as np
 import pyarrow as pa
@@ -83,6 +85,13 @@ def test_a_split_column_and_a_test_file(folder):
     assert summary["n_rows"] == summary["evaluation"]["test_rows"] == 100
 
 
+def test_statistics_of_another_kind_are_refused(folder):
+    run("count", "data/0.parquet", "-o", "records")
+    run("merge", "records", "-o", "stats.npz")
+    message = run("solve", "stats.npz", "-k", 3, "--model", "bernoulli", "-o", "a", status=2)
+    assert "needs statistics counted with --presence" in message
+
+
 def test_counting_again_changes_nothing_and_repeats_are_refused(folder):
     run("count", "data/0.parquet", "-o", "records")
     first = {path: path.read_bytes() for path in (folder / "records").iterdir()}
@@ -119,6 +128,23 @@ def test_hashed_columns_and_matrices_are_solved_too(folder):
     assert load_record("numbers.npz").counts.table.sum() == X.sum()
 
 
+def test_presence_of_words_for_a_multinomial_model(folder):
+    run("select", "all.parquet", "--binary", "-k", 3, "--holdout", 0, "--out", "memory")
+    run("select", "data/*.parquet", "--binary", "-k", 3, "--holdout", 0, "--out", "stream")
+    first, second = (load_model(f"{way}/model.npz") for way in ("memory", "stream"))
+    assert first.names == second.names
+    np.testing.assert_allclose(first.rule.weights, second.rule.weights, rtol=1e-12)
+
+
+def test_streams_need_no_scikit_learn(folder):
+    script = (
+        "import sys; from naively.cli.scale import naively;"
+        "naively(['select', 'data/*.parquet', '-k', '3', '--quiet'], standalone_mode=False);"
+        "sys.exit('sklearn' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
@@ -128,6 +154,10 @@ def test_hashed_columns_and_matrices_are_solved_too(folder):
         (["select", "data/*.parquet", "--token-pattern", "x"], "Streams find words by"),
         (["select", "data/*.parquet", "--text", "a", "--text", "b"], "one column of text"),
         (["select", "data/*.parquet", "--min-count", "9999"], "No feature is counted 9,999 times"),
+        (
+            ["select", "data/*.parquet", "-k", 3, "--model", "hybrid"],
+            "train multinomial and",
+        ),
         (["merge", "data", "-o", "x.npz"], "holds no statistics"),
         (["merge", "all.parquet", "-o", "x.npz"], "no statistics file of naively"),
     ],

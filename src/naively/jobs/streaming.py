@@ -12,11 +12,16 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
 import naively
+from naively.estimators.parameters import resolve_k
+from naively.families.bernoulli import bernoulli
+from naively.families.multinomial import multinomial
+from naively.families.priors import log_prior
+from naively.families.rules import LinearRule
 from naively.io.errors import InputError, OutputError, reason
 from naively.io.files import atomic_directory, check_directory
 from naively.io.models import Model
@@ -25,7 +30,7 @@ from naively.io.text import ONE_CHARACTER, TOKEN_PATTERN, TextRule, text_feature
 from naively.jobs.outcome import feature_rows, features_in_words
 from naively.jobs.select import RESULT_FILES, write_result
 from naively.jobs.settings import ModelSettings, TestSettings
-from naively.jobs.training import Figures, Trained, new_estimator, relative_weights
+from naively.jobs.training import Figures, Trained, relative_weights
 from naively.report.summary import (
     ClassRow,
     Evaluation,
@@ -41,6 +46,8 @@ from naively.scale.records import CountRecord, load_record, merge, save_record
 from naively.scale.sources import Layout, columns_of, find_files
 from naively.scale.stream import Task, count_files, run_tasks, tasks_of
 from naively.scale.vocabulary import Vocabulary
+from naively.selection.certificate import Selection
+from naively.selection.solve import solve as solved
 from naively.statistics.counts import ClassCounts
 
 STATISTICS = "stats.npz"
@@ -347,14 +354,9 @@ def _trained(
             )
         k = len(kept)
     whole = len(kept) == counts.n_features
-    plain = new_estimator(replace(settings, k=k), 1)
     names = np.array(counts.classes.astype(str), dtype=object)
     statistics = replace(counts if whole else counts.take(kept), classes=names)
-    try:
-        estimator = type(plain).from_statistics(statistics, **plain.get_params(deep=False))
-    except ValueError as error:
-        raise InputError(str(error)) from error
-    selection = estimator.selection_
+    selection, rule = _solved(statistics, replace(settings, k=k))
     columns = kept[selection.support]
     return Trained(
         model=Model(
@@ -363,18 +365,42 @@ def _trained(
             names=_feature_names(record, columns),
             columns=columns,
             n_features=counts.n_features,
-            rule=estimator.rule_,
+            rule=rule,
             threshold=0.0 if record.features.presence else None,
             text=_rule_of(record.features, text_column),
         ),
         selection=selection,
-        figures=Figures(
-            weights=relative_weights(estimator.rule_), counts=statistics.table[selection.support]
-        ),
+        figures=Figures(weights=relative_weights(rule), counts=statistics.table[selection.support]),
         class_rows=counts.class_rows,
         n_features=len(kept),
         n_rows=int(counts.class_rows.sum()),
     )
+
+
+def _solved(statistics: ClassCounts, settings: ModelSettings) -> tuple[Selection, LinearRule]:
+    """Select and train as estimators do, without scikit-learn, whose import takes longer."""
+    models = {"multinomial": multinomial, "bernoulli": bernoulli}
+    if settings.kind not in models:
+        raise InputError(
+            f"Streams add up counts, which train multinomial and bernoulli models; got --model "
+            f"{settings.kind}. Leave out --engine."
+        )
+    presence = settings.kind == "bernoulli" or settings.binary
+    if statistics.presence != presence:
+        raise InputError(
+            f"--model {settings.kind} needs statistics counted {'with' if presence else 'without'} "
+            "--presence; count the shards again, or choose the other model."
+        )
+    try:
+        family = models[settings.kind](settings.alpha)
+        k = resolve_k(settings.k, statistics.n_features)
+        selection = solved(
+            family, statistics, k, exact=settings.exact, time_limit=settings.time_limit
+        )
+        rule = family.rule(statistics, selection.support, log_prior(statistics.class_weight))
+        return selection, cast("LinearRule", rule)
+    except ValueError as error:
+        raise InputError(str(error)) from error
 
 
 def _kept(record: CountRecord, counts: ClassCounts, settings: ModelSettings) -> Any:
