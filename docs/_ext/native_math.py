@@ -49,7 +49,8 @@ def _mathml(node: Any, *, as_block: bool = False) -> str:
 
 
 def _spaced(source: str) -> str:
-    """Set off the names of functions, as TeX does and docutils does not."""
+    """Set off the names of functions and put indices beside bars, as TeX does, not docutils."""
+    source = re.sub(r"(\\bar ?\w)_", r"\1{}_", source)
     source = re.sub(r"(?<=[\w})])\s*(?=\\(?:log|exp|max|min)\b)", r" \\, ", source)
     return re.sub(r"(\\(?:log|exp))(?!\s*(?:[({]|\\[Bb]ig|\\left)|[a-z])", r"\1 \\,", source)
 

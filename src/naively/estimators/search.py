@@ -385,7 +385,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     @_of_best("predict_log_proba")
     def predict_log_proba(self, X: Any) -> Array:
-        """Logarithms of the class probabilities of the best estimator.
+        """Compute the logarithms of the class probabilities of the best estimator.
 
         Parameters
         ----------
@@ -401,7 +401,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     @_of_best("decision_function")
     def decision_function(self, X: Any) -> Array:
-        """Scores of the best estimator.
+        """Compute the scores of the best estimator.
 
         Parameters
         ----------
@@ -453,7 +453,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     @_of_best("get_support")
     def get_support(self, indices: bool = False) -> Array:  # noqa: FBT001, FBT002 (as scikit-learn)
-        """Features of the best estimator.
+        """Find the features of the best estimator.
 
         Parameters
         ----------

@@ -153,7 +153,7 @@ class FeatureWeightsDisplay:
         return display.plot(ax=ax)
 
     def top(self, c: int) -> IntArray:
-        """Features with the largest weights, of either sign, for the class in position c.
+        """Find the features with the largest weights, of either sign, for the class in position c.
 
         Parameters
         ----------
