@@ -112,7 +112,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Class labels.
     n_features_in_ : int
         Number of features seen in `fit`.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_features,)
         Names of the features, if `X` has string column names.
 
     See Also

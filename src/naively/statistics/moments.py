@@ -206,7 +206,18 @@ class ClassMoments:
         return float(self.class_weight.sum()) or 1.0
 
     def of_columns(self, columns: IntArray) -> Self:
-        """Return the moments of some columns, in the order given."""
+        """Return the moments of some columns.
+
+        Parameters
+        ----------
+        columns : ndarray of int
+            Which columns, in the order wanted.
+
+        Returns
+        -------
+        moments : ClassMoments
+            Classes and weights as they are.
+        """
         scatter = None if self.scatter is None else self.scatter[:, columns]
         return replace(self, total=self.total[:, columns], scatter=scatter)
 
