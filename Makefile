@@ -41,9 +41,10 @@ check: $(VENV)/.development
 	$(BIN)/mypy
 	$(BIN)/lint-imports
 
-# Warnings are errors; nothing is downloaded. The pages are docs/_build/html/index.html.
+# Warnings are errors; nothing is downloaded, neither now nor when the pages are read. The pages are docs/_build/html/index.html.
 docs: $(VENV)/.documentation
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs docs/_build/html
+	! grep -rlE '<(script|img|link)[^>]*(src|href)="https?:' --include='*.html' docs/_build/html
 
 clean:
 	rm -rf $(VENV) naively-demo docs/_build docs/auto_examples docs/reference

@@ -70,6 +70,7 @@ sphinx_gallery_conf = {
     "matplotlib_animations": False,
     "remove_config_comments": True,
     "capture_repr": (),
+    "write_computation_times": False,  # its table loads scripts from the network
 }
 
 # -- pages ----------------------------------------------------------------------------------------
