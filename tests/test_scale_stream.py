@@ -22,7 +22,15 @@ from naively import ClassCounts, SparseMultinomialNB
 from naively.scale import sources
 from naively.scale.counters import MatrixCounter
 from naively.scale.features import ColumnFeatures, TextFeatures, fingerprint
-from naively.scale.records import CountRecord, join, load_record, merge, save_record, split
+from naively.scale.records import (
+    CountRecord,
+    join,
+    load_record,
+    merge,
+    merge_stream,
+    save_record,
+    split,
+)
 from naively.scale.sources import Layout, columns_of, cut, find_files, save_mapped
 from naively.scale.stream import count_files
 from naively.scale.text import count_text
@@ -307,6 +315,22 @@ def test_merging_is_counting_everything():
     same(merged, *count_text(TEXTS, LABELS))
     assert merge([merge(parts[1:]), parts[0]]).equals(merged)
     assert merged.shards == {"a": 1, "b": 199, "c": 100}
+
+
+def test_records_that_come_one_by_one_are_merged_in_pairs(monkeypatch):
+    parts = [text_record(10 * i, 10 * i + 10, f"{i:02d}") for i in range(30)]
+    most = []
+
+    def counted(records):
+        most.append(len(records))
+        return merge(records)
+
+    monkeypatch.setattr("naively.scale.records.merge", counted)
+    for n in (1, 2, 7, 30):
+        assert merge_stream(iter(parts[:n])).equals(merge(parts[:n]))
+    assert max(most) <= 5
+    with pytest.raises(ValueError, match="at least one record"):
+        merge_stream(iter([]))
 
 
 @pytest.mark.parametrize("n_blocks", [1, 3, 20])

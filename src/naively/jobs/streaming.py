@@ -42,7 +42,7 @@ from naively.report.summary import (
 from naively.scale.confusion import Answerer, confusion, total
 from naively.scale.features import FeatureDefinition, TextFeatures
 from naively.scale.holdout import TEST, TRAIN, Holdout, counts_of
-from naively.scale.records import CountRecord, load_record, merge, save_record
+from naively.scale.records import CountRecord, load_record, merge_stream, save_record
 from naively.scale.sources import Layout, columns_of, find_files
 from naively.scale.stream import Task, count_files, run_tasks, tasks_of
 from naively.scale.vocabulary import Vocabulary
@@ -204,13 +204,15 @@ def merge_records(sources: Sequence[str], out: str, progress: Progress = silent)
     """
     with mendable():
         paths = [path for source in sources for path in _records_in(source)]
-        records = []
-        for done, path in enumerate(paths):
-            progress("reading", done, len(paths))
-            records.append(load_record(path))
-        merged = merge(records)
+        merged = merge_stream(_loaded(paths, progress))
     _save(merged, Path(out))
     return merged
+
+
+def _loaded(paths: Sequence[str], progress: Progress) -> Iterator[CountRecord]:
+    for done, path in enumerate(paths):
+        progress("reading", done, len(paths))
+        yield load_record(path)
 
 
 def _records_in(source: str) -> list[str]:

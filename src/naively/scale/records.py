@@ -11,7 +11,7 @@ import io
 import json
 import os
 import zipfile
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
@@ -111,6 +111,22 @@ def merge(records: Sequence[CountRecord], *, dense_cells: int = DENSE_CELLS) -> 
     return CountRecord(
         _total(tables, dense_cells), first.features, names, dict(sorted(shards.items()))
     )
+
+
+def merge_stream(records: Iterable[CountRecord]) -> CountRecord:
+    """Merge records as they come; of n of them, about log2(n) are in memory at a time.
+
+    As in a binary counter, two sums of equally many records become one: the tree, and with it the
+    rounding of real numbers, depends on the order of the records alone.
+    """
+    sums: list[tuple[int, CountRecord]] = []
+    for record in records:
+        size = 1
+        while sums and sums[-1][0] == size:
+            record = merge([sums.pop()[1], record])
+            size *= 2
+        sums.append((size, record))
+    return merge([record for _, record in sums])
 
 
 def _names(record: CountRecord) -> Vocabulary:

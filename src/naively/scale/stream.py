@@ -20,7 +20,7 @@ from typing import Any
 from naively.scale.counters import new_counter, record_of
 from naively.scale.features import FeatureDefinition, fingerprint
 from naively.scale.holdout import Holdout
-from naively.scale.records import CountRecord, load_record, merge, save_record
+from naively.scale.records import CountRecord, load_record, merge_stream, save_record
 from naively.scale.sources import Batch, Layout, Part, cut, explained, find_files, read
 from naively.scale.vocabulary import Vocabulary
 from naively.statistics.sparse_table import DENSE_CELLS
@@ -111,7 +111,7 @@ def run_tasks(
 ) -> CountRecord:
     """Count tasks and merge their records in order; parameters as of `count_files`."""
     folder = None if checkpoint is None else Path(checkpoint)
-    return merge(list(_records(tasks, n_jobs, folder, progress)))
+    return merge_stream(_records(tasks, n_jobs, folder, progress))
 
 
 def tasks_of(
