@@ -32,6 +32,7 @@ extensions = [
 exclude_patterns = ["_build", "auto_examples/*.ipynb"]
 templates_path = ["_templates"]
 default_role = "literal"
+smartquotes = False  # quotation marks are to be copied
 nitpicky = True
 # Other projects are named, not linked: their inventories are on the network.
 nitpick_ignore_regex = [
@@ -91,7 +92,8 @@ html_theme_options = {
     "pygments_light_style": "tango",
     "pygments_dark_style": "monokai",
 }
-html_sidebars = {"quickstart": [], "choosing": [], "changelog": [], "measured": []}
+_ALONE = ["quickstart", "choosing", "command", "changelog", "contributing"]
+html_sidebars = {page: [] for page in _ALONE}
 
 
 def _as_written(self: SphinxDocString, param: str, desc: list[str], _links: bool) -> Any:
