@@ -141,7 +141,7 @@ def count(options):
 
 def wide(options):
     for job in ("columns", "hashed"):
-        shown(job, *measured(child(options, job)), 1)
+        shown(job, *measured(child(options, job)), options.rows)
 
 
 # Child processes ---------------------------------------------------------------------------------
