@@ -160,6 +160,20 @@ def test_counts_in_a_table_of_numbers(folder):
     }
 
 
+def test_few_columns_and_no_k(folder):
+    X, y = expression()
+    write(folder / "counts.csv", X, y)
+    arguments = ("select", "counts.csv", "--label", "type", "--model", "l1-centers")
+    output = run(*arguments).output
+    assert len(features()) == 12
+    assert "All features were taken, since there are fewer than 100" in output.replace("\n", " ")
+    settings = json.loads((folder / "result/summary.json").read_text())["settings"]
+    assert settings["k"] == "12"
+    given = CliRunner().invoke(naively, [*arguments, "-k", "100"])
+    assert given.exit_code == 2
+    assert "counts.csv: `-k` must be at most the number of features, 12; got 100" in given.output
+
+
 def test_text_with_a_center_model(folder):
     rows = [("great film", "pos"), ("dull film", "neg")] * 10
     with open("t.csv", "w", newline="") as file:

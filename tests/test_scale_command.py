@@ -125,6 +125,8 @@ def test_hashed_columns_and_matrices_are_solved_too(folder):
     run("count", "m.npz", "-o", "numbers", "--label", "y")
     run("merge", "numbers", "-o", "numbers.npz")
     run("solve", "numbers.npz", "-k", 3, "-o", "b")
+    assert "fewer than 100" in run("solve", "numbers.npz", "-o", "all")
+    assert len(load_model("all/model.npz").names) == 8
     assert load_record("numbers.npz").counts.table.sum() == X.sum()
 
 

@@ -212,9 +212,8 @@ MODEL: Options = [
         "--fraction",
         "k",
         type=Amount(),
-        default="100",
-        show_default=True,
-        help="How many features: 100, or a share such as 0.01, or all.",
+        help="How many features: 100, or a share such as 0.01, or all.  [default: 100, or all if "
+        "there are fewer]",
     ),
     click.option(
         "--alpha",

@@ -161,7 +161,7 @@ def _settings(job: SelectJob, rows: Rows, tested: Trained, final: Trained) -> Se
         command=job.command,
         version=naively.__version__,
         model=job.model.kind,
-        k=str(job.model.k),
+        k=str(job.model.k or len(final.selection.support)),
         alpha=job.model.smoothing,
         exact=job.model.exact,
         features=features_in_words(rows.text, job.model),

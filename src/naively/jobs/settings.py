@@ -8,6 +8,7 @@ from naively.io.samples import Layout
 from naively.io.text import TextRule
 
 DEFAULT_HOLDOUT = 0.2
+DEFAULT_K = 100
 VALUE_MODELS = ("l1-centers", "l2-centers", "gaussian")  # of tables of numbers of any sign
 
 
@@ -16,7 +17,7 @@ class ModelSettings:
     """Which model to train, and how."""
 
     kind: str = "multinomial"
-    k: int | float | str = 100
+    k: int | float | str | None = None  # None: DEFAULT_K, or all where there are fewer
     alpha: float = 1.0
     exact: bool = False
     time_limit: float | None = None  # seconds

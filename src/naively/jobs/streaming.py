@@ -30,7 +30,13 @@ from naively.io.text import ONE_CHARACTER, TOKEN_PATTERN, TextRule, text_feature
 from naively.jobs.outcome import feature_rows, features_in_words
 from naively.jobs.select import RESULT_FILES, write_result
 from naively.jobs.settings import ModelSettings, TestSettings
-from naively.jobs.training import Figures, Trained, relative_weights
+from naively.jobs.training import (
+    Figures,
+    Trained,
+    default_note,
+    number_of_features,
+    relative_weights,
+)
 from naively.report.summary import (
     ClassRow,
     Evaluation,
@@ -347,14 +353,7 @@ def _trained(
 ) -> Trained:
     """Train from statistics, as `naively.jobs.training.train` does from rows."""
     kept = _kept(record, counts, settings)
-    k = settings.k
-    if isinstance(k, int) and k > len(kept):
-        if not clip:
-            raise InputError(
-                f"`-k` must be at most the number of features, {len(kept):,}; got {k:,} "
-                "(-k all takes all of them)."
-            )
-        k = len(kept)
+    k = number_of_features(settings, len(kept), clip=clip)
     whole = len(kept) == counts.n_features
     names = np.array(counts.classes.astype(str), dtype=object)
     statistics = replace(counts if whole else counts.take(kept), classes=names)
@@ -376,6 +375,7 @@ def _trained(
         class_rows=counts.class_rows,
         n_features=len(kept),
         n_rows=int(counts.class_rows.sum()),
+        notes=tuple(default_note(settings, len(kept))),
     )
 
 
@@ -472,7 +472,7 @@ def _summary(
             command=command,
             version=naively.__version__,
             model=settings.kind,
-            k=str(settings.k),
+            k=str(settings.k or len(final.selection.support)),
             alpha=settings.alpha,
             exact=settings.exact,
             features=features_in_words(final.model.text, presence),
@@ -485,6 +485,7 @@ def _summary(
         classes=_class_rows(final, answers or Counter()),
         features=feature_rows(final),
         evaluation=evaluation,
+        notes=final.notes,
     )
 
 

@@ -14,7 +14,7 @@ from naively.families.rules import HybridRule, LinearRule, winners
 from naively.io.errors import InputError
 from naively.io.models import Model, Rule, scores
 from naively.jobs.rows import TEST, Rows
-from naively.jobs.settings import VALUE_MODELS, ModelSettings
+from naively.jobs.settings import DEFAULT_K, VALUE_MODELS, ModelSettings
 from naively.selection.certificate import Selection
 
 if TYPE_CHECKING:
@@ -65,14 +65,10 @@ def train(
     """
     X, labels = rows.of(*parts)
     kept = _kept(rows, _joined(X, rows.n_regions), settings)
-    k = settings.k
-    if isinstance(k, int) and k > len(kept):
-        if not clip:
-            raise InputError(
-                f"{rows.files[0].name}: `-k` must be at most the number of features, "
-                f"{len(kept):,}; got {k:,} (-k all takes all of them)."
-            )
-        k = len(kept)
+    try:
+        k = number_of_features(settings, len(kept), clip=clip)
+    except InputError as error:
+        raise InputError(f"{rows.files[0].name}: {error}") from error
     estimator = new_estimator(replace(settings, k=k), rows.n_regions)
     columns = in_regions(kept, len(rows.names), rows.n_regions)
     try:
@@ -91,8 +87,36 @@ def train(
         class_rows=statistics.class_rows,
         n_features=len(kept),
         n_rows=len(labels),
-        notes=(*_region_note(rows, estimator.rule_), *(str(each.message) for each in caught)),
+        notes=(
+            *default_note(settings, len(kept)),
+            *_region_note(rows, estimator.rule_),
+            *(str(each.message) for each in caught),
+        ),
     )
+
+
+def number_of_features(
+    settings: ModelSettings, there_are: int, *, clip: bool = False
+) -> int | float | str:
+    """Return the `k` to train with: the default, or with `clip` any, is at most all there are."""
+    k = DEFAULT_K if settings.k is None else settings.k
+    if not isinstance(k, int) or k <= there_are:
+        return k
+    if settings.k is not None and not clip:
+        raise InputError(
+            f"`-k` must be at most the number of features, {there_are:,}; got {k:,} "
+            "(-k all takes all of them)."
+        )
+    return there_are
+
+
+def default_note(settings: ModelSettings, there_are: int) -> Iterator[str]:
+    """Say that nothing was selected, if nobody asked for a number and there are few features."""
+    if settings.k is None and there_are < DEFAULT_K:
+        yield (
+            f"All features were taken, since there are fewer than {DEFAULT_K}, the default; "
+            "-k gives their number."
+        )
 
 
 def _figures(kind: str, X: Any, columns: IntArray, labels: Array, estimator: Any) -> Figures:
