@@ -11,17 +11,27 @@ from html.parser import HTMLParser
 
 import pytest
 
-from naively.report.documents import features_csv, summary_html, summary_json, title, weight_of
+from naively.jobs.charts import charts_of
+from naively.report.documents import features_csv, summary_json
+from naively.report.markdown import escaped, summary_markdown
 from naively.report.names import printable, visible
+from naively.report.page import summary_html
+from naively.report.reading import summary_of_json
 from naively.report.summary import (
     ClassRow,
+    Confusion,
+    CoveragePoint,
     Evaluation,
+    Example,
     FeatureRow,
     FileRow,
     Mistake,
+    PathCurve,
+    PathPoint,
     Settings,
     Summary,
 )
+from naively.report.words import accuracy_interval, certificate_in_words, title, weight_of
 from naively.selection.certificate import Certificate
 
 HOSTILE = [
@@ -46,11 +56,21 @@ HOSTILE = [
 def summary_of(names=("good", "bad"), classes=("neg", "pos"), evaluation=True):
     spread = tuple(float(i) for i in range(len(classes)))
     features = tuple(
-        FeatureRow(i + 1, name, 10.0 / (i + 1), classes[-1], spread, tuple(spread))
+        FeatureRow(
+            *(i + 1, name, 10.0 / (i + 1), classes[-1], spread, tuple(spread)),
+            column=i,
+            example=Example(i + 1, classes[-1], name, "a text with ", " in it"),
+        )
         for i, name in enumerate(names)
     )
     tested = Evaluation(
-        "the rows of test.csv", 8, 4, 0.75, 0.7, classes[0], 0.5, 1, (Mistake(*classes[:2], 1),)
+        *("the rows of test.csv", 8, 4, 0.75, 0.7, classes[0], 0.5, 1, (Mistake(*classes[:2], 1),)),
+        confusion=Confusion(classes[:2], classes, ((1,) * len(classes), (2,) * len(classes))),
+        coverage=tuple(CoveragePoint(i / 4, 1 - i / 16, 1 - i / 8) for i in range(1, 5)),
+        predicted_error=0.125,
+    )
+    path = PathCurve(
+        2, -20.0, "the test rows", tuple(PathPoint(k, k - 20.0, k - 19.5, 0.5) for k in (1, 2, 30))
     )
     return Summary(
         settings=Settings(
@@ -64,6 +84,7 @@ def summary_of(names=("good", "bad"), classes=("neg", "pos"), evaluation=True):
         features=features,
         evaluation=tested if evaluation else None,
         notes=(f"a note with {names[0]}",),
+        path=path,
     )
 
 
@@ -81,34 +102,53 @@ class Page(HTMLParser):
         assert not any(name.startswith("on") or name == "style" for name in attributes)
         if attributes.get("http-equiv") == "Content-Security-Policy":
             self.policy = attributes["content"]
-        assert not attributes.get("src")
-        assert not attributes.get("href")
+        assert not {"src", "href", "xlink:href", "srcdoc", "action"} & set(attributes)
 
     def handle_data(self, data):
         self.text.append(data)
 
 
-def test_page_allows_nothing_but_its_own_style():
-    page = summary_html(summary_of())
+def digest_of(page, tag):
+    content = page.split(f"<{tag}>")[1].split(f"</{tag}>")[0]
+    return f"'sha256-{base64.b64encode(hashlib.sha256(content.encode()).digest()).decode()}'"
+
+
+def test_page_allows_nothing_but_its_own_style_and_script():
+    summary = summary_of()
+    page = summary_html(summary, charts_of(summary))
     parsed = Page(page)
-    style = page.split("<style>")[1].split("</style>")[0]
-    digest = base64.b64encode(hashlib.sha256(style.encode()).digest()).decode()
     assert parsed.policy == (
-        f"default-src 'none'; style-src 'sha256-{digest}'; base-uri 'none'; form-action 'none'"
+        f"default-src 'none'; style-src {digest_of(page, 'style')}; "
+        f"script-src {digest_of(page, 'script')}; base-uri 'none'; form-action 'none'"
     )
-    assert parsed.tags.count("style") == 1
-    assert not {"script", "link", "img", "iframe", "object", "form"} & set(parsed.tags)
-    assert "http://" not in page
+    assert parsed.tags.count("style") == parsed.tags.count("script") == 1
+    assert not {"link", "img", "image", "use", "iframe", "object", "form"} & set(parsed.tags)
+    assert "http://" not in page.replace("http://www.w3.org/2000/svg", "")  # a name, never opened
     assert "https://" not in page
-    assert "prefers-color-scheme: dark" in style
+    assert "url(" not in page
+    assert "prefers-color-scheme: dark" in page
+    assert "@media print" in page
     assert 'name="viewport"' in page
+
+
+def test_charts_are_drawn_in_two_sizes_with_the_place_of_each_point():
+    summary = summary_of()
+    charts = charts_of(summary)
+    for drawing in (charts.path.wide, charts.path.narrow):
+        left, middle, right = drawing.x
+        # k = 1, 2 and 30 on a logarithmic axis
+        assert (middle - left) / (right - left) == pytest.approx(math.log(2, 30), abs=0.01)
+        assert 0 < drawing.top < drawing.bottom
+    assert charts.path.wide.x[-1] > 600 > 400 > charts.path.narrow.x[-1]
+    assert charts_of(summary) == charts  # the same bytes for the same record
+    assert charts_of(replace(summary, path=None, evaluation=None)).path is None
 
 
 def test_hostile_names_change_no_element_of_the_page():
     plain = summary_of([f"word{i}" for i in range(len(HOSTILE))], ("c0", "c1"))
     hostile = summary_of(HOSTILE, (HOSTILE[0], HOSTILE[2]))
-    parsed = Page(summary_html(hostile))
-    assert parsed.tags == Page(summary_html(plain)).tags
+    parsed = Page(summary_html(hostile, charts_of(hostile)))
+    assert parsed.tags == Page(summary_html(plain, charts_of(plain))).tags
     text = "".join(parsed.text)
     for name in HOSTILE:
         assert visible(name) in text
@@ -122,6 +162,54 @@ def test_hostile_names_survive_csv_and_json_unchanged():
     assert [row[1] for row in rows[1:]] == HOSTILE
     record = json.loads(summary_json(summary))
     assert [row["name"] for row in record["features"]] == HOSTILE
+    assert summary_json(summary_of_json(summary_json(summary))) == summary_json(summary)
+
+
+def test_json_back_to_the_record_with_figures_that_are_not_finite():
+    row = replace(summary_of().features[0], gain=math.inf, weights=(-math.inf, math.inf))
+    summary = replace(summary_of(), features=(row,))
+    assert summary_json(summary_of_json(summary_json(summary))) == summary_json(summary)
+
+
+def broken(change):
+    record = json.loads(summary_json(summary_of()))
+    change(record)
+    return json.dumps(record)
+
+
+@pytest.mark.parametrize(
+    ("text", "match"),
+    [
+        ("{", "is not JSON"),
+        ("[" * 100_000, "nested|not JSON"),
+        ("[]", "lacks"),
+        (broken(lambda r: r.update(format="other")), "lacks"),
+        (broken(lambda r: r.update(version=99)), "version 99"),
+        (broken(lambda r: r.update(more=1)), "fields"),
+        (broken(lambda r: r.update(n_rows="8")), "summary.n_rows"),
+        (broken(lambda r: r.update(n_rows=True)), "summary.n_rows"),
+        (broken(lambda r: r["features"][1].pop("gain")), r"summary.features\[1\]"),
+        (broken(lambda r: r["features"][0].update(gain=10**400)), "too large"),
+        (broken(lambda r: r["settings"].update(image=[1])), "2 values"),
+    ],
+)
+def test_json_that_is_no_summary_is_refused_with_its_fault(text, match):
+    with pytest.raises(ValueError, match=match):
+        summary_of_json(text)
+
+
+def test_markdown_holds_the_same_figures_and_shows_names_as_they_are():
+    text = summary_markdown(summary_of(HOSTILE, (HOSTILE[0], "b")))
+    assert text.startswith("# 15 of 1,000 features tell ")
+    assert "**75.0 %** of 4 test rows" in text
+    assert "<" not in text.replace("\\<", "")
+    for line in text.splitlines():
+        if line.startswith("|"):  # no name ends its cell or its line
+            assert line.replace("\\|", "").count("|") in (5, 6)
+    assert escaped("a|b*c") == "a\\|b\\*c"
+    assert "`" * 4 in summary_markdown(
+        replace(summary_of(), settings=replace(summary_of().settings, command="naively '```'"))
+    )
 
 
 def test_csv_columns_and_figures():
@@ -155,15 +243,65 @@ def test_page_shows_at_most_a_thousand_features_and_says_so():
     assert len(page) < 1_000_000
 
 
+def test_thousand_features_of_twenty_classes_stay_under_a_megabyte():
+    names = [f"a word of some length {i}" for i in range(1000)]
+    summary = summary_of(names, tuple(f"class {i}" for i in range(20)))
+    long = Example(12345, "class 19", "a word", "x" * 41, "y" * 41)
+    rows = tuple(
+        replace(row, weights=(-1.234567,) * 20, counts=(1234.0,) * 20, example=long)
+        for row in summary.features
+    )
+    page = summary_html(replace(summary, features=rows), charts_of(summary))
+    assert 300_000 < len(page.encode()) < 1_000_000
+
+
+def test_pixels_are_shown_as_images():
+    summary = summary_of(["p0", "p1", "p2", "p3"])
+    summary = replace(summary, settings=replace(summary.settings, image=(2, 2)))
+    page = summary_html(summary)
+    assert page.count('class="image" viewBox="0 0 2 2"') == 2
+    assert 'class="p4" d="M0 0h1v1h-1zM1 0h1v1h-1zM0 1h1v1h-1zM1 1h1v1h-1z"' in page
+
+
 @pytest.mark.parametrize("classes", [2, 3, 6, 7, 150])
 @pytest.mark.parametrize("evaluation", [True, False])
 def test_page_for_any_number_of_classes(classes, evaluation):
     names = tuple(f"class{i}" for i in range(classes))
     page = summary_html(summary_of(classes=names, evaluation=evaluation))
-    assert ("How good" in page) == evaluation
-    for table in page.split("<table>")[1:]:
-        widths = {row.count("</th>") + row.count("</td>") for row in table.split("</tr>")[:-1]}
+    assert ("test rows recognised" in page) == evaluation
+    for table in page.split("<table")[1:]:
+        rows = table.split("</table>")[0].split("</tr>")[:-1]
+        widths = {row.count("</th>") + row.count("</td>") for row in rows}
         assert len(widths) == 1
+
+
+def test_page_does_without_what_a_run_did_not_measure():
+    summary = replace(summary_of(), path=None, evaluation=None, notes=())
+    rows = tuple(replace(row, example=None, counts=()) for row in summary.features)
+    page = summary_html(replace(summary, features=rows))
+    assert "not tested" in page
+    assert "Every k" not in page
+
+
+def test_interval_of_the_accuracy_is_wilsons():
+    low, high = accuracy_interval(replace(summary_of().evaluation, accuracy=0.75, test_rows=20))
+    z2 = 1.959963984540054**2
+    for end in (low, high):  # both ends solve (p - end)^2 = z^2 end (1 - end) / n
+        assert (0.75 - end) ** 2 == pytest.approx(z2 * end * (1 - end) / 20)
+    assert low < 0.75 < high
+
+
+def test_certificate_in_plain_words_has_the_figures():
+    open_, proven = (
+        Certificate(2, -5.0, bound, -20.0, -math.inf, bound == -5.0) for bound in (-4.5, -5.0)
+    )
+    words = " ".join(certificate_in_words(open_))
+    assert "15 nats better than with no feature" in words
+    assert "can gain more than 15.5 nats" in words
+    assert "at least 96.7741 %" in words  # 15 / 15.5, rounded down
+    assert (
+        certificate_in_words(proven)[-1] == "The features reach it, so no other choice is better."
+    )
 
 
 def test_page_without_any_feature():

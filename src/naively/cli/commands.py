@@ -10,6 +10,7 @@ import functools
 import logging
 import math
 import os
+import re
 import shlex
 import signal
 import sys
@@ -81,14 +82,14 @@ def _give_up_output() -> None:
 
 
 class Amount(click.ParamType[Any]):
-    """How many features: a number, a share of all, or all of them."""
+    """How many features: a number, a share of all, all of them, or what cross-validation finds."""
 
-    name = "INTEGER|FRACTION|all"
+    name = "INTEGER|FRACTION|all|auto"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> int | float | str:
-        """Read 100, 0.01, 1% or all."""
+        """Read 100, 0.01, 1%, all or auto."""
         text = str(value).strip().lower()
-        if text == "all":
+        if text in ("all", "auto"):
             return text
         with suppress(ValueError):
             if text.isdecimal() and int(text) >= 1:
@@ -97,10 +98,28 @@ class Amount(click.ParamType[Any]):
             if 0 < share <= 1 and not text.isdecimal():
                 return share
         return self.fail(
-            f"{value!r} is not a number of features (100), a share of them (0.01 or 1%) or all.",
+            f"{value!r} is not a number of features (100), a share of them (0.01 or 1%), all "
+            "or auto.",
             param,
             ctx,
         )
+
+
+class Size(click.ParamType[Any]):
+    """Height and width of an image."""
+
+    name = "HEIGHTxWIDTH"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, int]:
+        """Read 8x8."""
+        if isinstance(value, tuple):
+            return value
+        match = re.fullmatch(r"([1-9]\d{0,4})x([1-9]\d{0,4})", str(value).strip().lower())
+        if match is None:
+            self.fail(
+                f"{value!r} is not a height and a width in pixels, such as 28x28.", param, ctx
+            )
+        return int(match[1]), int(match[2])
 
 
 class Finite(click.FloatRange):
@@ -212,8 +231,8 @@ MODEL: Options = [
         "--fraction",
         "k",
         type=Amount(),
-        help="How many features: 100, or a share such as 0.01, or all.  [default: 100, or all if "
-        "there are fewer]",
+        help="How many features: 100, or a share such as 0.01, or all, or auto (cross-validated).  "
+        "[default: 100, or all if there are fewer]",
     ),
     click.option(
         "--alpha",
@@ -286,6 +305,7 @@ SELECT: Options = [
     click.option(
         "--out", default="result", show_default=True, metavar="FOLDER", help="Where to write."
     ),
+    click.option("--image", type=Size(), help="The columns are pixels, row by row: show them so."),
     click.option("--force", is_flag=True, help="Write into a folder with other files in it."),
     *STREAMING,
     click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON."),
@@ -393,7 +413,7 @@ def _select_job(input: str, options: dict[str, Any]) -> Any:
     model = ModelSettings(
         kind=options["model"],
         **{name: options[name] for name in ("k", "alpha", "exact", "time_limit")},
-        **{name: options[name] for name in ("min_count", "binary", "scale")},
+        **{name: options[name] for name in ("min_count", "binary", "scale", "image")},
     )
     layout = Layout(
         format=options["format"],

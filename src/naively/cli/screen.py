@@ -15,9 +15,9 @@ from rich.table import Table
 from rich.text import Text
 
 from naively.io.progress import Progress, silent
-from naively.report.documents import figure, title, weight_of
 from naively.report.names import visible
 from naively.report.summary import Evaluation, FeatureRow, Summary
+from naively.report.words import figure, title, weight_of
 
 if TYPE_CHECKING:
     from naively.jobs.predict import Predicted

@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 import naively
-from naively._types import Array, IntArray
+from naively._types import Array, FloatArray
 from naively.io.text import TextRule
+from naively.jobs.examples import examples
 from naively.jobs.rows import LEFT_OUT, TEST, TRAIN, Rows
 from naively.jobs.settings import VALUE_MODELS, ModelSettings, SelectJob
+from naively.jobs.study import confusion_of, coverage_points
 from naively.jobs.training import Trained
 from naively.report.summary import (
     ClassRow,
     Evaluation,
     FeatureRow,
     Mistake,
+    PathCurve,
     Settings,
     Summary,
 )
@@ -27,10 +31,20 @@ _CENTERS_IN_WORDS = (
     "median of the values of the class; dispersion: mean absolute deviation from it",
 )
 _MISTAKES = 20  # kinds of mistakes kept in the summary
+_EXAMPLES = 1000  # features for which a row is quoted
+
+
+@dataclass(frozen=True, slots=True)
+class Tested:
+    """A model and what it made of the test rows."""
+
+    trained: Trained
+    scores: FloatArray  # (n, C) of the test rows
+    predicted_error: float | None  # by the model itself
 
 
 def summarize(
-    job: SelectJob, rows: Rows, tested: Trained, final: Trained, answers: IntArray | None
+    job: SelectJob, rows: Rows, test: Tested | None, final: Trained, path: PathCurve | None = None
 ) -> Summary:
     """Tell what came out.
 
@@ -38,10 +52,12 @@ def summarize(
     ----------
     job, rows
         What was asked, and the rows it was done on.
-    tested, final
-        The model that was tested, and the one that is written: the same one, or trained anew.
-    answers
-        Number of the class that `tested` gave each test row, or None without test rows.
+    test
+        The model that was tested, with its scores; None without test rows.
+    final
+        The model that is written: the one that was tested, or trained anew.
+    path
+        What other numbers of features reach.
     """
     notes = list(final.notes)
     left_out = int((rows.part == LEFT_OUT).sum())
@@ -51,23 +67,49 @@ def summarize(
             f"{job.test.split_column} were left out."
         )
     evaluation, classes = None, _class_rows(rows, final, None, None)
-    if answers is not None:
+    if test is not None:
         truth = rows.labels[rows.part == TEST]
-        named = np.array(tested.model.classes, dtype=object)[answers]
-        evaluation = _evaluation(rows, tested, final, truth, named)
+        answers = np.argmax(test.scores, axis=1)
+        named = np.array(test.trained.model.classes, dtype=object)[answers]
+        evaluation = _evaluation(rows, test, final, truth, named)
         classes = _class_rows(rows, final, truth, named)
-        notes.extend(_unseen_note(tested, truth, named))
+        notes.extend(_unseen_note(test.trained, truth, named))
     return Summary(
-        settings=_settings(job, rows, tested, final),
+        settings=_settings(job, rows, test, final),
         files=rows.files,
         n_features=final.n_features,
         n_rows=final.n_rows,
         certificate=final.selection.certificate,
         classes=classes,
-        features=feature_rows(final),
+        features=_with_examples(rows, final, feature_rows(final)),
         evaluation=evaluation,
         notes=tuple(notes),
+        path=path,
     )
+
+
+def _with_examples(
+    rows: Rows, final: Trained, features: tuple[FeatureRow, ...]
+) -> tuple[FeatureRow, ...]:
+    """Add to each feature a training row in which it occurs."""
+    given = np.flatnonzero(np.isin(rows.part, (TRAIN, TEST)))
+    trained = given if final.n_rows == len(given) else np.flatnonzero(rows.part == TRAIN)
+    X = rows.X[trained]
+    if rows.n_regions > 1:
+        return features
+    shown: Sequence[FeatureRow] = features[:_EXAMPLES]
+    found = examples(
+        X,
+        np.array([row.column for row in shown], dtype=np.int64),
+        rows.labels[trained],
+        trained,
+        [row.speaks_for for row in shown],
+        None if rows.documents is None else [rows.documents[i] for i in trained.tolist()],
+        [row.name for row in shown],
+        rows.text,
+    )
+    quoted = [replace(row, example=each) for row, each in zip(shown, found, strict=True)]
+    return (*quoted, *features[_EXAMPLES:])
 
 
 def feature_rows(trained: Trained) -> tuple[FeatureRow, ...]:
@@ -86,6 +128,7 @@ def feature_rows(trained: Trained) -> tuple[FeatureRow, ...]:
             counts=_of_feature(figures.counts, i),
             centers=_of_feature(figures.centers, i),
             dispersions=_of_feature(figures.dispersions, i),
+            column=int(model.columns[i]),
         )
         for rank, i in enumerate(order.tolist(), 1)
     )
@@ -96,8 +139,9 @@ def _of_feature(figures: Array | None, i: int) -> tuple[float, ...]:
 
 
 def _evaluation(
-    rows: Rows, tested: Trained, final: Trained, truth: Array, answers: Array
+    rows: Rows, test: Tested, final: Trained, truth: Array, answers: Array
 ) -> Evaluation:
+    tested = test.trained
     train_labels = Counter(rows.labels[rows.part == TRAIN].tolist())
     usual = max(sorted(train_labels), key=lambda each: train_labels[each])
     wrong = Counter((t, a) for t, a in zip(truth.tolist(), answers.tolist(), strict=True) if t != a)
@@ -115,6 +159,9 @@ def _evaluation(
         unseen_rows=sum(each not in train_labels for each in truth.tolist()),
         mistakes=tuple(Mistake(t, a, n) for (t, a), n in mistakes),
         shared_features=None if final is tested else shared,
+        confusion=confusion_of(truth, answers, tested.model.classes),
+        coverage=coverage_points(test.scores, truth == answers),
+        predicted_error=test.predicted_error,
     )
 
 
@@ -150,13 +197,13 @@ def _class_rows(
     )
 
 
-def _settings(job: SelectJob, rows: Rows, tested: Trained, final: Trained) -> Settings:
-    if final is not tested:
-        final_rows = "trained on all rows, after the test"
-    elif (rows.part == TEST).any():
+def _settings(job: SelectJob, rows: Rows, test: Tested | None, final: Trained) -> Settings:
+    if test is None:
+        final_rows = "trained on all rows; nothing was tested"
+    elif final is test.trained:
         final_rows = "trained on the training rows only: it is the model that was tested"
     else:
-        final_rows = "trained on all rows; nothing was tested"
+        final_rows = "trained on all rows, after the test"
     return Settings(
         command=job.command,
         version=naively.__version__,
@@ -166,6 +213,7 @@ def _settings(job: SelectJob, rows: Rows, tested: Trained, final: Trained) -> Se
         exact=job.model.exact,
         features=features_in_words(rows.text, job.model),
         final_rows=final_rows,
+        image=job.model.image,
     )
 
 

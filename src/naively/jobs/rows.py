@@ -39,6 +39,7 @@ class Rows:
     text: TextRule | None
     first_column: int = 0
     n_regions: int = 1
+    documents: Sequence[tuple[str, ...]] | None = None  # (n,) texts, to quote from
 
     def of(self, *parts: int) -> tuple[Any, Array]:
         """Rows of the parts, with their labels."""
@@ -59,7 +60,8 @@ def load(job: SelectJob, progress: Progress = silent) -> Rows:
     n_regions = _regions(job, samples)
     X, names, text = _counted(job, samples, progress, n_regions)
     files, first_column = _file_rows(samples), _first_column(samples)
-    return Rows(X, labels, names, part, files, method, text, first_column, n_regions)
+    documents = [row for each in samples for row in each.documents or ()] or None
+    return Rows(X, labels, names, part, files, method, text, first_column, n_regions, documents)
 
 
 def _regions(job: SelectJob, samples: Sequence[Samples]) -> int:

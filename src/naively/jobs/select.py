@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
+from naively.estimators.parameters import is_auto
 from naively.io.files import atomic_directory, check_directory
 from naively.io.models import Model, save_model
 from naively.io.progress import Progress, silent
-from naively.jobs.outcome import summarize
+from naively.jobs.charts import charts_of
+from naively.jobs.outcome import Tested, summarize
 from naively.jobs.rows import TEST, TRAIN, Rows, load
 from naively.jobs.settings import SelectJob
-from naively.jobs.training import answer_test_rows, train
-from naively.report.documents import features_csv, summary_html, summary_json
+from naively.jobs.study import (
+    cross_validated,
+    grid_of,
+    on_test_rows,
+    path_curve,
+    predicted_error,
+)
+from naively.jobs.training import score_test_rows, train
+from naively.report.documents import features_csv, summary_json
+from naively.report.page import summary_html
 from naively.report.summary import Summary
 
 RESULT_FILES = ("features.csv", "model.npz", "report.html", "summary.json")
@@ -39,12 +50,12 @@ def select(job: SelectJob, progress: Progress = silent) -> Summary:
 def write_result(folder: Path, summary: Summary, model: Model) -> None:
     """Write the files of a result into a folder."""
     for name, document in (
-        ("features.csv", features_csv),
-        ("summary.json", summary_json),
-        ("report.html", summary_html),
+        ("features.csv", features_csv(summary)),
+        ("summary.json", summary_json(summary)),
+        ("report.html", summary_html(summary, charts_of(summary))),
     ):
         # Names of files may hold bytes that are no text; they are spelled out.
-        (folder / name).write_text(document(summary), "utf-8", "backslashreplace", newline="")
+        (folder / name).write_text(document, "utf-8", "backslashreplace", newline="")
     with (folder / "model.npz").open("wb") as file:
         save_model(model, file)
 
@@ -54,13 +65,25 @@ def learn(job: SelectJob, rows: Rows, progress: Progress = silent) -> tuple[Summ
 
     A split that was given (a file, a column) is kept: the model written is the one that was
     tested. Rows held out at random are tested on first and then join the training, since nobody
-    would want a fifth of the data wasted; the summary tells how many features the two share.
+    would want a fifth of the data wasted; the summary tells how many features the two share. A
+    number of features that is to be chosen is chosen once, among the training rows.
     """
     progress("selecting", 0, 0)
     given = job.test.file is not None or job.test.split_column is not None
-    tested = train(rows, (TRAIN,), job.model, clip=not given)
+    fitted = train(rows, (TRAIN,), job.model, clip=not given)
+    tested, k = fitted.trained, len(fitted.trained.selection.support)
     has_test = bool((rows.part == TEST).any())
-    final = train(rows, (TRAIN, TEST), job.model) if has_test and not given else tested
     progress("testing", 0, 0)
-    answers = answer_test_rows(tested.model, rows) if has_test else None
-    return summarize(job, rows, tested, final, answers), final.model
+    test = None
+    accuracies = cross_validated(fitted.estimator)
+    if has_test:
+        scores = score_test_rows(tested.model, rows)
+        test = Tested(tested, scores, predicted_error(fitted.estimator))
+        grid = grid_of(tested.n_features, k)
+        accuracies = accuracies or on_test_rows(fitted.estimator, rows, fitted.kept, grid)
+    if has_test and not given:
+        settings = replace(job.model, k=k) if is_auto(job.model.k) else job.model
+        fitted = train(rows, (TRAIN, TEST), settings)
+    final = fitted.trained
+    curve = path_curve(fitted.estimator, len(final.selection.support), accuracies)
+    return summarize(job, rows, test, final, curve), final.model

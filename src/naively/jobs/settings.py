@@ -24,6 +24,7 @@ class ModelSettings:
     min_count: int = 1  # features counted less often in training are left out
     binary: bool = False  # every count above 0 becomes 1
     scale: str | None = None  # of l2 centers: what the features are divided by
+    image: tuple[int, int] | None = None  # height and width, if the features are pixels
 
     @property
     def smoothing(self) -> float | None:

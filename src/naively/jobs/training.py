@@ -47,9 +47,18 @@ class Trained:
     notes: tuple[str, ...] = ()  # what the reader should know of the training
 
 
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """A trained model with its estimator, for whoever wants to know more; let it go soon."""
+
+    trained: Trained
+    estimator: Any
+    kept: IntArray  # columns of the rows that the estimator was given
+
+
 def train(
     rows: Rows, parts: tuple[int, ...], settings: ModelSettings, *, clip: bool = False
-) -> Trained:
+) -> Fitted:
     """Select features and train the classifier on some parts of the rows.
 
     Parameters
@@ -80,7 +89,7 @@ def train(
     # The words of a hybrid were selected by an estimator of its own.
     selector = getattr(estimator, "estimator_", estimator)
     statistics, selection = selector.statistics_, selector.selection_
-    return Trained(
+    trained = Trained(
         model=_model(rows, settings, estimator.rule_, selector, kept),
         selection=selection,
         figures=_figures(settings.kind, X, columns[selection.support], labels, estimator),
@@ -93,6 +102,7 @@ def train(
             *(str(each.message) for each in caught),
         ),
     )
+    return Fitted(trained, estimator, kept)
 
 
 def number_of_features(
@@ -229,9 +239,8 @@ def _model(
     )
 
 
-def answer_test_rows(model: Model, rows: Rows) -> IntArray:
-    """Give the number of the class that the model finds for each test row."""
+def score_test_rows(model: Model, rows: Rows) -> FloatArray:
+    """Score of each class for each test row, (n, C)."""
     chosen = np.flatnonzero(rows.part == TEST)
     columns = in_regions(model.columns, len(rows.names), rows.n_regions)
-    found = scores(model, rows.X[chosen][:, columns])
-    return winners(found)
+    return scores(model, rows.X[chosen][:, columns])

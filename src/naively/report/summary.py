@@ -19,6 +19,17 @@ class FileRow:
 
 
 @dataclass(frozen=True, slots=True)
+class Example:
+    """A row in which a feature occurs, cut to the surroundings of the feature."""
+
+    row: int  # 1 is the first row of the file
+    label: str
+    hit: str  # the words that are the feature, or its value in the row
+    before: str = ""  # text on both sides; empty where features are no text
+    after: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class FeatureRow:
     """A selected feature."""
 
@@ -33,6 +44,8 @@ class FeatureRow:
     counts: tuple[float, ...] = ()  # as counted in training, without smoothing
     centers: tuple[float, ...] = ()  # means, medians for l1 centers
     dispersions: tuple[float, ...] = ()  # standard deviations, mean absolute ones for l1 centers
+    column: int | None = None  # its place among the columns of a matrix, 0 is the first
+    example: Example | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +69,24 @@ class Mistake:
 
 
 @dataclass(frozen=True, slots=True)
+class Confusion:
+    """Test rows by their class and by the answer they got."""
+
+    truths: tuple[str, ...]  # (T,) classes of the test rows
+    answers: tuple[str, ...]  # (C,) classes that can be answered
+    rows: tuple[tuple[int, ...], ...]  # (T, C)
+
+
+@dataclass(frozen=True, slots=True)
+class CoveragePoint:
+    """The surest part of the test rows, and how right the answers are on it."""
+
+    coverage: float  # share of the test rows
+    accuracy: float  # on that share
+    confidence: float  # least probability of an answer among them, as the model believes
+
+
+@dataclass(frozen=True, slots=True)
 class Evaluation:
     """How well the features predict rows that had no part in choosing them."""
 
@@ -69,6 +100,30 @@ class Evaluation:
     unseen_rows: int  # test rows of classes that training does not have; they count as mistakes
     mistakes: tuple[Mistake, ...]  # the most frequent first
     shared_features: int | None = None  # also in the final model, if that was trained anew
+    confusion: Confusion | None = None  # None for very many classes
+    coverage: tuple[CoveragePoint, ...] = ()  # by rising coverage
+    predicted_error: float | None = None  # by the model itself, before it sees a test row
+
+
+@dataclass(frozen=True, slots=True)
+class PathPoint:
+    """What so many features reach."""
+
+    k: int
+    objective: float  # of the features selected
+    bound: float  # no other k features do better
+    accuracy: float | None = None
+    spread: float | None = None  # standard error of the accuracy, where it was cross-validated
+
+
+@dataclass(frozen=True, slots=True)
+class PathCurve:
+    """The objective, its bound and the accuracy over the number of features."""
+
+    chosen: int  # a point of the path
+    baseline: float  # objective without any feature
+    accuracy_of: str  # in words: whose accuracy it is; empty if there is none
+    points: tuple[PathPoint, ...]  # by rising k
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,6 +138,7 @@ class Settings:
     exact: bool
     features: str  # in words: what the features are
     final_rows: str  # in words: which rows the final model was trained on
+    image: tuple[int, int] | None = None  # height and width, if the features are pixels
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,3 +154,4 @@ class Summary:
     features: tuple[FeatureRow, ...]  # by falling gain
     evaluation: Evaluation | None
     notes: tuple[str, ...] = ()  # what the reader should know of the data
+    path: PathCurve | None = None

@@ -1,0 +1,132 @@
+"""A row in which a feature occurs, for each selected feature."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from naively._types import Array, IntArray
+from naively.io.text import TextRule
+from naively.report.summary import Example
+from naively.report.words import figure
+
+_AROUND = 40  # characters of text shown on each side
+_LONGEST_HIT = 60
+_MARK = "\N{HORIZONTAL ELLIPSIS}"
+
+Documents: TypeAlias = Sequence[tuple[str, ...]]
+_Find: TypeAlias = Callable[[str, str], tuple[int, int] | None]
+
+
+def examples(
+    X: Any,
+    columns: IntArray,
+    labels: Array,
+    places: IntArray,
+    wanted: Sequence[str],
+    documents: Documents | None,
+    names: Sequence[str],
+    rule: TextRule | None,
+) -> list[Example | None]:
+    """Find a row for each of some columns.
+
+    Parameters
+    ----------
+    X
+        Rows (n, m), sparse or dense.
+    columns
+        The features (k,).
+    labels, places
+        Class and number in the file, from 0, of each row (n,).
+    wanted
+        The class (k,) from which the example of each feature is taken if it occurs there.
+    documents
+        Texts of the rows (n,), if the features were found in texts.
+    names
+        Of the features (k,).
+    rule
+        How they were found.
+    """
+    chosen = X[:, columns]
+    chosen = chosen.tocsc() if hasattr(chosen, "tocsc") else np.asarray(chosen)
+    find = _finder(rule) if rule is not None else None
+    found: list[Example | None] = []
+    for j, (label, name) in enumerate(zip(wanted, names, strict=True)):
+        i, value = _row_of(chosen, j, labels == label)
+        if i is None:
+            found.append(None)
+        elif documents is not None and find is not None:
+            found.append(_excerpt(documents[i], name, find, int(places[i]) + 1, str(labels[i])))
+        else:
+            found.append(Example(int(places[i]) + 1, str(labels[i]), figure(value)))
+    return found
+
+
+def _row_of(X: Any, j: int, of_class: Array) -> tuple[int | None, float]:
+    """First row of the class in which a column is not 0, or first of all; and its value."""
+    if isinstance(X, np.ndarray):
+        rows = np.flatnonzero(X[:, j])
+        values = X[rows, j]
+    else:
+        part = slice(X.indptr[j], X.indptr[j + 1])
+        rows, values = X.indices[part], X.data[part]
+    if len(rows) == 0:
+        return None, 0.0
+    inside = np.flatnonzero(of_class[rows])
+    at = inside[np.argmin(rows[inside])] if len(inside) else np.argmin(rows)
+    return int(rows[at]), float(values[at])
+
+
+def _excerpt(document: tuple[str, ...], name: str, find: _Find, row: int, label: str) -> Example:
+    for text in document:
+        place = find(text, name)
+        if place is not None:
+            start, end = place
+            return Example(
+                row,
+                label,
+                text[start : min(end, start + _LONGEST_HIT)],
+                (_MARK if start > _AROUND else "") + text[max(start - _AROUND, 0) : start],
+                text[end : end + _AROUND] + (_MARK if len(text) > end + _AROUND else ""),
+            )
+    first = document[0]  # the rule has changed the text too much to point at the place
+    return Example(row, label, "", first[: 2 * _AROUND], _MARK if len(first) > 2 * _AROUND else "")
+
+
+def _finder(rule: TextRule) -> _Find:
+    """Return a function that finds where in a text a feature stands."""
+    if rule.analyzer != "word":
+        return lambda text, name: _found_loosely(rule, text, name.strip())
+    pattern = re.compile(rule.token_pattern)
+    stop = frozenset(rule.stop_words)
+
+    def find(text: str, name: str) -> tuple[int, int] | None:
+        folded = _folded(rule, text)
+        tokens = [
+            match for match in pattern.finditer(folded) if match.group(pattern.groups) not in stop
+        ]
+        words = [match.group(pattern.groups) for match in tokens]
+        n = name.count(" ") + 1
+        for i in range(len(words) - n + 1):
+            if words[i] == name.split(" ", 1)[0] and " ".join(words[i : i + n]) == name:
+                return tokens[i].start(), tokens[i + n - 1].end()
+        return None
+
+    return find
+
+
+def _folded(rule: TextRule, text: str) -> str:
+    folded = text.lower() if rule.lowercase else text
+    return folded if len(folded) == len(text) else text  # places must stay what they are
+
+
+def _found_loosely(rule: TextRule, text: str, name: str) -> tuple[int, int] | None:
+    """Find characters in a text whose blanks of any kind and number count as one."""
+    parts = [re.escape(part) for part in name.split()]
+    if not parts:
+        return None
+    match = re.search(r"\s+".join(parts), _folded(rule, text))
+    return match.span() if match else None

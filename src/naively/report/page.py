@@ -1,0 +1,185 @@
+"""The summary as a page that needs nothing but itself, and is closed to everything else.
+
+The page opens offline, from a file or a mail. Its security policy admits one style sheet and one
+script, both ours and named by their digests; names and texts from the data are escaped, and
+nothing in them is ever run. Without the script everything can still be read.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.resources import files
+
+from naively.report import bars, words
+from naively.report.documents import FigureGroup, figure_groups
+from naively.report.names import visible
+from naively.report.summary import Confusion, Evaluation, FeatureRow, Summary
+
+SHOWN_FEATURES = 1000  # on the page; features.csv has all
+_SHOWN_CLASSES = 100
+_COLUMN_CLASSES = 4  # so many classes or fewer have their own columns
+_BAR_CLASSES = 24  # so many classes or fewer have their own bars and figures
+_DETAILS = 12_000  # so many pairs of feature and class, or fewer, are there to be opened
+_CONFUSED_CLASSES = 40
+_TOP_FEATURES = 24  # in the first lines, shared by the classes
+_SHADES = 8  # of the cells of the confusion matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """A chart in one size, as SVG without style, script or reference, and where its points are."""
+
+    svg: str
+    x: tuple[float, ...] = ()  # horizontal place of each point, in units of the drawing
+    top: float = 0.0  # of the area of the axes
+    bottom: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Chart:
+    """A chart for wide screens and paper, and for narrow screens."""
+
+    wide: Drawing
+    narrow: Drawing
+
+
+@dataclass(frozen=True, slots=True)
+class Charts:
+    """The charts of a page; None where there is nothing to draw, or nothing to draw with."""
+
+    path: Chart | None = None
+    coverage: Chart | None = None
+
+
+def summary_html(summary: Summary, charts: Charts | None = None) -> str:
+    """Render the page."""
+    import jinja2
+
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("naively.report"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "visible": visible,
+        "figure": words.figure,
+        "share": words.share,
+        "weight": words.signed,
+        "number": "{:,}".format,
+        "short": "{:.5g}".format,
+    }
+    style, script = _asset("page.css"), _asset("page.js")
+    return environment.get_template("page.html").render(
+        summary=summary,
+        charts=charts or Charts(),
+        style=style,
+        script=script,
+        policy=f"default-src 'none'; style-src '{_digest(style)}'; script-src '{_digest(script)}'; "
+        "base-uri 'none'; form-action 'none'",
+        words=words,
+        view=_View(summary),
+    )
+
+
+def _asset(name: str) -> str:
+    return files("naively.report").joinpath(f"templates/{name}").read_text("utf-8")
+
+
+def _digest(text: str) -> str:
+    return f"sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}"
+
+
+class _View:
+    """What the template asks of a summary."""
+
+    def __init__(self, summary: Summary) -> None:
+        self.summary = summary
+        self.shown = summary.features[:SHOWN_FEATURES]
+        self.shown_classes = summary.classes[:_SHOWN_CLASSES]
+        self.n_classes = len(summary.classes)
+        self.groups = figure_groups(summary)
+        self.in_columns = self.n_classes <= _COLUMN_CLASSES
+        self.by_class = self.n_classes <= _BAR_CLASSES and bool(self.groups)
+        self.detailed = self.by_class and len(self.shown) * self.n_classes <= _DETAILS
+        self.has_examples = any(row.example for row in self.shown)
+        self.weighted = bool(summary.features and summary.features[0].weights)
+        self._largest_weight = bars.largest_finite(w for row in self.shown for w in row.weights)
+
+    @property
+    def columns(self) -> tuple[FigureGroup, ...]:
+        """Kinds of figures with a column for each class; the bars show the weights already."""
+        return tuple(each for each in self.groups if each.field != "weights")
+
+    def compact(self, figures: tuple[float, ...]) -> str:
+        """Figures of a feature in all classes, for the script to spread out."""
+        return "|".join(f"{value:.4g}" for value in figures)
+
+    def telling(self, row: FeatureRow) -> float:
+        """Return the one figure by which rows are compared: weight, or largest center."""
+        return words.weight_of(row, self.n_classes) if self.weighted else max(row.centers)
+
+    def class_bars(self, row: FeatureRow) -> str:
+        """Bars of the weights, or centers, in each class; weights of two classes share one bar."""
+        if self.weighted and self.n_classes == 2:
+            return bars.two_sided(row.weights[1] - row.weights[0], 2 * self._largest_weight)
+        if self.weighted:
+            return bars.columns(row.weights, self._largest_weight)
+        largest = bars.largest_finite(row.centers)
+        if self.n_classes == 2:
+            return bars.pair(row.centers[0], row.centers[1], largest)
+        return bars.columns(row.centers, largest)
+
+    def top_features(self) -> list[tuple[str, list[FeatureRow]]]:
+        """First features of each class, by falling gain; all together if classes are many."""
+        if self.n_classes > _TOP_FEATURES:
+            return [("", list(self.shown[:_TOP_FEATURES]))]
+        most = max(_TOP_FEATURES // self.n_classes, 4)
+        spoken: dict[str, list[FeatureRow]] = {each.name: [] for each in self.summary.classes}
+        for row in self.shown:
+            if len(spoken[row.speaks_for]) < most:
+                spoken[row.speaks_for].append(row)
+        return list(spoken.items())
+
+    def images(self) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+        """Name of each class and the paths of its pixels, shaded by weight."""
+        size = self.summary.settings.image
+        rows = [row for row in self.summary.features if row.column is not None]
+        if size is None or self.n_classes > _BAR_CLASSES:
+            return
+        places = [row.column or 0 for row in rows]
+        figures = [row.weights or row.centers for row in rows]
+        largest = bars.largest_finite(value for row in figures for value in row)
+        for c, each in enumerate(self.summary.classes):
+            yield each.name, bars.pixels(places, [row[c] for row in figures], largest, size[1])
+
+    def confusion(self) -> Confusion | None:
+        """Confusion matrix, if it is small enough to be read."""
+        evaluation = self.summary.evaluation
+        confusion = evaluation.confusion if evaluation else None
+        return confusion if confusion and len(confusion.answers) <= _CONFUSED_CLASSES else None
+
+    def shade(self, row: tuple[int, ...], value: int) -> str:
+        """Class of a cell by its share of the row."""
+        return f"h{round(_SHADES * value / max(sum(row), 1))}" if value else ""
+
+    def compared(self, evaluation: Evaluation) -> list[tuple[str, float]]:
+        """Accuracies to be compared, each named for what it is."""
+        pairs = [("measured on the test rows", evaluation.accuracy)]
+        if evaluation.predicted_error is not None:
+            pairs.append(("predicted by the model itself", 1 - evaluation.predicted_error))
+        pairs.append((f"always {visible(evaluation.usual_class)}", evaluation.usual_accuracy))
+        return pairs
+
+    def surest(self, evaluation: Evaluation) -> list[tuple[float, float]]:
+        """Accuracy on the surest tenth, quarter, half and on all rows."""
+        found = []
+        for wanted in (0.1, 0.25, 0.5, 1.0):
+            point = next((each for each in evaluation.coverage if each.coverage >= wanted), None)
+            if point is not None:
+                found.append((point.coverage, point.accuracy))
+        return found

@@ -1,0 +1,187 @@
+"use strict";
+(function () {
+  const all = (place, what) => Array.from(place.querySelectorAll(what));
+
+  // Sorting: figures by `data-v`, texts by language; the first click on figures shows the largest.
+  function key(row, column) {
+    const cell = row.cells[column];
+    const value = cell.dataset.v;
+    if (value !== undefined) return value === "" ? NaN : Number(value.replace("inf", "Infinity"));
+    const text = cell.firstElementChild ? cell.firstElementChild.textContent : cell.textContent;
+    return cell.classList.contains("text") ? text : Number(text);
+  }
+
+  function compare(a, b) {
+    if (typeof a === "string") return a.localeCompare(b);
+    if (Number.isNaN(a) || Number.isNaN(b)) return Number.isNaN(b) - Number.isNaN(a);
+    return a < b ? -1 : a > b ? 1 : 0;
+  }
+
+  function sort(table, head) {
+    const column = head.cellIndex;
+    const before = head.getAttribute("aria-sort");
+    const text = head.classList.contains("text");
+    const up = before ? before === "descending" : text;
+    close(table);
+    const body = table.tBodies[0];
+    const rows = Array.from(body.rows).map((row, i) => ({ row, i, key: key(row, column) }));
+    rows.sort((a, b) => (up ? 1 : -1) * compare(a.key, b.key) || a.i - b.i);
+    for (const each of rows) body.append(each.row);
+    for (const each of all(table, "th[aria-sort]")) each.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", up ? "ascending" : "descending");
+  }
+
+  for (const table of all(document, "table.sortable")) {
+    for (const head of all(table, "th[data-sort]")) {
+      head.firstElementChild.addEventListener("click", () => sort(table, head));
+    }
+  }
+
+  // Finding: part of a name, and the class it speaks for.
+  const features = document.getElementById("feature-table");
+  const rows = Array.from(features.tBodies[0].rows);
+  const tools = document.querySelector(".tools");
+  const [wanted, whose] = [tools.querySelector("input"), tools.querySelector("select")];
+  const told = tools.querySelector("output");
+
+  function find() {
+    close(features);
+    const part = wanted.value.toLowerCase();
+    const name = whose.value === "" ? null : whose.selectedOptions[0].textContent;
+    let shown = 0;
+    for (const row of rows) {
+      const fits = row.querySelector(".name bdi").textContent.toLowerCase().includes(part)
+        && (name === null || row.querySelector(".who").textContent === name);
+      row.hidden = !fits;
+      shown += fits;
+    }
+    told.textContent = shown === rows.length ? "" : shown + " of " + rows.length;
+  }
+
+  wanted.addEventListener("input", find);
+  whose.addEventListener("input", find);
+  tools.hidden = rows.length < 2;
+
+  // A row opens to its figures in every class.
+  const kinds = ["weight", "count", "center", "dispersion"];
+  const classes = all(document, "#class-table tbody td:first-child").map((c) => c.textContent);
+
+  function close(table) {
+    for (const each of all(table, "tr.figures")) each.remove();
+  }
+
+  function cell(row, tag, text, kind) {
+    const made = document.createElement(tag);
+    made.textContent = text;
+    if (kind) made.className = kind;
+    row.append(made);
+  }
+
+  function figures(row) {
+    const given = kinds.filter((kind) => row.dataset[kind]);
+    const table = document.createElement("table");
+    const head = table.createTHead().insertRow();
+    for (const text of ["class", ...given]) cell(head, "th", text, text === "class" ? "text" : "");
+    const columns = given.map((kind) => row.dataset[kind].split("|"));
+    const body = table.createTBody();
+    names.forEach((name, c) => {
+      const line = body.insertRow();
+      cell(line, "td", name, "text");
+      for (const column of columns) cell(line, "td", column[c], "");
+    });
+    return table;
+  }
+
+  const names = classes.slice();  // in the order of the figures, however the table is sorted later
+
+  features.tBodies[0].addEventListener("click", (event) => {
+    const row = event.target.closest("tr");
+    if (!row || !kinds.some((kind) => row.dataset[kind])) return;
+    const open = row.nextElementSibling && row.nextElementSibling.classList.contains("figures");
+    close(features);
+    if (open) return;
+    const added = document.createElement("tr");
+    added.className = "figures";
+    const place = added.insertCell();
+    place.colSpan = row.cells.length;
+    place.append(figures(row));
+    row.after(added);
+  });
+
+  // Charts: the nearest point is read off its table, by pointer or arrow keys.
+  const SVG = "http://www.w3.org/2000/svg";
+
+  function charted(chart) {
+    const table = document.getElementById(chart.dataset.points);
+    const heads = all(table, "thead th").map((th) => th.textContent.trim());
+    const lines = Array.from(table.tBodies[0].rows).map((row) => ({
+      chosen: row.classList.contains("chosen"),
+      cells: Array.from(row.cells).map((td) => td.textContent.trim()),
+    }));
+    const reading = chart.querySelector(".reading");
+    let at = Math.max(lines.findIndex((line) => line.chosen), 0);
+
+    function drawn() {
+      return all(chart, ".drawing").find((each) => each.getClientRects().length);
+    }
+
+    function places(drawing) {
+      return drawing.dataset.x.split(" ").map(Number);
+    }
+
+    function cross(drawing, x) {
+      let line = drawing.querySelector(".cross");
+      if (!line) {
+        line = document.createElementNS(SVG, "line");
+        line.setAttribute("class", "cross");
+        drawing.querySelector("svg").append(line);
+      }
+      line.setAttribute("x1", x);
+      line.setAttribute("x2", x);
+      line.setAttribute("y1", drawing.dataset.top);
+      line.setAttribute("y2", drawing.dataset.bottom);
+    }
+
+    function show(i) {
+      at = Math.min(Math.max(i, 0), lines.length - 1);
+      const drawing = drawn();
+      const svg = drawing.querySelector("svg");
+      const x = places(drawing)[at];
+      cross(drawing, x);
+      const said = heads.map((head, c) => [head, lines[at].cells[c]]).filter((pair) => pair[1]);
+      reading.textContent = said.map((pair) => pair.join(": ")).join("\n")
+        + (lines[at].chosen ? "\nchosen" : "");
+      const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+      const room = chart.clientWidth - reading.offsetWidth;
+      const left = x * scale < chart.clientWidth / 2 ? x * scale + 10 : x * scale - 10 - reading.offsetWidth;
+      reading.style.left = Math.min(Math.max(left, 0), Math.max(room, 0)) + "px";
+      reading.style.top = Number(drawing.dataset.top) * scale + 6 + "px";
+      reading.style.visibility = "visible";
+    }
+
+    function hide() {
+      reading.style.visibility = "hidden";
+      for (const line of all(chart, ".cross")) line.remove();
+    }
+
+    chart.addEventListener("pointermove", (event) => {
+      const drawing = drawn();
+      const box = drawing.querySelector("svg").getBoundingClientRect();
+      const svg = drawing.querySelector("svg");
+      const x = ((event.clientX - box.left) / box.width) * svg.viewBox.baseVal.width;
+      const near = places(drawing).map((each) => Math.abs(each - x));
+      show(near.indexOf(Math.min(...near)));
+    });
+    chart.addEventListener("pointerleave", hide);
+    chart.addEventListener("blur", hide);
+    chart.addEventListener("focus", () => { if (chart.matches(":focus-visible")) show(at); });
+    chart.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1, PageUp: 10, PageDown: -10 }[event.key];
+      if (step === undefined && event.key !== "Home" && event.key !== "End") return;
+      event.preventDefault();
+      show(event.key === "Home" ? 0 : event.key === "End" ? lines.length - 1 : at + step);
+    });
+  }
+
+  all(document, ".chart").forEach(charted);
+})();

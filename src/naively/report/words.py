@@ -1,0 +1,87 @@
+"""The outcome of a run in words and figures, the same on screen, page and in Markdown."""
+
+from __future__ import annotations
+
+import math
+
+from naively.report.names import visible
+from naively.report.summary import Evaluation, FeatureRow, Summary
+from naively.selection.certificate import Certificate
+
+_MINUS = "\N{MINUS SIGN}"
+_NORMAL_95 = 1.959963984540054  # normal quantile of a 95 % interval
+
+
+def title(summary: Summary) -> str:
+    """Say the outcome in one line."""
+    k, classes = len(summary.features), [visible(each.name) for each in summary.classes]
+    what = f"{k:,} of {summary.n_features:,} features"
+    if len(classes) == 2:
+        return f"{what} tell {classes[0]} from {classes[1]}"
+    return f"{what} tell {len(classes)} classes apart"
+
+
+def assurance(certificate: Certificate) -> str:
+    """Say in two words how good the choice is proven to be."""
+    if certificate.proven_optimal:
+        return "optimal"
+    return f"\N{GREATER-THAN OR EQUAL TO} {_proven(certificate)} %"
+
+
+def _proven(certificate: Certificate) -> str:
+    # Rounded down: what is proven must never be overstated.
+    return f"{math.floor(1e6 * (1 - certificate.relative_gap)) / 1e4:.4f}"
+
+
+def certificate_in_words(certificate: Certificate) -> tuple[str, ...]:
+    """Explain the certificate to somebody who has never met one, one sentence each."""
+    k, what, unit = certificate.k, certificate.quantity, certificate.unit
+    sentences = [
+        f"With these {k:,} features the {what} is {figure(certificate.gain)} {unit} better than "
+        f"with no feature ({figure(certificate.objective)} against "
+        f"{figure(certificate.baseline)}).",
+        f"No choice of {k:,} features, tried or not, can gain more than "
+        f"{figure(certificate.bound - certificate.baseline)} {unit}: that is proven, not "
+        "estimated.",
+    ]
+    if certificate.proven_optimal:
+        sentences.append("The features reach it, so no other choice is better.")
+    else:
+        sentences.append(
+            f"What is left open is {certificate.gap:.3g} {unit}: the features have at least "
+            f"{_proven(certificate)} % of what the best choice could have."
+        )
+    if math.isfinite(certificate.a_priori) and not certificate.proven_optimal:
+        sentences.append(
+            "Theory alone, before any search, promised "
+            f"{figure(certificate.a_priori - certificate.baseline)} {unit}."
+        )
+    return tuple(sentences)
+
+
+def accuracy_interval(evaluation: Evaluation) -> tuple[float, float]:
+    """Range that holds the true accuracy in 95 of 100 such tests (Wilson 1927)."""
+    n, p, z2 = evaluation.test_rows, evaluation.accuracy, _NORMAL_95**2
+    middle = (p + z2 / (2 * n)) / (1 + z2 / n)
+    half = _NORMAL_95 * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n)
+    return max(middle - half, 0.0), min(middle + half, 1.0)
+
+
+def figure(value: float) -> str:
+    """Four digits or more, without powers of ten."""
+    return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"
+
+
+def signed(value: float) -> str:
+    """Two decimals, with the sign."""
+    return f"{value:+.2f}".replace("-", _MINUS)
+
+
+def share(value: float | None) -> str:
+    """Percent with one decimal; nothing for None."""
+    return "" if value is None else f"{100 * value:.1f} %"
+
+
+def weight_of(row: FeatureRow, classes: int) -> float:
+    """Weight to show in one figure: of its class, or the second class against the first."""
+    return row.weights[1] - row.weights[0] if classes == 2 else max(row.weights)

@@ -1,0 +1,187 @@
+"""The report in a real browser: opens offline, sorts, finds, reads off values, fits, prints."""
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from browser import Browser, executable
+from naively.jobs.charts import charts_of
+from naively.report.names import visible
+from naively.report.page import summary_html
+from test_report import HOSTILE, summary_of
+
+pytestmark = pytest.mark.skipif(
+    executable() is None,
+    reason="no Chromium on this machine (Debian: apt-get install chromium)",
+)
+
+WORDS = ["beta", "Alpha", "gamma", "delta"]
+
+
+@pytest.fixture(scope="module")
+def shared():
+    with Browser() as browser:
+        yield browser
+
+
+@pytest.fixture
+def browser(shared):
+    """Give the browser, and check that nothing it did was complained of or left the page."""
+    shared.complaints.clear()
+    shared.requests.clear()
+    shared.resize(1280, 800)
+    shared.scheme("light")
+    yield shared
+    assert shared.complaints == []
+    assert all(url.startswith("file://") for url in shared.requests)
+    assert len(shared.requests) <= 1
+
+
+def show(browser, tmp_path, summary):
+    page = tmp_path / "report.html"
+    page.write_text(summary_html(summary, charts_of(summary)), "utf-8")
+    browser.open(page)
+
+
+def column(browser, number):
+    return browser.value(
+        "[...document.querySelectorAll('#feature-table tbody tr:not(.figures):not([hidden])')]"
+        f".map(row => row.cells[{number}].firstElementChild?.textContent"
+        f" ?? row.cells[{number}].textContent)"
+    )
+
+
+def test_sorting_by_pointer_and_by_keyboard(browser, tmp_path):
+    show(browser, tmp_path, summary_of(WORDS))
+    assert column(browser, 1) == WORDS
+    browser.click("#feature-table thead th:nth-child(2) button")
+    assert column(browser, 1) == ["Alpha", "beta", "delta", "gamma"]
+    sorted_by = "document.querySelector('#feature-table th[aria-sort]')"
+    assert browser.value(f"{sorted_by}.cellIndex") == 1
+    browser.key("Enter", "\r")  # the button has the focus
+    assert column(browser, 1) == ["gamma", "delta", "beta", "Alpha"]
+    assert browser.value(f"{sorted_by}.getAttribute('aria-sort')") == "descending"
+    browser.click("#feature-table thead th:nth-child(6) button")  # gain: largest first
+    assert column(browser, 1) == WORDS
+
+
+def test_figures_are_sorted_as_numbers_with_infinity_and_nothing_at_the_ends(browser, tmp_path):
+    gains = [9.0, float("inf"), 10.0, 2.0]
+    summary = summary_of(WORDS)
+    rows = [replace(row, gain=g) for row, g in zip(summary.features, gains, strict=True)]
+    show(browser, tmp_path, replace(summary, features=tuple(rows)))
+    browser.click("#feature-table thead th:nth-child(6) button")
+    assert column(browser, 5) == ["inf", "10", "9", "2"]
+
+
+def test_finding_by_name_and_class(browser, tmp_path):
+    summary = summary_of(WORDS)
+    rows = (replace(summary.features[0], speaks_for="neg"), *summary.features[1:])
+    show(browser, tmp_path, replace(summary, features=rows))
+    browser.click(".tools input")
+    browser.type("ALPH")
+    assert column(browser, 1) == ["Alpha"]
+    assert browser.value("document.querySelector('.tools output').textContent") == "1 of 4"
+    browser.value(
+        "(() => { const i = document.querySelector('.tools input'); i.value = ''; "
+        "const s = document.querySelector('select'); s.selectedIndex = 1;"
+        "s.dispatchEvent(new Event('input')); })()"
+    )
+    assert column(browser, 1) == ["beta"]
+
+
+def test_a_row_opens_to_the_figures_of_every_class(browser, tmp_path):
+    show(browser, tmp_path, summary_of(WORDS, tuple("abcdef")))
+    browser.click("#feature-table tbody tr:nth-child(2) td:nth-child(2)")
+    opened = browser.value("document.querySelector('tr.figures').innerText")
+    assert re.findall(r"[a-f]\s+(\d)\s+(\d)", opened) == [(str(i), str(i)) for i in range(6)]
+    browser.click("#feature-table tbody tr:nth-child(2) td:nth-child(2)")
+    assert browser.value("document.querySelector('tr.figures')") is None
+
+
+READING = "document.querySelector('#path .reading')"
+
+
+def test_the_path_is_read_off_by_pointer_and_arrow_keys(browser, tmp_path):
+    show(browser, tmp_path, summary_of(WORDS))
+    assert browser.value(f"getComputedStyle({READING}).visibility") == "hidden"
+    browser.hover("#path .drawing.wide svg", 0.97)
+    assert browser.value(f"getComputedStyle({READING}).visibility") == "visible"
+    text = browser.value(f"{READING}.textContent")
+    assert text.splitlines() == ["k: 30", "gain: 30", "at most: 30.5", "accuracy: 50.0 %"]
+    browser.value("document.querySelector('#path .chart').focus()")
+    browser.key("Home")
+    browser.key("ArrowRight")
+    assert "k: 2\n" in browser.value(f"{READING}.textContent")
+    assert browser.value(f"{READING}.textContent").endswith("chosen")
+    crossed = browser.value("document.querySelector('#path .wide .cross').getAttribute('x1')")
+    places = browser.value("document.querySelector('#path .wide').dataset.x").split()
+    assert float(crossed) == float(places[1])
+
+
+@pytest.mark.parametrize("classes", [2, 3, 20])
+def test_four_hundred_pixels_are_enough(browser, tmp_path, classes):
+    names = tuple(f"comp.sys.class{i}" for i in range(classes))
+    show(browser, tmp_path, summary_of([*WORDS, "x" * 5000], names))
+    browser.resize(400, 800)
+    assert browser.value("document.documentElement.scrollWidth") <= 400
+    smallest = browser.value(
+        "Math.min(...[...document.querySelectorAll('td, th, p, dd, .narrow text')]"
+        ".filter(e => e.getClientRects().length)"
+        ".map(e => parseFloat(getComputedStyle(e).fontSize)))"
+    )
+    assert smallest >= 11.5
+    # The three answers stand above the fold.
+    for answer in ("How good", "How sure", "Which features"):
+        found = f"[...document.querySelectorAll('h2')].find(e => e.textContent === '{answer}')"
+        assert browser.value(f"{found}.parentElement.querySelector('strong, dd').getBoundingClientRect().bottom") < 800  # fmt: skip  # noqa: E501
+    assert browser.value("getComputedStyle(document.querySelector('.wide')).display") == "none"
+
+
+def luminance(color):
+    linear = []
+    for value in map(float, re.findall(r"[\d.]+", color)[:3]):
+        share = value / 255
+        linear.append(share / 12.92 if share <= 0.03928 else ((share + 0.055) / 1.055) ** 2.4)
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_stands_out_in_light_and_dark(browser, tmp_path, scheme):
+    show(browser, tmp_path, summary_of(WORDS))
+    browser.scheme(scheme)
+
+    def style(selector, name):
+        element = f"document.querySelector('{selector}')"
+        return browser.value(f"getComputedStyle({element}).{name}")
+
+    paper = luminance(style("body", "backgroundColor"))
+    assert (paper < 0.1) == (scheme == "dark")
+    for selector, name in (
+        *(("body", "color"), ("header .soft", "color"), ("mark", "color"), ("th button", "color")),
+        ("#path .wide text", "fill"),
+    ):
+        light, dark = sorted((luminance(style(selector, name)), paper), reverse=True)
+        assert (light + 0.05) / (dark + 0.05) >= 4.5, selector  # WCAG 2, level AA
+
+
+def test_hostile_names_run_nothing(browser, tmp_path):
+    show(browser, tmp_path, summary_of(HOSTILE, (HOSTILE[0], HOSTILE[2])))
+    assert browser.value("document.scripts.length") == 1
+    assert browser.value("document.querySelectorAll('img, svg[onload]').length") == 0
+    assert column(browser, 1) == [visible(name) for name in HOSTILE]
+    browser.click("#feature-table tbody tr:nth-child(1) td:nth-child(3)")
+    assert visible(HOSTILE[0]) in browser.value("document.querySelector('tr.figures').innerText")
+    browser.resize(400, 800)
+    assert browser.value("document.documentElement.scrollWidth") <= 400
+
+
+def test_prints_light_and_without_tools(browser, tmp_path):
+    show(browser, tmp_path, summary_of([f"word{i}" for i in range(200)]))
+    browser.scheme("dark", media="print")
+    assert browser.value("getComputedStyle(document.querySelector('.tools')).display") == "none"
+    assert browser.value("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    printed = browser.printed()
+    assert printed.startswith(b"%PDF")
+    assert len(re.findall(rb"/Type\s*/Page\b", printed)) > 3
