@@ -13,7 +13,7 @@ from naively.io.text import TextRule
 from naively.report.summary import Example
 from naively.report.words import figure
 
-_AROUND = 40  # characters of text shown on each side
+_BEFORE, _AFTER = 28, 52  # characters of text shown on each side
 _LONGEST_HIT = 60
 _MARK = "\N{HORIZONTAL ELLIPSIS}"
 
@@ -85,15 +85,16 @@ def _excerpt(document: tuple[str, ...], name: str, find: _Find, row: int, label:
         place = find(text, name)
         if place is not None:
             start, end = place
-            return Example(
-                row,
-                label,
-                text[start : min(end, start + _LONGEST_HIT)],
-                (_MARK if start > _AROUND else "") + text[max(start - _AROUND, 0) : start],
-                text[end : end + _AROUND] + (_MARK if len(text) > end + _AROUND else ""),
-            )
+            cut = min(end, start + _LONGEST_HIT)
+            before = (_MARK if start > _BEFORE else "") + text[max(start - _BEFORE, 0) : start]
+            after = text[cut : end + _AFTER] + (_MARK if len(text) > end + _AFTER else "")
+            return Example(row, label, *map(_in_one_line, (text[start:cut], before, after)))
     first = document[0]  # the rule has changed the text too much to point at the place
-    return Example(row, label, "", first[: 2 * _AROUND], _MARK if len(first) > 2 * _AROUND else "")
+    return Example(row, label, "", _in_one_line(first[:_AFTER]), _MARK * (len(first) > _AFTER))
+
+
+def _in_one_line(text: str) -> str:
+    return re.sub(r"\s+", " ", text)
 
 
 def _finder(rule: TextRule) -> _Find:

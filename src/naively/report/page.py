@@ -15,7 +15,7 @@ from importlib.resources import files
 
 from naively.report import bars, words
 from naively.report.documents import FigureGroup, figure_groups
-from naively.report.names import visible
+from naively.report.names import printable, visible
 from naively.report.summary import Confusion, Evaluation, FeatureRow, Summary
 
 SHOWN_FEATURES = 1000  # on the page; features.csv has all
@@ -67,6 +67,7 @@ def summary_html(summary: Summary, charts: Charts | None = None) -> str:
     )
     environment.filters |= {
         "visible": visible,
+        "printable": printable,
         "figure": words.figure,
         "share": words.share,
         "weight": words.signed,
