@@ -193,4 +193,4 @@ def test_many_types(folder):
         run("select", "c.csv", "--label", "type", "-k", 1, "--model", model, *scale)
         assert features()[0]["feature"] == "gene2"
         page = (folder / "result/report.html").read_text()
-        assert "others, mean" in page
+        assert "by class" in page

@@ -214,26 +214,19 @@ FEATURES: Options = [
     click.option("--binary", is_flag=True, help="Count a feature once a row."),
 ]
 
-MODEL: Options = [
-    click.option(
-        "--model",
-        type=click.Choice(
-            ["bernoulli", "multinomial", "hybrid", "l1-centers", "l2-centers", "gaussian"]
-        ),
-        default="multinomial",
-        show_default=True,
-        help="Counts (multinomial), presence alone (bernoulli), counts with a learned weight for "
-        "each --text (hybrid), or numbers of any kind: nearest medians (l1-centers) or means "
-        "(l2-centers), or gaussian.",
+KIND = click.option(
+    "--model",
+    type=click.Choice(
+        ["bernoulli", "multinomial", "hybrid", "l1-centers", "l2-centers", "gaussian"]
     ),
-    click.option(
-        "-k",
-        "--fraction",
-        "k",
-        type=Amount(),
-        help="How many features: 100, or a share such as 0.01, or all, or auto (cross-validated).  "
-        "[default: 100, or all if there are fewer]",
-    ),
+    default="multinomial",
+    show_default=True,
+    help="Counts (multinomial), presence alone (bernoulli), counts with a learned weight for "
+    "each --text (hybrid), or numbers of any kind: nearest medians (l1-centers) or means "
+    "(l2-centers), or gaussian.",
+)
+
+SMOOTHING: Options = [
     click.option(
         "--alpha",
         type=Finite(min=0),
@@ -242,19 +235,36 @@ MODEL: Options = [
         help="Smoothing, added to every count.",
     ),
     click.option(
-        "--exact", is_flag=True, help="Search on until the choice is proven optimal (multinomial)."
-    ),
-    click.option(
         "--scale",
         type=click.Choice(["std", "variance"]),
         help="Divide numbers by their spread within the classes (l2-centers).",
+    ),
+]
+
+MODEL: Options = [
+    KIND,
+    click.option(
+        "-k",
+        "--fraction",
+        "k",
+        type=Amount(),
+        help="How many features: 100, or a share such as 0.01, or all, or auto (cross-validated).  "
+        "[default: 100, or all if there are fewer]",
+    ),
+    *SMOOTHING,
+    click.option(
+        "--exact", is_flag=True, help="Search on until the choice is proven optimal (multinomial)."
     ),
     click.option("--time-limit", type=Finite(min=0), metavar="SECONDS", help="Of --exact."),
 ]
 
 TESTING: Options = [
-    click.option("--test", metavar="FILE", help="Test on the rows of this file."),
-    click.option("--test-labels", metavar="FILE", help="Its labels, if they lie beside it."),
+    click.option(
+        "--test", metavar="FILE", type=click.Path(), help="Test on the rows of this file."
+    ),
+    click.option(
+        "--test-labels", metavar="FILE", type=click.Path(), help="Its labels, if beside it."
+    ),
     click.option(
         "--split-column",
         metavar="NAME",
@@ -289,21 +299,34 @@ STREAMING: Options = [
     ),
 ]
 
-SELECT: Options = [
-    click.argument("input", metavar="FILE"),
+FILE = click.Path()  # so that shells complete it; whether it is there is said by who opens it
+
+INPUT: Options = [
+    click.argument("input", metavar="FILE", type=FILE),
     click.option(
         "--text", multiple=True, metavar="NAME", help="Column of text; may be repeated.  [text]"
     ),
     click.option("--label", metavar="NAME", help="Column (in .npz: array) of labels.  [label, y]"),
-    click.option("--labels", metavar="FILE", help="Labels of a matrix, one a line."),
-    click.option("--names", metavar="FILE", help="Column names of a matrix, one a line."),
+    click.option("--labels", metavar="FILE", type=FILE, help="Labels of a matrix, one a line."),
+    click.option(
+        "--names", metavar="FILE", type=FILE, help="Column names of a matrix, one a line."
+    ),
+]
+
+SELECT: Options = [
+    *INPUT,
     *MODEL,
     *TESTING,
     *FEATURES,
     *NUMBERS,
     *READING,
     click.option(
-        "--out", default="result", show_default=True, metavar="FOLDER", help="Where to write."
+        "--out",
+        default="result",
+        show_default=True,
+        metavar="FOLDER",
+        type=FILE,
+        help="Where to write.",
     ),
     click.option("--image", type=Size(), help="The columns are pixels, row by row: show them so."),
     click.option("--force", is_flag=True, help="Write into a folder with other files in it."),
@@ -313,9 +336,9 @@ SELECT: Options = [
 ]
 
 PREDICT: Options = [
-    click.argument("model", metavar="MODEL"),
-    click.argument("input", metavar="FILE"),
-    click.option("--out", metavar="FILE", help="Where to write.  [the terminal]"),
+    click.argument("model", metavar="MODEL", type=FILE),
+    click.argument("input", metavar="FILE", type=FILE),
+    click.option("--out", metavar="FILE", type=FILE, help="Where to write.  [the terminal]"),
     click.option("--probabilities", is_flag=True, help="Add the probability of each class."),
     click.option("--id", "key", metavar="NAME", help="Column to copy instead of row numbers."),
     click.option("--text", multiple=True, metavar="NAME", help="Column of text.  [as in training]"),
@@ -338,7 +361,17 @@ def with_options(options: Options) -> Callable[[Callable[..., Any]], Callable[..
     return decorate
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+_EPILOG = """Exit status: 0, done; 1, a fault of naively itself; 2, a mistake in the command or its
+input, told in one sentence; 130, interrupted. Whatever it is, nothing half-written is left.
+
+Completion: eval "$(_NAIVELY_COMPLETE=bash_source naively)" in ~/.bashrc; zsh_source and
+fish_source for other shells."""
+
+
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
+    epilog=_EPILOG,
+)
 @click.version_option(package.__version__, prog_name="naively", message="%(prog)s %(version)s")
 @click.option("-v", "--verbose", is_flag=True, help="Log what is done.")
 def naively(verbose: bool) -> None:
@@ -388,6 +421,15 @@ def _is_pattern(input: str) -> bool:
     return any(mark in input for mark in "*?[") and not os.path.exists(input)
 
 
+_UNTESTED = {"test": None, "test_labels": None, "split_column": None, "holdout": 0.0, "seed": 0}
+
+
+def untested_job(input: str, options: dict[str, Any]) -> Any:
+    """Job for a command that reads all rows of a file as `select` does, and tests nothing."""
+    others = {"k": 1, "exact": False, "time_limit": None, "image": None, "out": "", "force": False}
+    return _select_job(input, {**_UNTESTED, **others, **options})
+
+
 def _select_job(input: str, options: dict[str, Any]) -> Any:
     from naively.io.samples import Layout
     from naively.io.text import TOKEN_PATTERN, TextRule
@@ -423,7 +465,7 @@ def _select_job(input: str, options: dict[str, Any]) -> Any:
         numbers=options["numbers"] or options["transpose"] or _wants_numbers(options),
         transpose=options["transpose"],
         ignore=options["ignore"],
-        style=_style(options),
+        style=style_of(options),
     )
     return SelectJob(
         input=input,
@@ -455,7 +497,8 @@ def _test_settings(options: dict[str, Any]) -> Any:
     )
 
 
-def _style(options: dict[str, Any]) -> Any:
+def style_of(options: dict[str, Any]) -> Any:
+    """How a delimited file is written."""
     from naively.io.tables import TableStyle
 
     return TableStyle(
@@ -491,7 +534,7 @@ def predict(model: str, input: str, quiet: bool, **options: Any) -> None:
         key=options["key"],
         labels_file=options["labels"],
         transpose=options["transpose"],
-        style=_style(options),
+        style=style_of(options),
     )
     job = PredictJob(model, input, layout, options["out"], options["probabilities"])
     with screen.progress(quiet=quiet) as progress:

@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from naively.cli import insight
 from naively.cli.commands import (
     MODEL,
     TERMS,
@@ -19,7 +20,7 @@ from naively.cli.commands import (
 _QUIET = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 _FORCE = click.option("--force", is_flag=True, help="Write into a folder with other files in it.")
 
-__all__ = ["naively", "select_streamed"]  # the group, its commands complete
+__all__ = ["insight", "naively", "select_streamed"]  # the group, its commands complete
 
 COUNT: Options = [
     click.argument("files", nargs=-1, required=True, metavar="SHARD..."),

@@ -20,6 +20,8 @@ from naively.report.summary import Evaluation, FeatureRow, Summary
 from naively.report.words import figure, title, weight_of
 
 if TYPE_CHECKING:
+    from naively.jobs.explain import Explanation
+    from naively.jobs.paths import PathTable
     from naively.jobs.predict import Predicted
 
 _SHOWN_FEATURES = 20
@@ -121,3 +123,61 @@ def show_predicted(predicted: Predicted, out: str | None) -> None:
         console.print(Text(f"{predicted.rows:,} rows labelled in {visible(out)}"))
     if predicted.accuracy is not None:
         console.print(Text(f"Accuracy {predicted.accuracy:.4f} on {predicted.rows:,} rows"))
+
+
+_SHOWN_PATH = 25
+
+
+def show_path(table: PathTable) -> None:
+    """Show some k of a path, with the features that come in."""
+    from naively.jobs.paths import first_ks
+
+    console = Console(highlight=False)
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("k", "gain", "limit", "left open"):
+        shown.add_column(name, justify="right", no_wrap=True)
+    shown.add_column("new features", no_wrap=True, overflow="ellipsis")
+    at = set(first_ks(table.rows, _SHOWN_PATH).tolist())
+    names: list[str] = []
+    for i, row in enumerate(table.rows):
+        names += [name for name in row.entered if name not in names]
+        if i in at:
+            gap = f"{100 * row.relative_gap:.2g} %" if row.relative_gap else "optimal"
+            new = Text(", ".join(map(visible, names[:30])))
+            shown.add_row(f"{row.k:,}", figure(row.gain), figure(row.limit), gap, new)
+            names = []
+    console.print(
+        Text(f"{table.n_rows:,} rows, {table.n_features:,} features", style="bold"), shown, sep="\n"
+    )
+    console.print(Text(f"Gain of {table.quantity} in {table.unit}; no k features pass the limit."))
+
+
+def show_explanation(found: Explanation, most: int) -> None:
+    """Show a decision and what moved it."""
+    console = Console(highlight=False)
+    answer, rival = visible(found.answer), visible(found.rival)
+    console.print(
+        Text(f"{answer}, with probability {found.probability:.4g} (next: {rival})", style="bold")
+    )
+    apart = any(each.region for each in found.contributions)
+    table = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("feature", "in", "speaks for") if apart else ("feature", "speaks for"):
+        table.add_column(name, overflow="fold")
+    for name in ("value", "nats"):
+        table.add_column(name, justify="right", no_wrap=True)
+    start = [Text("(before any feature)", style="italic"), *([Text("")] if apart else [])]
+    table.add_row(*start, Text(answer if found.start > 0 else rival), "", f"{found.start:+.2f}")
+    for each in found.contributions[:most]:
+        side = Text(answer if each.nats > 0 else rival)
+        place = [Text(visible(each.region))] if apart else []
+        table.add_row(
+            Text(visible(each.feature)), *place, side, figure(each.value), f"{each.nats:+.2f}"
+        )
+    rest = found.contributions[most:]
+    if rest:
+        table.add_row(f"({len(rest):,} more)", *([""] if apart else []), "", "",
+                      f"{sum(each.nats for each in rest):+.2f}")  # fmt: skip
+    table.add_row("together", *([""] if apart else []), answer, "", f"{found.total:+.2f}")
+    console.print(table)
+    if not found.contributions:
+        console.print(Text("No selected feature occurs in it: the answer is that of the start."))

@@ -172,6 +172,11 @@ def _samples_in_rows(name: str, header: list[str], records: Records, table: Numb
     if 0 not in left_out and not _is_number(first[1][0]):
         left_out.add(0)  # names of the rows
     kept = [i for i in range(len(header)) if i not in left_out]
+    if not kept:
+        raise InputError(
+            f"{name}: no column holds numbers; if column `{header[0]}` holds text, name it with "
+            f"--text '{header[0]}'."
+        )
     if table.wanted is not None:
         kept = [kept[i] for i in _wanted_places(name, [header[i] for i in kept], table, "column")]
     names = [header[i] for i in kept]

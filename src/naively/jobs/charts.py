@@ -109,7 +109,7 @@ def _quiet_style() -> Iterator[None]:
 
     from naively.plots.svg import PALETTE
 
-    style = {
+    style: dict[Any, Any] = {
         "font.size": _FONT_SIZE,
         "axes.titlesize": _FONT_SIZE,
         "axes.labelsize": _FONT_SIZE,

@@ -52,13 +52,13 @@ def predict(job: PredictJob, stdout: BinaryIO, progress: Progress = silent) -> P
     """
     if job.out is not None:
         _check_not_input(job.out, job.model, job.input)
-    model = load_model(job.model)
+    model = load_model(model_file(job.model))
     layout = job.layout
     if model.text is not None and not layout.text:
         layout = replace(layout, text=model.text.columns)
     _check_regions(job.input, layout, model)
     samples = read_unlabelled(job.input, layout, model, progress)
-    found = scores(model, _selected(model, samples, progress))
+    found = scores(model, selected_columns(model, samples, progress))
     progress("writing", 0, 0)
     _write(_answers_csv(model, samples, layout.key, found, job.probabilities), job.out, stdout)
     if samples.labels is None:
@@ -77,7 +77,13 @@ def _check_regions(source: str, layout: Layout, model: Model) -> None:
         )
 
 
-def _selected(model: Model, samples: Samples, progress: Progress) -> Any:
+def model_file(path: str) -> str:
+    """Path of a model file, which may be given as the result folder that holds it."""
+    inside = os.path.join(path, "model.npz")
+    return inside if os.path.isdir(path) and os.path.exists(inside) else path
+
+
+def selected_columns(model: Model, samples: Samples, progress: Progress) -> Any:
     """Give the selected columns (n, k) of the rows."""
     if samples.matrix is None:
         documents, n_regions = samples.documents or [], model.n_regions

@@ -17,7 +17,7 @@ from typing import Any, cast
 import numpy as np
 
 import naively
-from naively.estimators.parameters import resolve_k
+from naively.estimators.parameters import is_auto, resolve_k
 from naively.families.bernoulli import bernoulli
 from naively.families.multinomial import multinomial
 from naively.families.priors import log_prior
@@ -352,6 +352,11 @@ def _trained(
     clip: bool = False,
 ) -> Trained:
     """Train from statistics, as `naively.jobs.training.train` does from rows."""
+    if is_auto(settings.k):
+        raise InputError(
+            "`-k auto` cross-validates, which needs the rows themselves and not only their counts; "
+            "give a number, or select from a file that fits into memory."
+        )
     kept = _kept(record, counts, settings)
     k = number_of_features(settings, len(kept), clip=clip)
     whole = len(kept) == counts.n_features

@@ -73,7 +73,7 @@ def train(
         Whether a `k` above the number of features means all of them, instead of an error.
     """
     X, labels = rows.of(*parts)
-    kept = _kept(rows, _joined(X, rows.n_regions), settings)
+    kept = kept_columns(rows, _joined(X, rows.n_regions), settings)
     try:
         k = number_of_features(settings, len(kept), clip=clip)
     except InputError as error:
@@ -99,6 +99,7 @@ def train(
         notes=(
             *default_note(settings, len(kept)),
             *_region_note(rows, estimator.rule_),
+            *_presence_note(rows, X, settings),
             *(str(each.message) for each in caught),
         ),
     )
@@ -173,7 +174,23 @@ def _region_note(rows: Rows, rule: Rule) -> Iterator[str]:
         yield f"Weights of the regions, in words that each is worth: {worth}."
 
 
-def _kept(rows: Rows, X: Any, settings: ModelSettings) -> IntArray:
+def _presence_note(rows: Rows, X: Any, settings: ModelSettings) -> Iterator[str]:
+    """Say what a model of presence leaves unread in a matrix of counts."""
+    if settings.kind != "bernoulli" or rows.text is not None or settings.binary:
+        return
+    values = np.asarray(X.data if hasattr(X, "indptr") else X).ravel()
+    positive = int((values > 0).sum())
+    above = int((values > 1).sum())
+    if above:
+        yield (
+            f"The bernoulli model asks only whether a value is above 0; {above:,} of the "
+            f"{positive:,} values that are, are above 1. --model multinomial counts them "
+            "(--binary says that presence is meant)."
+        )
+
+
+def kept_columns(rows: Rows, X: Any, settings: ModelSettings) -> IntArray:
+    """Columns that are counted often enough in the training rows X."""
     # Words that occur in test rows only are no features; columns of a matrix always are.
     text = rows.text is not None
     least = max(settings.min_count, 1) if text else settings.min_count

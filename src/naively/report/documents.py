@@ -77,7 +77,7 @@ def summary_json(summary: Summary) -> str:
         "relative_gap": certificate.relative_gap,
         "sentence": str(certificate),
     }
-    return _laid_out(_finite(record))
+    return _laid_out(finite(record))
 
 
 def _laid_out(record: dict[str, Any]) -> str:
@@ -94,11 +94,12 @@ def _compact(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, allow_nan=False)
 
 
-def _finite(value: Any) -> Any:
+def finite(value: Any) -> Any:
+    """Spell out figures that are not finite, which JSON does not have."""
     if isinstance(value, dict):
-        return {key: _finite(each) for key, each in value.items()}
+        return {key: finite(each) for key, each in value.items()}
     if isinstance(value, list | tuple):
-        return [_finite(each) for each in value]
+        return [finite(each) for each in value]
     if isinstance(value, float):
         return value if math.isfinite(value) else str(value)
     return value

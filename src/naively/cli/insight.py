@@ -1,0 +1,195 @@
+"""The commands that look closer: every k, a report in another form, a decision taken apart."""
+
+from __future__ import annotations
+
+import json
+import sys
+from contextlib import suppress
+from typing import Any
+
+import click
+
+from naively.cli.commands import (
+    FEATURES,
+    FILE,
+    INPUT,
+    KIND,
+    NUMBERS,
+    READING,
+    SMOOTHING,
+    Options,
+    explained,
+    naively,
+    untested_job,
+    with_options,
+)
+
+_JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+_QUIET = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
+
+
+class Grid(click.ParamType[Any]):
+    """Numbers of features."""
+
+    name = "K,K-K,..."
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> list[int]:
+        """Read 1,10,100 or 1-20."""
+        from naively.jobs.paths import grid
+
+        with suppress(ValueError):
+            return grid(str(value)) or []
+        return self.fail(
+            f"{value!r} is not a list of numbers of features, such as 1,10,100 or 1-20,50.",
+            param,
+            ctx,
+        )
+
+
+KS = click.option("--ks", type=Grid(), help="Which k.  [about 100, from 1 to all]")
+
+PATH: Options = [
+    *INPUT,
+    KIND,
+    KS,
+    *SMOOTHING,
+    *FEATURES,
+    *NUMBERS,
+    *READING,
+    click.option("--out", metavar="FILE", type=FILE, help="Write all k as CSV."),
+    _JSON,
+    _QUIET,
+]
+
+
+@naively.command(short_help="What every number of features reaches.")
+@with_options(PATH)
+@explained
+def path(input: str, ks: Any, out: str | None, as_json: bool, quiet: bool, **options: Any) -> None:
+    """Select for every k at once from one count of FILE, and show what each reaches.
+
+    The gain is that of the training objective; its limit is proven for any features of that
+    number. `naively cv` tells how well each k predicts.
+    """
+    from naively.cli import screen
+    from naively.jobs.paths import as_record, path_csv, path_of
+
+    with screen.progress(quiet=quiet) as progress:
+        table = path_of(untested_job(input, options), ks, progress)
+    _write(out, path_csv(table))
+    if as_json:
+        _print_json(as_record(table))
+    else:
+        screen.show_path(table)
+
+
+def _write(out: str | None, text: str) -> None:
+    from naively.io.files import atomic_file
+
+    if out is not None:
+        with atomic_file(out) as file:
+            file.write(text.encode("utf-8", "backslashreplace"))
+
+
+def _print_json(record: Any) -> None:
+    from naively.report.documents import finite
+
+    click.echo(json.dumps(finite(record), ensure_ascii=False, allow_nan=False, indent=1))
+
+
+REPORT: Options = [
+    click.argument("result", metavar="RESULT", type=FILE),
+    click.option(
+        "--format",
+        "form",
+        type=click.Choice(["html", "md", "json"]),
+        default="html",
+        show_default=True,
+        help="A page, Markdown or JSON.",
+    ),
+    click.option(
+        "--out",
+        metavar="FILE",
+        type=FILE,
+        help="Where to write.  [RESULT/report.html; md and json: the terminal]",
+    ),
+    click.option("--open", "opened", is_flag=True, help="Open the page in the browser."),
+]
+
+
+@naively.command(short_help="Render a result as a page, Markdown or JSON.")
+@with_options(REPORT)
+@explained
+def report(result: str, form: str, out: str | None, opened: bool) -> None:
+    """Render RESULT, the folder that `naively select` wrote, anew from its summary.json."""
+    from pathlib import Path
+
+    from naively.jobs.reporting import read_summary, rendered
+
+    text = rendered(read_summary(result), form)
+    if out is None and form == "html":
+        folder = Path(result) if Path(result).is_dir() else Path(result).parent
+        out = str(folder / "report.html")
+    if out is None:
+        click.echo(text, nl=False)
+        return
+    _write(out, text)
+    click.echo(f"Report: {out}")
+    if opened and form == "html":
+        click.launch(out)
+
+
+EXPLAIN: Options = [
+    click.argument("model", metavar="MODEL", type=FILE),
+    click.argument("texts", metavar="[TEXT]...", nargs=-1),
+    click.option("--file", "source", metavar="FILE", type=FILE, help="Explain a row of this file."),
+    click.option("--row", type=click.IntRange(min=1), help="Which row; 1 is the first."),
+    click.option("--text", multiple=True, metavar="NAME", help="Column of text.  [as in training]"),
+    *READING,
+    click.option(
+        "-n",
+        "shown",
+        type=click.IntRange(min=1),
+        default=20,
+        show_default=True,
+        help="Show so many features.",
+    ),  # fmt: skip
+    _JSON,
+]
+
+
+@naively.command(short_help="Which words moved a decision, and how much.")
+@with_options(EXPLAIN)
+@explained
+def explain(
+    model: str,
+    texts: tuple[str, ...],
+    source: str | None,
+    row: int | None,
+    shown: int,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Tell what MODEL (or the result folder with it) makes of TEXT, word by word.
+
+    TEXT may be - for the standard input. The answer and the class that comes second differ by the
+    sum of what the words say, in nats: e to that power is the odds. Rows of numbers are explained
+    with --file and --row.
+    """
+    from naively.cli import screen
+    from naively.cli.commands import style_of
+    from naively.io.samples import Layout
+    from naively.jobs import explain as job
+    from naively.jobs.paths import as_record
+
+    if (source is None) == (not texts) or (source is None) != (row is None):
+        raise click.UsageError("give either TEXT, or both --file and --row.")
+    if source is None:
+        found = job.explain_text(model, [job.text_of(each, sys.stdin) for each in texts])
+    else:
+        layout = Layout(format=options["format"], text=options["text"], style=style_of(options))
+        found = job.explain_file(model, source, row or 1, layout)
+    if as_json:
+        _print_json(as_record(found))
+    else:
+        screen.show_explanation(found, shown)

@@ -1,0 +1,140 @@
+"""Every k at once: the path of a file, and its cross-validation."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from naively._types import Array, IntArray
+from naively.io.errors import InputError
+from naively.io.progress import Progress, silent
+from naively.jobs.rows import TRAIN, load
+from naively.jobs.settings import SelectJob
+from naively.jobs.training import kept_columns, new_estimator
+
+_NEW_FEATURES = 1000  # named at each k
+
+
+@dataclass(frozen=True, slots=True)
+class PathRow:
+    """What k features reach."""
+
+    k: int
+    gain: float  # of the objective over no feature
+    limit: float  # of any k features
+    relative_gap: float  # share of the limit that is left open
+    entered: tuple[str, ...]  # features that the k before did not have; those of many are cut
+
+
+@dataclass(frozen=True, slots=True)
+class PathTable:
+    """The path of a file."""
+
+    n_features: int
+    n_rows: int
+    quantity: str  # what the gain is of
+    unit: str
+    rows: tuple[PathRow, ...]
+
+
+def path_of(job: SelectJob, ks: Sequence[int] | None, progress: Progress = silent) -> PathTable:
+    """Solve for every k of a grid on all rows of a file.
+
+    Raises
+    ------
+    InputError
+        If the file or a setting cannot be used.
+    """
+    from naively.selection.path import path
+
+    X, labels, names, estimator = counted(job, progress)
+    progress("solving", 0, 0)
+    statistics = _mended(job, lambda: estimator.gather(X, labels))
+    family = estimator.family(statistics)
+    track = _mended(job, lambda: path(family, statistics, ks))
+    rows, before = [], np.empty(0, dtype=np.int64)
+    for g, k in enumerate(track.k.tolist()):
+        support = track.support(k)
+        new = np.setdiff1d(support, before)[:_NEW_FEATURES]
+        limit = float(track.bound[g] - track.baseline)
+        gap = float(track.gap[g]) / limit if limit > 0 and np.isfinite(limit) else 0.0
+        gain = float(track.objective[g] - track.baseline)
+        rows.append(PathRow(k, gain, limit, gap, tuple(names[i] for i in new.tolist())))
+        before = support
+    unit, quantity = _unit(job)
+    return PathTable(X.shape[1], X.shape[0], quantity, unit, tuple(rows))
+
+
+def _unit(job: SelectJob) -> tuple[str, str]:
+    if job.model.kind in ("l1-centers", "l2-centers"):
+        return "units", "saving of distance"
+    return "nats", "training likelihood"
+
+
+def counted(job: SelectJob, progress: Progress) -> tuple[Any, Array, list[str], Any]:
+    """Read a file: its rows (n, m), labels (n,), names (m,) and an estimator for them."""
+    rows = load(job, progress)
+    if rows.n_regions > 1:
+        raise InputError(
+            f"{rows.files[0].name}: hybrid models of several columns of text have no path of their "
+            "own; use --model multinomial, which selects their features."
+        )
+    X, labels = rows.of(TRAIN)
+    kept = kept_columns(rows, X, job.model)
+    X = X if len(kept) == X.shape[1] else X[:, kept]
+    names = [rows.names[i] for i in kept.tolist()]
+    return X, labels.astype(str), names, new_estimator(replace(job.model, k=1), 1)
+
+
+def _mended(job: SelectJob, call: Any) -> Any:
+    try:
+        return call()
+    except ValueError as error:
+        raise InputError(f"{job.input}: {error}") from error
+
+
+def path_csv(table: PathTable) -> str:
+    """Give the path as CSV."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["k", "gain", "limit", "relative_gap"])
+    writer.writerows(
+        [row.k, repr(row.gain), repr(row.limit), row.relative_gap] for row in table.rows
+    )
+    return out.getvalue()
+
+
+def grid(text: str | None) -> list[int] | None:
+    """Read 1,10,100 or 1-20 as numbers of features.
+
+    Raises
+    ------
+    ValueError
+        If the text is anything else.
+    """
+    if text is None:
+        return None
+    ks: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.strip().partition("-")
+        if int(last or first) - int(first) > 1_000_000:
+            raise ValueError("too many")
+        ks.extend(range(int(first), int(last or first) + 1))
+    if not ks or min(ks) < 0:
+        raise ValueError("none")
+    return sorted(set(ks))
+
+
+def as_record(table: Any) -> dict[str, Any]:
+    """Plain record of a result."""
+    return asdict(table)
+
+
+def first_ks(rows: Sequence[PathRow], n: int) -> IntArray:
+    """Positions of about n rows, evenly spaced, the first and the last among them."""
+    return np.unique(np.rint(np.linspace(0, len(rows) - 1, min(n, len(rows)))).astype(np.int64))

@@ -1,0 +1,252 @@
+"""`naively path`, `report` and `explain`, and the mistakes that people make most."""
+
+import csv
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from naively import SparseMultinomialNB, sparsity_path
+from naively.cli.scale import naively
+from naively.io.models import load_model, scores
+from naively.jobs.explain import explain_row, score_terms
+from naively.report.reading import summary_of_json
+
+GOOD, BAD = "great lovely superb", "awful boring dull"
+
+
+def reviews(n=40):
+    rows = []
+    for i in range(n):
+        words = (BAD if i % 2 else GOOD).split()
+        rows.append([f"film {words[i % 3]} {words[(i + 1) % 3]} w{i % 5}", "np"[i % 2 == 0]])
+    return rows
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with open("reviews.csv", "w", newline="") as file:
+        csv.writer(file).writerows([["text", "label"], *reviews()])
+    rng = np.random.default_rng(0)
+    X = rng.poisson(2, (40, 6)) + 3 * np.eye(6, dtype=int)[np.arange(40) % 2]
+    np.savez("counts.npz", X=X, y=np.array(["even", "odd"])[np.arange(40) % 2])
+    return tmp_path
+
+
+def run(*arguments, status=0, stdin=None):
+    result = CliRunner().invoke(naively, [str(each) for each in arguments], input=stdin)
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == status, result.output
+    return result
+
+
+# path --------------------------------------------------------------------------------------------
+
+
+def test_path_is_that_of_the_library(folder):
+    found = json.loads(run("path", "counts.npz", "--json", "--out", "path.csv").stdout)
+    with np.load("counts.npz") as file:
+        path = sparsity_path(SparseMultinomialNB(), file["X"], file["y"])
+    assert [row["k"] for row in found["rows"]] == path.k.tolist()
+    assert [row["gain"] for row in found["rows"]] == pytest.approx(path.objective - path.baseline)
+    assert [row["limit"] for row in found["rows"]] == pytest.approx(path.bound - path.baseline)
+    second = sorted(set(path.support(2).tolist()) - set(path.support(1).tolist()))
+    assert found["rows"][1]["entered"] == [str(i) for i in second]
+    with open("path.csv", newline="") as file:
+        assert [int(row["k"]) for row in csv.DictReader(file)] == path.k.tolist()
+
+
+def test_path_on_the_screen_names_what_comes_in(folder):
+    out = run("path", "reviews.csv", "--ks", "1-3,8", "--model", "bernoulli").stdout
+    assert "40 rows, 12 features" in out
+    assert len(out.splitlines()) == 7
+    assert all(word in out for word in GOOD.split())
+    run("path", "reviews.csv", "--ks", "1,x", status=2)
+
+
+# report ------------------------------------------------------------------------------------------
+
+
+def test_report_renders_the_summary_in_every_form(folder):
+    run("select", "reviews.csv", "-k", 4)
+    page = Path("result/report.html").read_bytes()
+    Path("result/report.html").unlink()
+    assert "result/report.html" in run("report", "result").stdout
+    assert Path("result/report.html").read_bytes() == page
+    text = Path("result/summary.json").read_text("utf-8")
+    assert run("report", "result", "--format", "json").stdout == text
+    assert run("report", "result", "--format", "md").stdout.startswith("# 4 of 12 features")
+    run("report", "result/summary.json", "--format", "md", "--out", "notes.md")
+    assert Path("notes.md").read_text("utf-8").startswith("# 4 of 12 features")
+
+
+def test_select_measures_what_the_report_shows(folder):
+    run("select", "reviews.csv", "-k", 4, "--holdout", 0.5)
+    summary = summary_of_json(Path("result/summary.json").read_text("utf-8"))
+    at_four = [point for point in summary.path.points if point.k == 4]
+    assert at_four[0].accuracy == summary.evaluation.accuracy
+    assert summary.path.chosen == 4
+    assert at_four[0].objective == pytest.approx(summary.certificate.objective)
+    texts = [text for text, _ in reviews()]
+    for row in summary.features:
+        quoted = row.example.before + row.example.hit + row.example.after
+        assert quoted == texts[row.example.row - 1]
+        assert row.example.hit == row.name
+    total = sum(map(sum, summary.evaluation.confusion.rows))
+    assert total == summary.evaluation.test_rows
+    assert summary.evaluation.coverage[-1].accuracy == summary.evaluation.accuracy
+
+
+def test_k_chosen_by_cross_validation(folder):
+    run("select", "reviews.csv", "-k", "auto")
+    summary = summary_of_json(Path("result/summary.json").read_text("utf-8"))
+    assert summary.settings.k == "auto"
+    assert len(summary.features) == summary.path.chosen
+    assert "cross-validation" in summary.path.accuracy_of
+    assert all(point.spread is not None for point in summary.path.points)
+    assert "chosen by cross-validation" in Path("result/report.html").read_text("utf-8")
+
+
+# explain -----------------------------------------------------------------------------------------
+
+
+def test_explain_says_which_words_moved_the_decision(folder):
+    run("select", "reviews.csv", "-k", 6)
+    record = json.loads(run("explain", "result", "a superb film, superb and dull", "--json").stdout)
+    assert record["answer"] == "p"
+    said = {each["feature"]: (each["value"], each["nats"]) for each in record["contributions"]}
+    assert said["superb"][0] == 2
+    assert said["superb"][1] > 0 > said["dull"][1]
+    total = record["start"] + sum(nats for _, nats in said.values())
+    assert record["total"] == pytest.approx(total)
+    assert record["probability"] == pytest.approx(1 / (1 + np.exp(-record["total"])))
+    out = run("explain", "result/model.npz", "-", stdin="superb").stdout
+    assert out.startswith("p, with probability")
+    assert "No selected feature occurs" in run("explain", "result", "nothing known").stdout
+
+
+MODELS = ["multinomial", "bernoulli", "l1-centers", "l2-centers", "gaussian"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("alpha", [0, 1])
+def test_terms_add_up_to_the_scores(folder, model, alpha):
+    run("select", "counts.npz", "-k", 3, "--model", model, "--alpha", alpha)
+    trained = load_model("result/model.npz")
+    with np.load("counts.npz") as file:
+        X = file["X"][:, trained.columns].astype(float)
+    for x in (*X[:5], np.zeros(3)):
+        start, terms = score_terms(trained, x)
+        exact = scores(trained, x[None, :])[0]
+        found = start + terms.sum(axis=1)
+        assert explain_row(trained, x).answer == trained.classes[int(np.argmax(exact))]
+        if np.isfinite(found).any():  # else every class is ruled out, and the prior decides
+            assert found - found.max() == pytest.approx(exact - exact.max())
+    shown = json.loads(
+        run("explain", "result", "--file", "counts.npz", "--row", 3, "--json").stdout
+    )
+    assert shown["answer"] == explain_row(trained, X[2]).answer
+
+
+def test_terms_of_two_columns_of_text_add_up(folder):
+    rows = [{"a": text, "b": text[5:], "label": label} for text, label in reviews()]
+    Path("two.jsonl").write_text("\n".join(map(json.dumps, rows)))
+    columns = ("--text", "a", "--text", "b")
+    run("select", "two.jsonl", *columns, "-k", 5, "--model", "hybrid")
+    trained = load_model("result/model.npz")
+    x = np.array([1.0, 0, 2, 0, 1, 0, 1, 0, 0, 3])
+    start, terms = score_terms(trained, x)
+    assert start + terms.sum(axis=1) == pytest.approx(scores(trained, x[None, :])[0])
+    record = json.loads(
+        run("explain", "result", " ".join((GOOD, BAD)), f"{GOOD} {BAD}", "--json").stdout
+    )
+    assert {each["region"] for each in record["contributions"]} == {"a", "b"}
+    assert "takes 2 texts (a, b), 1 given" in run("explain", "result", "x", status=2).stderr
+
+
+# The mistakes people make most -------------------------------------------------------------------
+
+
+def refused(*arguments, match):
+    result = run(*arguments, status=2)
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    for words in match:
+        assert words in result.stderr
+
+
+def test_ten_likely_mistakes_are_told_with_the_way_out(folder):
+    run("select", "reviews.csv", "-k", 4, "--out", "result")
+    refused("selct", "reviews.csv", match=["selct", "select"])
+    refused("select", "review.csv", match=["no such file", "did you mean", "reviews.csv"])
+    refused("select", "reviews.csv", "--text", "txt", match=["did you mean `text`?"])
+    refused("select", "reviews.csv", "-k", 99, match=["at most", "12", "got 99", "-k all"])
+    refused("select", "reviews.csv", "--model", "l1-centers", match=["no column holds", "--text"])
+    Path("one.csv").write_text("text,label\na b,x\nc d,x\n")
+    refused("select", "one.csv", match=["one class only (x)", "--label"])
+    with np.load("counts.npz") as file:
+        np.savez("negative.npz", X=file["X"] - 3, y=file["y"])
+    refused("select", "negative.npz", "-k", 2, match=["is negative", "--model"])
+    refused("predict", "reviews.csv", "result/model.npz", match=["not a model", "model.npz"])
+    refused("report", ".", match=["holds no summary.json", "naively select"])
+    refused("explain", "result", match=["TEXT", "--file and --row"])
+    refused("explain", "result", "--file", "reviews.csv", "--row", 99, match=["1 to 40"])
+    Path("kept").mkdir()
+    Path("kept/diary.txt").write_text("mine")
+    refused("select", "reviews.csv", "--out", "kept", match=["kept", "--force"])
+
+
+def test_presence_of_counts_is_done_and_said(folder):
+    result = run("select", "counts.npz", "-k", 2, "--model", "bernoulli")
+    assert "--model multinomial counts them" in " ".join(result.stdout.split())
+    result = run("select", "counts.npz", "-k", 2, "--model", "bernoulli", "--binary")
+    assert "--model multinomial" not in result.stdout
+
+
+def test_auto_needs_rows(folder):
+    run("count", "reviews.csv", "-o", "records", "-q")
+    run("merge", "records", "-o", "all.stats", "-q")
+    refused("solve", "all.stats", "-k", "auto", match=["-k auto", "give a number"])
+
+
+def test_predict_takes_the_result_folder(folder):
+    run("select", "reviews.csv", "-k", 4)
+    assert run("predict", "result", "reviews.csv").stdout.startswith("row,label\n1,p\n2,n\n")
+
+
+# Outside of Python -------------------------------------------------------------------------------
+
+
+def shell(*arguments, **environment):
+    return subprocess.run(
+        [sys.executable, "-m", "naively", *arguments],
+        capture_output=True,
+        text=True,
+        env={**os.environ, **environment},
+        timeout=300,
+    )
+
+
+def test_exit_statuses_and_version(folder):
+    assert shell("--version").stdout.startswith("naively 0.")
+    assert shell("--help").returncode == 0
+    assert shell("select", "nothing.csv").returncode == 2
+    assert shell("select", "reviews.csv", "--no-such-option").returncode == 2
+    assert "Exit status: 0, done" in shell("--help").stdout
+
+
+@pytest.mark.parametrize("name", ["bash", "zsh", "fish"])
+def test_shells_complete(folder, name):
+    script = shell(_NAIVELY_COMPLETE=f"{name}_source").stdout
+    assert "_NAIVELY_COMPLETE" in script
+    words = {"COMP_WORDS": "naively ex", "COMP_CWORD": "1" if name != "fish" else "ex"}
+    found = shell(_NAIVELY_COMPLETE=f"{name}_complete", **words).stdout
+    assert "explain" in found
+    assert "select" not in found
