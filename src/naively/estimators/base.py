@@ -14,11 +14,13 @@ from typing import Any, Self
 import numpy as np
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectorMixin
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from naively._notebook import note_html
 from naively._types import Array, BoolArray, FloatArray
 from naively.estimators.folds import choose_k
 from naively.estimators.parameters import is_auto, resolve_k
@@ -42,6 +44,19 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
         """Mask of the selected features, (n_features,)."""
 
     classes_: Array
+
+    # -- notebooks: the diagram of scikit-learn, and below it what was found ---------------------
+
+    @property
+    def _repr_html_(self) -> Any:
+        diagram = super()._repr_html_  # not there if scikit-learn is configured to show text
+        return lambda: diagram() + _found_html(self)
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, str]:
+        bundle: dict[str, str] = super()._repr_mimebundle_(**kwargs)
+        if "text/html" in bundle:
+            bundle["text/html"] += _found_html(self)
+        return bundle
 
     def _check_values(self, X: Any) -> None:  # noqa: B027 (most models take any finite value)
         """Raise if finite rows hold values that the model cannot take."""
@@ -458,3 +473,26 @@ def refuse_negative(estimator: Any, X: Any) -> None:
 def contrast(values: FloatArray) -> FloatArray:
     """Rows per class to the layout of `coef_`: one row, second minus first, for two classes."""
     return values[1:] - values[:1] if len(values) == 2 else values
+
+
+_LISTED_FEATURES = 50  # in a notebook
+
+
+def _found_html(estimator: Any) -> str:
+    """Certificate and selected features of a fitted estimator; nothing before."""
+    certificate = getattr(estimator, "certificate_", None) if _is_fitted(estimator) else None
+    if certificate is None:
+        return ""
+    support = np.flatnonzero(estimator.support_)
+    shown = support[:_LISTED_FEATURES]
+    known = getattr(estimator, "feature_names_in_", None)
+    names = [f"column {i}" for i in shown.tolist()] if known is None else list(known[shown])
+    return note_html(certificate, names, len(estimator.support_), len(support) - len(shown))
+
+
+def _is_fitted(estimator: Any) -> bool:
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError:
+        return False
+    return True

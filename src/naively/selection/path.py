@@ -13,6 +13,7 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from naively._notebook import table_html
 from naively._types import FloatArray, IntArray
 from naively.families.family import CountTable, Family, PerColumn
 from naively.kernels.count_groups import first_positions
@@ -24,6 +25,7 @@ from naively.selection.top_k import gain_order
 S = TypeVar("S", bound=CountTable)
 
 GRID_POINTS = 100
+_SHOWN_POINTS = 12  # in a notebook
 
 
 class Supports(Protocol):
@@ -98,6 +100,21 @@ class SparsityPath:
         gap = np.zeros(len(self.k))  # both are infinite where a feature separates perfectly
         np.subtract(self.bound, self.objective, out=gap, where=self.bound > self.objective)
         return gap
+
+    def _repr_html_(self) -> str:
+        """Show some points as a table, for notebooks."""
+        shown = np.unique(np.linspace(0, len(self.k) - 1, _SHOWN_POINTS).round().astype(np.int64))
+        rows = [
+            (
+                f"{self.k[g]:,}",
+                f"{self.objective[g] - self.baseline:,.6g}",
+                f"{self.bound[g] - self.baseline:,.6g}",
+                f"{self.gap[g]:.2g}",
+            )
+            for g in shown.tolist()
+        ]
+        title = f"Path of {len(self.k):,} k over {self.supports.n_features:,} features"
+        return f"<p>{title}</p>" + table_html(("k", "gain", "at most", "gap"), rows)
 
     def support(self, k: int) -> IntArray:
         """Return the columns selected at any k.
