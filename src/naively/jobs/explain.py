@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from naively._types import FloatArray
-from naively.families.rules import HybridRule, LinearRule
+from naively.families.rules import HybridRule, LinearRule, winners
 from naively.families.value_rules import AbsoluteRule
 from naively.io.errors import InputError
 from naively.io.models import Model, load_model, posterior, scores
@@ -118,8 +118,9 @@ def explain_file(
 def explain_row(model: Model, x: FloatArray) -> Explanation:
     """Explain the decision on the selected columns x (q,) of a row."""
     found = scores(model, x[None, :])
-    order = np.argsort(-found[0], kind="stable")
-    best, second = int(order[0]), int(order[1])
+    best = int(winners(found)[0])
+    others = np.where(np.arange(len(found[0])) == best, -np.inf, found[0])
+    second = int(np.argmax(others)) if others.max() > -np.inf else int(best == 0)
     start, terms = score_terms(model, x)
     with np.errstate(invalid="ignore"):
         nats = np.nan_to_num(terms[best] - terms[second], nan=0.0, posinf=np.inf, neginf=-np.inf)

@@ -10,6 +10,7 @@ import numpy as np
 
 import naively
 from naively._types import Array, FloatArray
+from naively.families.rules import winners
 from naively.io.text import TextRule
 from naively.jobs.examples import examples
 from naively.jobs.rows import LEFT_OUT, TEST, TRAIN, Rows
@@ -69,7 +70,7 @@ def summarize(
     evaluation, classes = None, _class_rows(rows, final, None, None)
     if test is not None:
         truth = rows.labels[rows.part == TEST]
-        answers = np.argmax(test.scores, axis=1)
+        answers = winners(test.scores)
         named = np.array(test.trained.model.classes, dtype=object)[answers]
         evaluation = _evaluation(rows, test, final, truth, named)
         classes = _class_rows(rows, final, truth, named)

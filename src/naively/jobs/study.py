@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
+from naively.families.rules import winners
 from naively.jobs.rows import TEST, Rows
 from naively.report.summary import Confusion, CoveragePoint, PathCurve, PathPoint
 
@@ -57,7 +58,7 @@ def on_test_rows(estimator: Any, rows: Rows, kept: IntArray, grid: IntArray) -> 
         Values of k (G,).
     """
     from naively.error.leave_one_out import Rows as Labelled
-    from naively.estimators.folds import path_errors
+    from naively.estimators.folds import Fold, path_errors
 
     X, labels = rows.of(TEST)
     if not len(labels) or not hasattr(estimator, "family_"):
@@ -66,7 +67,8 @@ def on_test_rows(estimator: Any, rows: Rows, kept: IntArray, grid: IntArray) -> 
     known = np.flatnonzero(np.isin(labels.astype(str), names))
     codes = np.searchsorted(names, labels[known].astype(str))
     X = X[known] if len(kept) == X.shape[1] else X[known][:, kept]
-    wrong = path_errors(estimator, estimator.statistics_, grid, Labelled(X, codes, np.empty(0)))
+    fold = Fold(estimator.statistics_, Labelled(X, codes, np.empty(0)))
+    wrong = path_errors(estimator, fold, grid)
     right = (len(known) - wrong) / len(labels)  # labels that training does not have are mistakes
     return Accuracies(grid, right, None, rows.test_method)
 
@@ -162,7 +164,7 @@ def coverage_points(scores: FloatArray, right: Array) -> tuple[CoveragePoint, ..
 
 def _margins(scores: FloatArray) -> FloatArray:
     """Log-odds of the answer against all others: orders rows as its probability, unrounded."""
-    best = np.argmax(scores, axis=1)
+    best = winners(scores)
     rows = np.arange(len(scores))
     top = scores[rows, best]
     others = scores.copy()

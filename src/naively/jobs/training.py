@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
-from naively.families.rules import HybridRule, LinearRule, winners
+from naively.families.rules import HybridRule, LinearRule
 from naively.io.errors import InputError
 from naively.io.models import Model, Rule, scores
 from naively.jobs.rows import TEST, Rows
