@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from naively import SparseMultinomialNB, sparsity_path
+from naively import SparseBernoulliNB, SparseMultinomialNB, SparsityCV, sparsity_path
 from naively.cli.scale import naively
 from naively.io.models import load_model, scores
 from naively.jobs.explain import explain_row, score_terms
@@ -250,3 +250,38 @@ def test_shells_complete(folder, name):
     found = shell(_NAIVELY_COMPLETE=f"{name}_complete", **words).stdout
     assert "explain" in found
     assert "select" not in found
+
+
+# cv ----------------------------------------------------------------------------------------------
+
+
+def test_cv_is_that_of_the_library(folder):
+    models = ("--model", "multinomial", "--model", "bernoulli")
+    options = ("--ks", "1-6", "--folds", 4, "--alphas", "0.5,1", "--out", "cv.csv", "--json")
+    found = json.loads(run("cv", "counts.npz", *models, *options).stdout)
+    estimators = [SparseMultinomialNB(k=1), SparseBernoulliNB(k=1)]
+    search = SparsityCV(estimators, ks=range(1, 7), cv=4, alphas=[0.5, 1])
+    with np.load("counts.npz") as file:
+        search.fit(file["X"], file["y"])
+    results = search.cv_results_
+    for name, expected in (
+        ("accuracy", results["mean_test_score"]),
+        ("k", results["param_k"]),
+        ("alpha", results["param_alpha"]),
+    ):
+        assert [point[name] for point in found["points"]] == list(expected)
+    assert found["best"]["k"] == search.best_k_
+    assert found["simplest_k"] == search.one_standard_error_k_
+    of_class = {"multinomial": SparseMultinomialNB, "bernoulli": SparseBernoulliNB}
+    for point, params in zip(found["points"], results["params"], strict=True):
+        assert isinstance(params["estimator"], of_class[point["model"]])
+    with open("cv.csv", newline="") as file:
+        assert len(list(csv.DictReader(file))) == 24
+
+
+def test_cv_on_the_screen(folder):
+    out = run("cv", "reviews.csv", "--ks", "1,2,6,12").stdout
+    assert "multinomial: 40 rows in 5 folds" in out
+    assert "best" in out
+    assert "folds" in run("cv", "reviews.csv", "--folds", 1, status=2).stderr
+    run("cv", "reviews.csv", "--alphas", "1,x", status=2)

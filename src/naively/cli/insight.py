@@ -83,6 +83,81 @@ def path(input: str, ks: Any, out: str | None, as_json: bool, quiet: bool, **opt
         screen.show_path(table)
 
 
+_MODELS = ["bernoulli", "multinomial", "l1-centers", "l2-centers", "gaussian"]
+
+
+class Smoothings(click.ParamType[Any]):
+    """Values of alpha."""
+
+    name = "A,A,..."
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> list[float]:
+        """Read 0.1,1."""
+        with suppress(ValueError):
+            found = [float(part) for part in str(value).split(",")]
+            if all(0 <= each < float("inf") for each in found):
+                return found
+        return self.fail(f"{value!r} is not a list of smoothings, such as 0.1,1.", param, ctx)
+
+
+CV: Options = [
+    *INPUT,
+    click.option(
+        "--model",
+        "models",
+        multiple=True,
+        type=click.Choice(_MODELS),
+        help="May be repeated: all on the same folds.  [multinomial]",
+    ),
+    KS,
+    click.option(
+        "--folds", type=click.IntRange(2), default=5, show_default=True, help="Parts of the rows."
+    ),
+    click.option("--alphas", type=Smoothings(), help="Smoothings to try.  [that of --alpha]"),
+    *SMOOTHING,
+    *FEATURES,
+    *NUMBERS,
+    *READING,
+    click.option("--out", metavar="FILE", type=FILE, help="Write all k as CSV."),
+    _JSON,
+    _QUIET,
+]
+
+
+@naively.command(short_help="How well every number of features predicts.")
+@with_options(CV)
+@explained
+def cv(
+    input: str,
+    models: tuple[str, ...],
+    ks: Any,
+    folds: int,
+    alphas: Any,
+    out: str | None,
+    as_json: bool,
+    quiet: bool,
+    **options: Any,
+) -> None:
+    """Cross-validate every k at once, the features selected anew in each fold of FILE.
+
+    The best accuracy is the best of many and so flatters a little; `naively select -k auto` tests
+    its choice on other rows.
+    """
+    from naively.cli import screen
+    from naively.jobs.crossval import cross_validate, cv_csv
+    from naively.jobs.paths import as_record
+
+    models = tuple(dict.fromkeys(models)) or ("multinomial",)
+    job = untested_job(input, {**options, "model": models[0]})
+    with screen.progress(quiet=quiet) as progress:
+        table = cross_validate(job, models, ks, folds, alphas, progress)
+    _write(out, cv_csv(table))
+    if as_json:
+        _print_json(as_record(table))
+    else:
+        screen.show_cv(table)
+
+
 def _write(out: str | None, text: str) -> None:
     from naively.io.files import atomic_file
 

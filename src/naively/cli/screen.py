@@ -20,6 +20,7 @@ from naively.report.summary import Evaluation, FeatureRow, Summary
 from naively.report.words import figure, title, weight_of
 
 if TYPE_CHECKING:
+    from naively.jobs.crossval import CvTable
     from naively.jobs.explain import Explanation
     from naively.jobs.paths import PathTable
     from naively.jobs.predict import Predicted
@@ -150,6 +151,30 @@ def show_path(table: PathTable) -> None:
         Text(f"{table.n_rows:,} rows, {table.n_features:,} features", style="bold"), shown, sep="\n"
     )
     console.print(Text(f"Gain of {table.quantity} in {table.unit}; no k features pass the limit."))
+
+
+def show_cv(table: CvTable) -> None:
+    """Show the accuracy of some k for the best model, and how the others compare."""
+    from naively.jobs.paths import first_ks
+
+    console = Console(highlight=False)
+    best = table.best
+    rows = [p for p in table.points if (p.model, p.alpha) == (best.model, best.alpha)]
+    at = set(first_ks(rows, _SHOWN_PATH).tolist())
+    shown = Table(box=None, pad_edge=False, header_style="bold")
+    for name in ("k", "accuracy", "standard error"):
+        shown.add_column(name, justify="right", no_wrap=True)
+    shown.add_column("")
+    for i, row in enumerate(rows):
+        said = "best" if row.k == best.k else ""
+        said = "within one standard error" if row.k == table.simplest_k and not said else said
+        if i in at or said:
+            shown.add_row(f"{row.k:,}", f"{row.accuracy:.4f}", f"{row.standard_error:.4f}", said)
+    alpha = "" if best.alpha is None else f", smoothing {best.alpha:g}"
+    title = f"{best.model}{alpha}: {table.n_rows:,} rows in {table.folds} folds"
+    console.print(Text(title, style="bold"), shown, sep="\n")
+    for sentence in table.ranking:
+        console.print(Text(sentence))
 
 
 def show_explanation(found: Explanation, most: int) -> None:
