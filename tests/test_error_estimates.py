@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference_error as reference
+from naively import SparseMultinomialNB
 from naively.error.decision_models import from_probabilities, switches
 from naively.error.estimates import estimate, expected_error
 from naively.error.gaussian import compensated_variance, uncorrelated_variance
@@ -222,6 +223,27 @@ def test_a_class_that_never_occurs_is_never_chosen():
     np.testing.assert_array_equal(result.confusion[:, 1], 0)
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_classes_that_never_occur_are_never_chosen(method):
+    P = random_probabilities(1, 3, 5)
+    result = expected_error(P, length=4, priors=[0.0, 1.0, 0.0], method=method)
+    np.testing.assert_array_equal(result.confusion, np.tile([0.0, 1.0, 0.0], (3, 1)))
+    assert result.error == 0
+
+
+def test_a_veto_does_not_bring_in_a_class_that_never_occurs():
+    # Word 0 rules class 0 out, but only class 0 has a prior.
+    result = expected_error([[0.0, 1.0], [0.5, 0.5]], length=5, priors=[1.0, 0.0])
+    np.testing.assert_array_equal(result.confusion, [[1, 0], [1, 0]])
+
+
+def test_a_variance_of_the_paper_is_not_below_zero():
+    # Where word 0 vetoes, all that is left has the same log-odds: the terms cancel to rounding.
+    for share in np.linspace(0.05, 0.95, 19):
+        P = [[0.5, 0.5 * share], [0.0, share]]
+        assert np.isfinite(expected_error(P, length=6, method="uncorrelated").error)
+
+
 def test_an_impossible_word_decides():
     # Class 0 never uses word 1; class 1 uses it with 1/2: it is missed with 1/2^3.
     result = expected_error([[1.0, 0.0], [0.5, 0.5]], length=3)
@@ -333,6 +355,13 @@ def test_many_classes_need_a_simulation():
         ({"length": ([1, 2], [1.0])}, "weights must have shape"),
         ({"length": ([1, 2], [0.0, 0.0])}, "not all zero"),
         ({"length": 3, "priors": [0.5, 0.6]}, "sum to 1"),
+        ({"length": [[1, 2], [0.5, 0.5]]}, "a tuple"),
+        ({"length": 3, "support": [2]}, "`support` must be different column indices"),
+        ({"length": 3, "support": [-1]}, "`support` must be different column indices"),
+        ({"length": 3, "support": [0, 0]}, "`support` must be different column indices"),
+        ({"length": 3, "support": [0.5]}, "`support` must be different column indices"),
+        ({"length": 3, "support": [True]}, "`support` must be different column indices"),
+        ({"length": 3, "n_rows": 0}, "`n_rows` must be an int >= 1"),
         ({"length": 3, "method": "best"}, "`method` must be one of"),
         ({"length": 3, "rivals": "best"}, "`rivals` must be one of"),
     ],
@@ -340,6 +369,18 @@ def test_many_classes_need_a_simulation():
 def test_bad_arguments(kwargs, message):
     with pytest.raises(ValueError, match=message):
         expected_error([[0.5, 0.5], [0.2, 0.8]], **kwargs)
+
+
+def test_support_may_be_a_mask():
+    P = [[0.5, 0.2, 0.3], [0.1, 0.8, 0.1]]
+    by_mask = expected_error(P, length=3, support=[False, True, False])
+    assert by_mask.error == expected_error(P, length=3, support=[1]).error
+    assert expected_error(P, length=3, support=[]).error == 0.5
+
+
+def test_a_model_must_be_fitted():
+    with pytest.raises(ValueError, match="Call `fit` first"):
+        expected_error(SparseMultinomialNB(), length=3)
 
 
 @pytest.mark.parametrize("P", [[[0.5, 0.6]], [[-0.1, 0.5]], [0.5, 0.5], [[np.nan, 0.5]]])

@@ -155,6 +155,13 @@ def test_auto_needs_rows():
         SparseMultinomialNB(k="auto").fit(X[:1], y[:1])
 
 
+@pytest.mark.parametrize("n_folds", [0, 1, 2.5])
+def test_number_of_folds_is_checked(n_folds):
+    X, y = documents()
+    with pytest.raises(ValueError, match="`n_folds` must be an int >= 2"):
+        error_path(SparseMultinomialNB(), X, y, ks=[1], n_folds=n_folds)
+
+
 def test_auto_says_that_no_feature_helps():
     X, y = np.zeros((20, 3), dtype=int), np.arange(20) % 2
     X[:, 0] = np.arange(20) < 10

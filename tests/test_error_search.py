@@ -231,7 +231,7 @@ def test_selector_warns_when_branch_and_bound_proves_nothing():
         ({"strategy": "plus_l_minus_r", "plus": 1}, "must differ"),
         ({"plus": 1.5}, "`plus` must be an int"),
         ({"k": -1}, "`k` must be an int"),
-        ({"k": "auto"}, "`k`"),
+        ({"k": "auto"}, "`k` must be a number or .all."),
         ({"alpha": -1}, "`alpha` must be finite"),
         ({"priors": [0.5, 0.6]}, "`priors` must be 2 numbers"),
         ({"length": -3}, "`length` must be finite"),

@@ -11,11 +11,12 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import partial
+from numbers import Integral
 from typing import Any, Literal, get_args
 
 import numpy as np
 
-from naively._types import FloatArray
+from naively._types import FloatArray, IntArray
 from naively.error import gaussian
 from naively.error.decision_models import Law, from_fitted, from_probabilities, log_or_veto
 from naively.error.exact import exact_tail
@@ -131,8 +132,8 @@ def expected_error(
         For more than two classes: comparisons taken as independent (pessimistic), scores drawn
         from their multivariate normal law, or rows drawn from the model. The last two do not use
         `method`.
-    support : array-like of int, default=None
-        With probabilities: the features used; all others go to the rest cell.
+    support : array-like of int or bool, default=None
+        With probabilities: the features used, or a mask of them; all others go to the rest cell.
     pooled : bool, default=False
         With probabilities: whether the rest cell carries weight 0 in the rule, as in the sparse
         models, which compare shares among the selected features only.
@@ -188,6 +189,7 @@ def _of_probabilities(
     prior = check_priors(priors, len(P))
     if length is None:
         raise ValueError("`length` must be given with probabilities: draws per document.")
+    support = _check_support(support, P.shape[1])
     decision = from_probabilities(P, log_or_veto(prior), support=support, pooled=pooled)
     return decision, as_lengths(length, len(P)), prior
 
@@ -226,6 +228,8 @@ def estimate(
     _check_choice("method", method, get_args(Method))
     _check_choice("rivals", rivals, get_args(Rivals))
     _check_choice("ties", ties, get_args(Ties))
+    if not isinstance(n_rows, Integral) or n_rows < 1:
+        raise ValueError(f"`n_rows` must be an int >= 1; got {n_rows!r}.")
     if not model.repeats:
         lengths = as_lengths(1, model.n_classes)
         if method in {"compensated", "uncorrelated"}:
@@ -281,12 +285,13 @@ def preference(
     law: LogOdds, lengths: FloatArray, weights: FloatArray, method: Method, tie_share: float = 1.0
 ) -> float:
     """Probability that the first class of a pair is preferred, ties counted with `tie_share`."""
+    if math.isinf(law.threshold):
+        # A class that never occurs loses, and a rival that is vetoed has its prior left.
+        return float(law.threshold < 0)
     free, spared, rival = (p**lengths for p in (law.free, law.spared, law.rival_spared))
     decided = weights @ (spared - free)
     if law.prior_wins:
         decided += weights @ (1 - spared - rival + free)
-    if math.isinf(law.threshold):
-        return float(decided + (law.threshold < 0) * (weights @ free))
     above, tie = _tail(method)(law, lengths=lengths, weights=weights * free)
     return float(min(max(decided + above + tie_share * tie, 0.0), 1.0))
 
@@ -339,6 +344,11 @@ def check_priors(priors: Any, n_classes: int) -> FloatArray:
 
 
 def _check_probabilities(value: Any) -> FloatArray:
+    if hasattr(value, "get_params"):
+        raise ValueError(
+            f"`model` must be a fitted classifier of this package, or class probabilities; got "
+            f"{value!r}, which has no statistics of the classes. Call `fit` first."
+        )
     P = np.asarray(value, dtype=np.float64)
     if P.ndim != 2 or not len(P):
         raise ValueError(
@@ -348,6 +358,23 @@ def _check_probabilities(value: Any) -> FloatArray:
     if not (P >= 0).all() or (P.sum(axis=1) > 1 + 1e-8).any():
         raise ValueError("Class probabilities must be >= 0, and rows must sum to at most 1.")
     return P
+
+
+def _check_support(support: Any, n_features: int) -> IntArray | None:
+    """Return the indices of the features used, from indices or a mask."""
+    if support is None:
+        return None
+    used = np.asarray(support)
+    if used.dtype == np.bool_ and used.shape == (n_features,):
+        return np.flatnonzero(used)
+    used = used.astype(np.int64) if used.size == 0 else used
+    whole = used.ndim == 1 and used.dtype.kind in "iu"
+    if not whole or len(np.unique(used)) < len(used) or ((used < 0) | (used >= n_features)).any():
+        raise ValueError(
+            f"`support` must be different column indices in [0, {n_features}), or a mask of "
+            f"{n_features} bools; got {support!r}."
+        )
+    return np.asarray(used, dtype=np.int64)
 
 
 def _check_choice(name: str, value: Any, allowed: tuple[Any, ...]) -> None:

@@ -23,7 +23,8 @@ def uncorrelated_variance(law: LogOdds) -> float:
     """Variance per draw without the correlations between features (ERR eq. 8 and 25)."""
     p, a, rest, rest_weight = _cells(law)
     between = 2 * p * rest * a * rest_weight
-    return float((p * (1 - p) * a**2 - between).sum() + rest * (1 - rest) * rest_weight**2)
+    own = (p * (1 - p) * a**2 - between).sum() + rest * (1 - rest) * rest_weight**2
+    return max(float(own), 0.0)
 
 
 def compensated_variance(law: LogOdds) -> float:

@@ -53,7 +53,10 @@ def as_lengths(length: Any, n_classes: int) -> Lengths:
 
 def _check(values: FloatArray, weights: FloatArray, n_classes: int) -> None:
     if not (values.ndim == 1 and len(values) and np.isfinite(values).all() and (values >= 0).all()):
-        raise ValueError(f"`length` must be finite and not negative; got {values!r}.")
+        raise ValueError(
+            f"`length` must be finite and not negative, a number or a tuple (values, weights); "
+            f"got {values.tolist()!r}."
+        )
     if weights.shape not in {(len(values),), (len(values), n_classes)}:
         raise ValueError(
             f"`length` weights must have shape ({len(values)},) or ({len(values)}, {n_classes}), "

@@ -85,13 +85,20 @@ def log_odds(model: DecisionModel, i: int, k: int, true: int) -> LogOdds:
     return LogOdds(
         value=difference,
         probability=np.divide(mass, block, out=np.zeros_like(mass), where=block > 0),
-        threshold=float(model.bias[k] - model.bias[i]),
+        threshold=_threshold(model.bias[i], model.bias[k], i < k),
         has_rest=model.has_rest,
         free=float(np.prod(block)),
         spared=float(np.prod(np.where(ok, p, 0.0).sum(axis=1))),
         rival_spared=float(np.prod(np.where(rival_ok, p, 0.0).sum(axis=1))),
         prior_wins=_first(model.log_prior[i], model.log_prior[k], i < k),
     )
+
+
+def _threshold(bias: float, rival: float, wins_ties: bool) -> float:
+    """Where class i begins to win; of two classes that never occur, the first one always does."""
+    if np.isneginf(bias) and np.isneginf(rival):
+        return -np.inf if wins_ties else np.inf
+    return float(rival - bias)
 
 
 def _first(score: float, rival: float, wins_ties: bool) -> bool:

@@ -15,7 +15,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from naively._types import BoolArray
 from naively.error.estimates import check_priors, lengths_of
 from naively.error.feature_search import Criterion, SearchResult, Strategy, search
-from naively.estimators.parameters import resolve_k
+from naively.estimators.parameters import is_auto, resolve_k
 from naively.families.family import checked_alpha, smoothing
 from naively.statistics.counts import ClassCounts
 from naively.statistics.matrix import check_library
@@ -139,8 +139,8 @@ class ErrorSearchSelector(SelectorMixin, BaseEstimator):
         return self._finish(ClassCounts.from_matrix(X, y, sample_weight))
 
     def _finish(self, statistics: ClassCounts) -> Self:
-        k = resolve_k(self.k, statistics.n_features)
         self._check_parameters()
+        k = resolve_k(self.k, statistics.n_features)
         self.result_ = search(
             self._criterion(statistics),
             k,
@@ -168,6 +168,12 @@ class ErrorSearchSelector(SelectorMixin, BaseEstimator):
         )
 
     def _check_parameters(self) -> None:
+        if is_auto(self.k):
+            raise ValueError(
+                "`k` must be a number or 'all': the predicted error is optimistic about the "
+                "features it selected, and cannot choose how many; got 'auto'. Choose `k` by "
+                "cross-validation."
+            )
         if self.strategy not in get_args(Strategy):
             allowed = ", ".join(get_args(Strategy))
             raise ValueError(f"`strategy` must be one of {allowed}; got {self.strategy!r}.")

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import reduce
+from numbers import Integral
 from operator import add
 from typing import Any
 
@@ -106,6 +107,8 @@ def fold_errors(
     FoldErrors
         Errors of each fold at each k.
     """
+    if not isinstance(n_folds, Integral) or n_folds < 2:
+        raise ValueError(f"`n_folds` must be an int >= 2; got {n_folds!r}.")
     grid = checked_grid(ks, statistics.n_features)
     n = len(rows.labels)
     if n < 2:
