@@ -6,7 +6,7 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -18,6 +18,14 @@ from naively.jobs.settings import SelectJob
 from naively.jobs.training import kept_columns, new_estimator
 
 _NEW_FEATURES = 1000  # named at each k
+
+
+class HasK(Protocol):
+    """A row of a table over k."""
+
+    @property
+    def k(self) -> int:
+        """Number of features."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +143,6 @@ def as_record(table: Any) -> dict[str, Any]:
     return asdict(table)
 
 
-def first_ks(rows: Sequence[PathRow], n: int) -> IntArray:
+def first_ks(rows: Sequence[HasK], n: int) -> IntArray:
     """Positions of about n rows, evenly spaced, the first and the last among them."""
     return np.unique(np.rint(np.linspace(0, len(rows) - 1, min(n, len(rows)))).astype(np.int64))
