@@ -66,6 +66,22 @@ def test_the_criterion_is_the_normal_estimate(pooled):
         assert found == pytest.approx(expected.error, abs=1e-12)
 
 
+@pytest.mark.parametrize("pooled", [False, True])
+@pytest.mark.parametrize("length", [20, 150])
+def test_small_steps_keep_all_digits(length, pooled):
+    """Of many features one changes little: the series must be as good as the tail itself."""
+    P, priors = problem(0, 2, 500)
+    criterion = criterion_of(P, priors, length, pooled)
+    members = np.arange(0, 400, 2)
+    errors = criterion.errors(members, ~np.isin(np.arange(500), members), 1)
+    for i in range(1, 100, 2):
+        together = np.sort([*members, i])
+        assert errors[i] == pytest.approx(criterion.error(together), rel=1e-12, abs=0)
+    estimate = {"priors": priors, "method": "normal", "pooled": pooled}
+    expected = expected_error(P, length=length, support=together, **estimate)
+    assert errors[i] == pytest.approx(expected.error, rel=1e-12, abs=1e-15)
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_taking_away_undoes_adding(seed):
     P, priors = problem(seed, 3, 7)

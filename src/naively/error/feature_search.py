@@ -29,7 +29,7 @@ from naively.kernels.search_errors import candidate_errors, set_sums
 Strategy = Literal["best_individual", "forward", "plus_l_minus_r", "branch_and_bound"]
 
 _SAME = 1e-10  # errors that differ by less, relatively, are one error computed along two ways
-_THREADED = 8192  # candidates from which a second thread pays
+_PART = 4096  # candidates for a thread at a time; for fewer than two parts, it does not pay
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,13 +84,12 @@ class Criterion:
             args = (self.probability, self.logarithm, candidate, *state, start, stop, errors)
             candidate_errors(*args)
 
-        threads = numba.get_num_threads() if m >= _THREADED else 1
-        if threads == 1:
+        if m < 2 * _PART or numba.get_num_threads() == 1:
             part(0, m)
         else:
-            edges = np.linspace(0, m, threads + 1).astype(int).tolist()
-            with ThreadPoolExecutor(threads) as pool:
-                list(pool.map(part, edges[:-1], edges[1:]))
+            starts = range(0, m, _PART)
+            with ThreadPoolExecutor(numba.get_num_threads()) as pool:
+                list(pool.map(part, starts, [min(start + _PART, m) for start in starts]))
         return errors
 
     def next_errors(self, members: IntArray, candidate: BoolArray, sign: int) -> FloatArray:

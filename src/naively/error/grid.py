@@ -11,6 +11,7 @@ told from the smooth background by what these points hold beyond their neighbour
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,20 +39,21 @@ class _Centred:
     odds: FloatArray  # (D,) their probability relative to it
     block: IntArray  # (D,) which block they belong to
 
-    def few(self, length: int) -> tuple[list[IntArray], list[FloatArray]]:
-        """List the sums with none, one or two other outcomes in `length` draws: members, masses."""
-        times = np.array([block.times for block in self.blocks]) * length
-        none = math.exp(length * self.log_origin)
-        repeated = times[self.block]
-        one = none * repeated * self.odds
+    def few(
+        self, lengths: IntArray, weights: FloatArray
+    ) -> tuple[list[IntArray], list[FloatArray]]:
+        """List sums with none, one or two other outcomes: members, and masses over the lengths."""
+        none = weights * np.exp(lengths * self.log_origin)
+        once, twice = float(none @ lengths), float(none @ np.square(lengths))
+        one = self.odds * np.array([block.times for block in self.blocks])[self.block]
         members = [np.empty((1, 0), np.int64), np.arange(len(one))[:, None]]
-        masses = [np.array([none]), one]
-        if none > 0 and len(one) <= _FEW_OUTCOMES:
-            pair = np.outer(one, one) / (2 * none)
+        masses = [none.sum(keepdims=True), one * once]
+        if once > 0 and len(one) <= _FEW_OUTCOMES:
+            # Of n t draws of equal blocks, the second one has one draw less to come from.
             same = self.block[:, None] == self.block
-            pair *= np.where(same, (repeated - 1) / np.maximum(repeated, 1), 1.0)
+            pair = np.outer(one, one) * twice - np.where(same, np.outer(one, self.odds) * once, 0.0)
             members.append(np.indices(pair.shape).reshape(2, -1).T)
-            masses.append(pair.ravel())
+            masses.append(pair.ravel() / 2)
         return members, masses
 
 
@@ -88,7 +90,7 @@ def grid_tail(
     blocks : list of Block
         The law.
     lengths, weights : ndarray of shape (L,)
-        Draws, and weight of each number of draws.
+        Draws, ascending, and weight of each number of draws.
     span : pair of float
         Interval that holds all sums but a negligible part.
     """
@@ -99,15 +101,15 @@ def grid_tail(
         # Ties of all lengths meet one threshold: let it be a point of the grid.
         step = abs(law.threshold) / math.floor(abs(law.threshold) / step)
     grid = _Grid(centred, step, size, span[0])
-    one = grid.transform()
-    power, done, above, tie = np.ones_like(one), 0, 0.0, 0.0
-    order = np.argsort(lengths)
-    for length, weight in zip(lengths[order].tolist(), weights[order].tolist(), strict=True):
-        power *= integer_power(one, length - done)
-        done = length
-        distance = law.threshold - length * centred.origin
-        tails = grid.tail(power, length, distance, law.tolerance())
-        above, tie = above + weight * tails[0], tie + weight * tails[1]
+    parts = zip(weights, running_powers(grid.transform(), lengths), strict=True)
+    if centred.origin == 0:
+        # Sums of all lengths are counted from the same origin: one transform back for all.
+        return grid.tail(sum(w * power for w, power in parts), lengths, weights, law)
+    above, tie = 0.0, 0.0
+    for position, (weight, power) in enumerate(parts):
+        one = slice(position, position + 1)
+        tails = grid.tail(weight * power, lengths[one], weights[one], law)
+        above, tie = above + tails[0], tie + tails[1]
     return above, tie
 
 
@@ -133,35 +135,43 @@ class _Grid:
             one *= integer_power(part, block.times)
         return one
 
-    def rounding(self, length: int) -> tuple[float, float]:
-        """Mean and deviation, in points, of the rounding error of a sum."""
+    def rounding(self, lengths: IntArray, weights: FloatArray) -> tuple[float, float]:
+        """Mean, and deviation at most, in points, of the rounding error of a sum."""
         mean, square = 0.0, 0.0
         for block in self.law.blocks:
             error = np.rint(block.value / self.step) - block.value / self.step
             mean += block.times * float(block.probability @ error)
             square += block.times * float(block.probability @ np.square(error))
-        return length * mean, math.sqrt(length * square)
+        average = float(weights @ lengths / weights.sum())
+        return average * mean, math.sqrt(float(lengths.max()) * square)
 
     def tail(
-        self, power: Array, length: int, distance: float, tolerance: float
+        self, transform: Array, lengths: IntArray, weights: FloatArray, law: LogOdds
     ) -> tuple[float, float]:
-        """Probability beyond and at a distance from the origin, from the transform of the sum."""
-        start = math.floor((self.low - length * self.law.origin) / self.step) - 1
-        mass = np.roll(fft.irfft(power, self.size), -(start % self.size))
+        """Weighted probability beyond and at the threshold, from the transform of the sum.
+
+        The lengths are one, or any number if the origin is zero.
+        """
+        origin = int(lengths[0]) * self.law.origin
+        distance, tolerance = law.threshold - origin, law.tolerance()
+        start = math.floor((self.low - origin) / self.step) - 1
+        mass = np.roll(fft.irfft(transform, self.size), -(start % self.size))
         above, tie = 0.0, 0.0
-        for members, probability in zip(*self.law.few(length), strict=True):
+        for members, probability in zip(*self.law.few(lengths, weights), strict=True):
             if probability.sum() > _NEGLIGIBLE:
                 value = self.law.value[members].sum(axis=1)
                 above += float(probability[value > distance + tolerance].sum())
                 tie += float(probability[np.abs(value - distance) <= tolerance].sum())
                 point = self.points(self.law.value)[members].sum(axis=1) - start
                 mass -= np.bincount(point % self.size, probability, self.size)
-        rest = self._smeared(np.maximum(mass, 0.0), distance / self.step - start, length)
+        at = distance / self.step - start
+        rest = self._smeared(np.maximum(mass, 0.0), at, *self.rounding(lengths, weights))
         return above + rest[0], tie + rest[1]
 
-    def _smeared(self, mass: FloatArray, at: float, length: int) -> tuple[float, float]:
+    def _smeared(
+        self, mass: FloatArray, at: float, drift: float, spread: float
+    ) -> tuple[float, float]:
         """Probability beyond and at position `at` of the rounded sums."""
-        drift, spread = self.rounding(length)
         centre = round(at)
         w = math.ceil(_WINDOW * spread + abs(drift)) if spread > 1e-6 else 0
         right = _slice_sum(mass, centre + w + 1, self.size)
@@ -178,6 +188,15 @@ class _Grid:
 
 def _slice_sum(mass: FloatArray, start: int, stop: int) -> float:
     return float(mass[max(start, 0) : max(stop, 0)].sum())
+
+
+def running_powers(base: Array, exponents: IntArray) -> Iterator[Array]:
+    """Powers of a base to ascending exponents, each from the one before."""
+    power, done = np.ones_like(base), 0
+    for exponent in exponents.tolist():
+        power = power * integer_power(base, exponent - done)
+        done = exponent
+        yield power
 
 
 def integer_power(base: Array, exponent: int) -> Array:

@@ -27,7 +27,7 @@ from naively._types import FloatArray, IntArray
 from naively.error.path_rule import CHUNK, sum_of_parts
 from naively.error.visits import Stays, Visits
 from naively.families.family import CoupledCounts
-from naively.kernels.path_scores import leave_one_out_counts_csr, leave_one_out_presence_csr
+from naively.kernels.path_left_out import leave_one_out_counts_csr, leave_one_out_presence_csr
 
 _SMALL_COUNTS = 4096
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from naively._types import FloatArray
+from naively._types import BoolArray, FloatArray
 
 # Log-odds that differ by less than this share of the largest one are the same number, computed
 # along two ways; a sum within the same tolerance of the threshold is a tie.
@@ -87,9 +87,9 @@ def log_odds(model: DecisionModel, i: int, k: int, true: int) -> LogOdds:
         probability=np.divide(mass, block, out=np.zeros_like(mass), where=block > 0),
         threshold=_threshold(model.bias[i], model.bias[k], i < k),
         has_rest=model.has_rest,
-        free=float(np.prod(block)),
-        spared=float(np.prod(np.where(ok, p, 0.0).sum(axis=1))),
-        rival_spared=float(np.prod(np.where(rival_ok, p, 0.0).sum(axis=1))),
+        free=_without(p, ~finite),
+        spared=_without(p, ~ok),
+        rival_spared=_without(p, ~rival_ok),
         prior_wins=_first(model.log_prior[i], model.log_prior[k], i < k),
     )
 
@@ -99,6 +99,11 @@ def _threshold(bias: float, rival: float, wins_ties: bool) -> float:
     if np.isneginf(bias) and np.isneginf(rival):
         return -np.inf if wins_ties else np.inf
     return float(rival - bias)
+
+
+def _without(probability: FloatArray, event: BoolArray) -> float:
+    """Probability that no block has an outcome of the event; exactly 1 if the event is empty."""
+    return float(np.prod(1 - np.where(event, probability, 0.0).sum(axis=1)))
 
 
 def _first(score: float, rival: float, wins_ties: bool) -> bool:

@@ -91,12 +91,22 @@ def _score_words(
 def _outcomes(
     model: DecisionModel, lengths: Lengths, j: int, n_rows: int, rng: np.random.Generator
 ) -> FloatArray:
-    """Rows of one class, block by block."""
-    scores = np.tile(model.bias, (n_rows, 1))
-    for b, p in enumerate(model.probability[j]):
-        outcome = np.searchsorted(np.cumsum(p), rng.random(n_rows) * p.sum(), side="right")
-        scores += model.weight[:, b].T[np.minimum(outcome, len(p) - 1)]
-    return _decide(scores, model.log_prior)
+    """Rows of one class, all blocks of some rows at a time."""
+    p = model.probability[j]
+    edges = np.cumsum(p, axis=1)[:, :-1]
+    share = np.zeros(model.n_classes)
+    size = max(1, _CHUNK // max(p.size, 1))
+    for start in range(0, n_rows, size):
+        drawn = rng.random((min(size, n_rows - start), len(p)))
+        outcome = (drawn[:, :, None] >= edges).sum(axis=2)
+        scores = np.tile(model.bias, (len(drawn), 1))
+        for e in range(p.shape[1]):
+            chosen, weight = (outcome == e).astype(np.float64), model.weight[:, :, e].T
+            possible = np.isfinite(weight)
+            scores += chosen @ np.where(possible, weight, 0.0)
+            scores[chosen @ ~possible > 0] = -np.inf
+        share += _decide(scores, model.log_prior) * len(drawn)
+    return share / n_rows
 
 
 def _decide(scores: FloatArray, log_prior: FloatArray) -> FloatArray:

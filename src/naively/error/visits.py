@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
-from naively.kernels.path_scores import group_stays, group_visits, sums_of_stays
+from naively.kernels.path_visits import group_stays, group_visits, sums_of_stays
 from naively.selection.path import SparsityPath, SteppedSupports
 
 _NONE = np.empty(0, dtype=np.int64)

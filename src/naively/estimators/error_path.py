@@ -9,7 +9,7 @@ import numpy as np
 from naively._types import FloatArray, IntArray
 from naively.error.decision_models import from_fitted
 from naively.error.error_path import ErrorPath
-from naively.error.estimates import Method, estimate, lengths_of
+from naively.error.estimates import Method, Rivals, estimate, lengths_of
 from naively.error.leave_one_out import Rows, multinomial_errors, presence_errors
 from naively.error.visits import path_stays, path_visits
 from naively.estimators.folds import (
@@ -23,6 +23,7 @@ from naively.families.family import Family, checked_alpha
 from naively.families.rules import winners
 from naively.selection.path import SparsityPath, path
 
+SIMULATED_ROWS = 20_000  # of all classes together, for each predicted error of many classes
 MAX_REFITS = 50_000  # rules trained for a leave-one-out curve without a formula
 
 
@@ -35,6 +36,7 @@ def error_path(
     sample_weight: Any = None,
     n_folds: int = 5,
     method: Method = "exact",
+    rivals: Rivals | None = None,
     random_state: Any = 0,
 ) -> ErrorPath:
     """Estimate the error at every number of features in three ways.
@@ -55,6 +57,9 @@ def error_path(
         Number of folds, with equal shares of the classes.
     method : {"exact", "saddlepoint", "normal", "compensated", "uncorrelated"}
         How the error is predicted; see :func:`expected_error`.
+    rivals : {"product", "normal", "simulated"}, default=None
+        How the predictions for more than two classes are put together, see
+        :func:`expected_error`; by default they are simulated, with 20,000 rows in all.
     random_state : int or RandomState, default=0
         Seed of the folds.
 
@@ -83,26 +88,33 @@ def error_path(
     track = path(family, statistics, folds.k)
     return ErrorPath(
         k=folds.k,
-        predicted=_predicted(estimator, family, statistics, track, method),
+        predicted=_predicted(estimator, family, statistics, track, method, rivals),
         leave_one_out=_leave_one_out(estimator, family, statistics, track, rows),
         folds=folds,
     )
 
 
 def _predicted(
-    estimator: Any, family: Family[Any], statistics: Any, track: SparsityPath, method: Method
+    estimator: Any,
+    family: Family[Any],
+    statistics: Any,
+    track: SparsityPath,
+    method: Method,
+    rivals: Rivals | None,
 ) -> FloatArray | None:
     if family.coupled_counts is None and not getattr(statistics, "presence", False):
         return None
     log_prior = estimator._log_prior(statistics)
     prior = np.exp(log_prior) / np.exp(log_prior).sum()
     lengths = lengths_of(statistics)
+    combine: dict[str, Any] = {"method": method, "rivals": rivals or "simulated"}
+    combine["n_rows"] = -(-SIMULATED_ROWS // len(prior))
 
     def error(k: int) -> float:
         support = track.support(k)
         rule = family.rule(statistics, support, log_prior)
         model = from_fitted(family, statistics, support, rule, "classes")
-        return estimate(model, lengths, prior, method=method).error
+        return estimate(model, lengths, prior, **combine).error
 
     return np.array([error(k) for k in track.k])
 

@@ -14,8 +14,11 @@ import numpy as np
 
 from naively._types import Array, BoolArray, FloatArray
 from naively.kernels.compiled import kernel, kernel_part
+from naively.kernels.logarithms import log_less
 
 _NOTHING = 1e-12  # a rest cell below this is rounding
+_TERMS = 8  # of the series of a tail around that of the present set
+_NEAR = 0.02  # distance, times 1 + |x|, up to which the next term is below 1e-15 of the tail
 
 
 @kernel
@@ -59,7 +62,13 @@ def set_sums(
 
 @kernel_part
 def _wrong(
-    mean: float, second: float, impossible: float, length: float, threshold: float, first: bool
+    mean: float,
+    second: float,
+    impossible: float,
+    length: float,
+    threshold: float,
+    first: bool,
+    near: FloatArray,
 ) -> float:
     """Probability that class j loses against k, given the moments of one draw in class j."""
     free = 1.0
@@ -73,7 +82,60 @@ def _wrong(
     variance = length * (second - mean * mean)
     if variance <= 1e-20 + 1e-14 * length * second:
         return free * _sure(distance, 1e-9, first)
-    return free * 0.5 * math.erfc(distance / math.sqrt(2.0 * variance))
+    return free * _tail(distance / math.sqrt(2.0 * variance), near)
+
+
+@kernel_part
+def _tail(x: float, near: FloatArray) -> float:
+    """Half of erfc(x): by a series around near[0], as for most candidates, where that is close."""
+    t = x - near[0]
+    if abs(t) * (1.0 + abs(x)) > _NEAR:
+        return 0.5 * math.erfc(x)
+    value = near[_TERMS]
+    for n in range(_TERMS - 1, 0, -1):
+        value = value * t + near[n]
+    return float(value)
+
+
+@kernel
+def _expansions(
+    whole: FloatArray,
+    log_whole: FloatArray,
+    sums: FloatArray,
+    lengths: FloatArray,
+    log_prior: FloatArray,
+    pooled: bool,
+) -> FloatArray:
+    """Series (C, C, 1 + terms) around the present set; around infinity where it is not normal."""
+    n_classes = len(whole)
+    near = np.full((n_classes, n_classes, 1 + _TERMS), np.inf)
+    for j in range(n_classes):
+        for k in range(n_classes):
+            mean, second, impossible = _with_rest(
+                sums[j, k, 0],
+                sums[j, k, 1],
+                sums[j, k, 2],
+                whole[j],
+                whole[k],
+                log_whole[j] - log_whole[k],
+                pooled,
+            )
+            distance = lengths[j] * mean - (log_prior[k] - log_prior[j])
+            variance = lengths[j] * (second - mean * mean)
+            if k != j and impossible == 0.0 and variance > 0.0:
+                _expand(distance / math.sqrt(2.0 * variance), near[j, k])
+    return near
+
+
+@kernel
+def _expand(x: float, near: FloatArray) -> None:
+    """Write x, and the Taylor coefficients of half of erfc around x, to (1 + terms,)."""
+    near[0] = x
+    near[1] = 0.5 * math.erfc(x)
+    before, now = 0.0, math.exp(-x * x) / math.sqrt(math.pi)  # coefficients of the density
+    for n in range(1, _TERMS):
+        near[n + 1] = -now / n
+        before, now = now, -2.0 * (x * now + before) / n
 
 
 @kernel_part
@@ -142,34 +204,40 @@ def candidate_errors(
     errors : ndarray of shape (m,)
         Receives the errors.
     """
-    n_classes = len(mass)
-    total = np.empty(n_classes)
-    log_total = np.empty(n_classes)
-    for i in range(start, stop):
+    n_classes = np.uint64(len(mass))
+    whole = mass.copy() if pooled else 1.0 - mass  # inside, or outside of, the present set
+    log_whole = np.zeros_like(mass)
+    for c in range(n_classes):
+        log_whole[c] = math.log(whole[c]) if whole[c] > _NOTHING else 0.0
+    gone = -sign if pooled else sign
+    prior = np.exp(log_prior)
+    total = np.empty_like(mass)
+    log_total = np.empty_like(mass)
+    near = _expansions(whole, log_whole, sums, lengths, log_prior, pooled)
+    for position in range(start, stop):
+        i = np.uint64(position)
         if not candidate[i]:
             errors[i] = np.inf
             continue
         for c in range(n_classes):
-            inside = mass[c] + sign * probability[i, c]
-            total[c] = inside if pooled else 1.0 - inside
-            log_total[c] = math.log(total[c]) if total[c] > _NOTHING else 0.0
+            part = gone * probability[i, c]
+            total[c] = whole[c] - part
+            log_total[c] = _log_rest(whole[c], log_whole[c], part)
         error = 0.0
         for j in range(n_classes):
-            prior = math.exp(log_prior[j])
-            if prior == 0.0:
+            if prior[j] == 0.0:
                 continue
-            wrong = 0.0
+            p, wrong = sign * probability[i, j], 0.0
             for k in range(n_classes):
                 if k == j:
                     continue
                 mean, second, impossible = sums[j, k, 0], sums[j, k, 1], sums[j, k, 2]
                 if probability[i, k] > 0.0:
                     odds = logarithm[i, j] - logarithm[i, k]
-                    moved = sign * probability[i, j] * odds
-                    mean += moved
-                    second += moved * odds
+                    mean += p * odds
+                    second += p * odds * odds
                 else:
-                    impossible += sign * probability[i, j]
+                    impossible += p
                 mean, second, impossible = _with_rest(
                     mean,
                     second,
@@ -180,7 +248,15 @@ def candidate_errors(
                     pooled,
                 )
                 margin = log_prior[k] - log_prior[j]
-                lost = _wrong(mean, second, impossible, lengths[j], margin, j < k)
+                lost = _wrong(mean, second, impossible, lengths[j], margin, j < k, near[j, k])
                 wrong += lost - wrong * lost  # 1 - product of (1 - lost), without cancellation
-            error += prior * wrong
+            error += prior[j] * wrong
         errors[i] = error
+
+
+@kernel_part
+def _log_rest(whole: float, log_whole: float, part: float) -> float:
+    """Return log(whole - part), 0 if that is nothing but rounding."""
+    if whole - part <= _NOTHING:
+        return 0.0
+    return log_less(whole, log_whole, part) if whole > _NOTHING else math.log(whole - part)
