@@ -26,9 +26,15 @@ from naively.statistics.whitened import WhitenedMoments
 
 
 def center_log_prior(priors: Any, class_weight: FloatArray) -> FloatArray:
-    """Log prior that `priors` asks for, (C,); without any, classes weigh the same."""
-    if priors is None or (isinstance(priors, str) and priors in ("uniform", "empirical")):
-        return log_prior(class_weight, fit_prior=priors == "empirical")
+    """Log prior that `priors` asks for, (C,); zeros where classes weigh the same.
+
+    Scores are distances in the unit of the data: a constant of every class would swallow small
+    ones by rounding.
+    """
+    if priors is None or (isinstance(priors, str) and priors == "uniform"):
+        return np.zeros(len(class_weight))
+    if isinstance(priors, str) and priors == "empirical":
+        return log_prior(class_weight)
     if isinstance(priors, str):
         raise ValueError(
             "`priors` must be None, 'uniform', 'empirical' or an array with one probability per "

@@ -36,6 +36,8 @@ class LabelledRows:
             If shapes disagree, or labels or weights cannot be used.
         """
         matrix = as_matrix(X)
+        if matrix.dtype == np.float16:  # compiled code does not know it
+            matrix = matrix.astype(np.float32)
         classes, codes = encode_labels(y, classes)
         if len(codes) != matrix.shape[0]:
             raise ValueError(
