@@ -64,9 +64,9 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
     # -- checks ---------------------------------------------------------------------------------
 
     def _check_batch(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Array]:
+        check_library(X)
         # Finite and non-negative values are checked while counting: one pass instead of three.
         # Other sparse formats become CSR here, where no sum of duplicates can wrap around.
-        check_library(X)
         X = validate_data(
             self,
             as_matrix(X) if is_sparse(X) else X,

@@ -7,7 +7,8 @@ line shows the sentence alone; a traceback would only hide it.
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from difflib import get_close_matches
 
 
@@ -17,6 +18,15 @@ class InputError(ValueError):
 
 class OutputError(OSError):
     """The result could not be written; nothing half-written is left."""
+
+
+@contextmanager
+def told_of(source: str) -> Iterator[None]:
+    """Let an error of what is computed from an input name that input."""
+    try:
+        yield
+    except ValueError as error:
+        raise InputError(f"{source}: {error}") from error
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

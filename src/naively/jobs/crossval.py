@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from naively.io.errors import InputError
+from naively.io.errors import told_of
 from naively.io.progress import Progress, silent
 from naively.jobs.paths import counted
 from naively.jobs.settings import SelectJob
@@ -62,11 +62,9 @@ def cross_validate(
     X, labels, _, first = counted(job, progress)
     others = [new_estimator(replace(job.model, kind=kind, k=1), 1) for kind in models[1:]]
     progress("cross-validating", 0, 0)
-    try:
+    with told_of(job.input):
         search = SparsityCV([first, *others], ks=ks, cv=folds, alphas=alphas, refit=False)
         search.fit(X, labels)
-    except ValueError as error:
-        raise InputError(f"{job.input}: {error}") from error
     points = _points(search.cv_results_, models, alphas is not None, search.n_splits_)
     return CvTable(
         n_features=X.shape[1],

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from naively._types import Array, IntArray
-from naively.io.errors import InputError
+from naively.io.errors import InputError, told_of
 from naively.io.progress import Progress, silent
 from naively.jobs.rows import TRAIN, load
 from naively.jobs.settings import SelectJob
@@ -62,9 +62,9 @@ def path_of(job: SelectJob, ks: Sequence[int] | None, progress: Progress = silen
 
     X, labels, names, estimator = counted(job, progress)
     progress("solving", 0, 0)
-    statistics = _mended(job, lambda: estimator.gather(X, labels))
-    family = estimator.family(statistics)
-    track = _mended(job, lambda: path(family, statistics, ks))
+    with told_of(job.input):
+        statistics = estimator.gather(X, labels)
+        track = path(estimator.family(statistics), statistics, ks)
     rows, before = [], np.empty(0, dtype=np.int64)
     for g, k in enumerate(track.k.tolist()):
         support = track.support(k)
@@ -97,13 +97,6 @@ def counted(job: SelectJob, progress: Progress) -> tuple[Any, Array, list[str], 
     X = X if len(kept) == X.shape[1] else X[:, kept]
     names = [rows.names[i] for i in kept.tolist()]
     return X, labels.astype(str), names, new_estimator(replace(job.model, k=1), 1)
-
-
-def _mended(job: SelectJob, call: Any) -> Any:
-    try:
-        return call()
-    except ValueError as error:
-        raise InputError(f"{job.input}: {error}") from error
 
 
 def path_csv(table: PathTable) -> str:

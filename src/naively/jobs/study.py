@@ -11,6 +11,7 @@ from naively._types import Array, FloatArray, IntArray
 from naively.families.rules import winners
 from naively.jobs.rows import TEST, Rows
 from naively.report.summary import Confusion, CoveragePoint, PathCurve, PathPoint
+from naively.selection.path import log_grid, path
 
 GRID_POINTS = 40
 _COVERAGE_POINTS = 50
@@ -30,7 +31,7 @@ class Accuracies:
 
 def grid_of(n_features: int, chosen: int) -> IntArray:
     """Values of k, evenly spaced on a log scale from 1 to all, with the chosen one: (G,)."""
-    spaced = np.rint(np.geomspace(1, max(n_features, 1), GRID_POINTS)).astype(np.int64)
+    spaced = log_grid(max(n_features, 1), GRID_POINTS)
     return np.unique(np.append(spaced, max(chosen, 1)).clip(0, n_features))
 
 
@@ -97,8 +98,6 @@ def path_curve(estimator: Any, chosen: int, accuracies: Accuracies | None) -> Pa
     accuracies
         Measured at some values of k, of which this path takes those it can reach.
     """
-    from naively.selection.path import path
-
     selector = getattr(estimator, "estimator_", estimator)
     statistics, n_features = selector.statistics_, selector.statistics_.n_features
     if n_features == 0 or chosen == 0:

@@ -11,7 +11,7 @@ import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
 from naively.families.rules import HybridRule, LinearRule
-from naively.io.errors import InputError
+from naively.io.errors import InputError, told_of
 from naively.io.models import Model, Rule, scores
 from naively.jobs.rows import TEST, Rows
 from naively.jobs.settings import DEFAULT_K, VALUE_MODELS, ModelSettings
@@ -74,18 +74,13 @@ def train(
     """
     X, labels = rows.of(*parts)
     kept = kept_columns(rows, _joined(X, rows.n_regions), settings)
-    try:
+    with told_of(rows.files[0].name):
         k = number_of_features(settings, len(kept), clip=clip)
-    except InputError as error:
-        raise InputError(f"{rows.files[0].name}: {error}") from error
     estimator = new_estimator(replace(settings, k=k), rows.n_regions)
     columns = in_regions(kept, len(rows.names), rows.n_regions)
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            estimator.fit(X if len(columns) == X.shape[1] else X[:, columns], labels.astype(str))
-    except ValueError as error:
-        raise InputError(f"{rows.files[0].name}: {error}") from error
+    with told_of(rows.files[0].name), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        estimator.fit(X if len(columns) == X.shape[1] else X[:, columns], labels.astype(str))
     # The words of a hybrid were selected by an estimator of its own.
     selector = getattr(estimator, "estimator_", estimator)
     statistics, selection = selector.statistics_, selector.selection_

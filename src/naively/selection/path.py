@@ -179,10 +179,15 @@ def path(family: Family[S], statistics: S, ks: Any = None) -> SparsityPath:
     return _separable_path(grid, gained, family.baseline(statistics), OrderedSupports(order))
 
 
+def log_grid(n_features: int, points: int) -> IntArray:
+    """About so many numbers of features from 1 to all, evenly spaced on a log scale: (K,)."""
+    return np.unique(np.rint(np.geomspace(1, n_features, points)).astype(np.int64))
+
+
 def checked_grid(ks: Any, n_features: int) -> IntArray:
     """Return the grid as ascending, distinct numbers of features: (K,)."""
     if ks is None:
-        return np.unique(np.rint(np.geomspace(1, n_features, GRID_POINTS)).astype(np.int64))
+        return log_grid(n_features, GRID_POINTS)
     grid = np.unique(np.asarray(ks))
     if grid.ndim != 1 or len(grid) == 0 or grid.dtype.kind not in "iu":
         raise ValueError(f"`ks` must be a list of ints, the numbers of features; got {ks!r}.")
