@@ -188,6 +188,9 @@ def test_ten_likely_mistakes_are_told_with_the_way_out(folder):
     refused("select", "review.csv", match=["no such file", "did you mean", "reviews.csv"])
     refused("select", "reviews.csv", "--text", "txt", match=["did you mean `text`?"])
     refused("select", "reviews.csv", "-k", 99, match=["at most", "12", "got 99", "-k all"])
+    few = "label,text\np,good film\nn,bad film\np,good day\nn,bad day\n"
+    Path("few.csv").write_text(few, "utf-8")  # too few rows to keep some for a test
+    refused("select", "few.csv", "-k", 99, match=["at most", "4", "got 99"])
     refused("select", "reviews.csv", "--model", "l1-centers", match=["no column holds", "--text"])
     Path("one.csv").write_text("text,label\na b,x\nc d,x\n")
     refused("select", "one.csv", match=["one class only (x)", "--label"])

@@ -70,9 +70,10 @@ def learn(job: SelectJob, rows: Rows, progress: Progress = silent) -> tuple[Summ
     """
     progress("selecting", 0, 0)
     given = job.test.file is not None or job.test.split_column is not None
-    fitted = train(rows, (TRAIN,), job.model, clip=not given)
-    tested, k = fitted.trained, len(fitted.trained.selection.support)
     has_test = bool((rows.part == TEST).any())
+    # All rows may have more features than the training rows: the last training refuses a large k.
+    fitted = train(rows, (TRAIN,), job.model, clip=has_test and not given)
+    tested, k = fitted.trained, len(fitted.trained.selection.support)
     progress("testing", 0, 0)
     test = None
     accuracies = cross_validated(fitted.estimator)
