@@ -114,6 +114,10 @@ def refused(content, match, format="csv", names=("text", "label"), style=None):
         ('text,label\n"a"b,x\n', r"line 2: .*--no-quotes"),
         ("text;label\na;b\n", r"not separated by ','; try --delimiter ';'"),
         ("text\tlabel\na\tb\n", r"try --delimiter '\\t'"),
+        ("id,p,q,label\nr1,1,-2.5e3,a\n", "it has `id`.* holds numbers: add --numbers"),
+        ("p,q,r\n1,2,3\n", "holds numbers: add --numbers"),
+        ("id,words,label\n1,spam,a\n", "no column `text`; it has `id`, `words`, `label`.$"),
+        ("p,q,label\n", "no column `text`; it has `p`, `q`, `label`.$"),
     ],
 )
 def test_bad_delimited_text(content, match):
@@ -191,3 +195,10 @@ def test_null_text_is_empty_and_a_list_is_refused():
 def test_lone_surrogates_are_replaced():
     columns = read_columns(io.BytesIO(b'{"text": "a\\ud83d b"}\n'), ["text"], format="jsonl")
     texts_of(columns, ["text"])[0][0].encode()
+
+
+def test_a_parquet_file_of_numbers_is_told_so():
+    out = io.BytesIO()
+    pq.write_table(pa.table({"p": [1, 2], "q": [0.5, 1.5], "label": ["a", "b"]}), out)
+    refused(out.getvalue(), "no column `text`.* holds numbers: add --numbers", "parquet")
+    refused(parquet(ROWS), "no column `txt`; did you mean `text`.$", "parquet", ("txt",))

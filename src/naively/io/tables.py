@@ -8,6 +8,7 @@ import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain
 from typing import Any, TypeAlias
 
 from naively.io.errors import InputError, nearest
@@ -128,10 +129,10 @@ def _delimited(
         if first is None:
             raise InputError(f"{file.name}: the file is empty; give one with data in it.")
         header = first[1] if style.header else [str(i + 1) for i in range(len(first[1]))]
-        places = [_place(file.name, header, name, delimiter) for name in names]
-        if not style.header:
-            yield first[0], [first[1][i] for i in places]
-        for line, record in records:
+        second = next(records, None) if style.header else first
+        row = second[1] if second is not None else []
+        places = [_place(file.name, header, name, delimiter, row) for name in names]
+        for line, record in chain([second] if second is not None else [], records):
             if len(record) != len(header):
                 raise InputError(_ragged(file.name, line, record, header, style))
             yield line, [record[i] for i in places]
@@ -191,7 +192,9 @@ def _csv_fault(error: csv.Error, style: TableStyle) -> str:
     return f"{error}; mend the line"
 
 
-def _place(source: str, header: Sequence[str], name: str, delimiter: str) -> int:
+def _place(
+    source: str, header: Sequence[str], name: str, delimiter: str, row: Sequence[str]
+) -> int:
     found = [i for i, each in enumerate(header) if each == name]
     if len(found) == 1:
         return found[0]
@@ -205,7 +208,24 @@ def _place(source: str, header: Sequence[str], name: str, delimiter: str) -> int
             f"{source}: line 1: the columns are not separated by {delimiter!r}; "
             f"try --delimiter {other!r}."
         )
-    raise InputError(f"{source}: there is no column `{name}`; {nearest(name, header)}")
+    raise InputError(_no_column(source, name, header, map(_is_number, row)))
+
+
+def _no_column(source: str, name: str, known: Sequence[str], numeric: Iterable[bool]) -> str:
+    """Say that a column is missing, and what a table is that holds numbers in most columns."""
+    message = f"{source}: there is no column `{name}`; {nearest(name, known)}"
+    # Beside the numbers of the features stand a label and perhaps the name of the row.
+    if sum(numeric) >= max(len(known) - 2, 2):
+        message += " The table holds numbers: add --numbers to select among its columns."
+    return message
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _ragged(
@@ -274,7 +294,7 @@ def _parquet_rows(
         for name in names:
             if name not in known:
                 raise InputError(
-                    f"{file.name}: there is no column `{name}`; {nearest(name, known)}"
+                    _no_column(file.name, name, known, map(_holds_numbers, table.schema_arrow))
                 )
             if known.count(name) > 1:
                 raise InputError(
@@ -288,6 +308,12 @@ def _parquet_rows(
             for row, values in enumerate(zip(*columns, strict=True), done + 1):
                 yield row, list(values)
             done += batch.num_rows
+
+
+def _holds_numbers(field: Any) -> bool:
+    import pyarrow as pa
+
+    return bool(pa.types.is_integer(field.type) or pa.types.is_floating(field.type))
 
 
 def _parquet_file(file: Input) -> Any:
