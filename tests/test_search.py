@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 from scipy import sparse
 from sklearn import config_context
-from sklearn.base import clone
+from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.datasets import load_digits
 from sklearn.metrics import check_scoring, make_scorer, matthews_corrcoef
 from sklearn.model_selection import (
     GridSearchCV,
     GroupKFold,
+    KFold,
     LeaveOneOut,
     RepeatedStratifiedKFold,
     ShuffleSplit,
@@ -114,6 +115,38 @@ def test_scorers_of_probabilities_and_decisions(estimator, scoring):
         search = SparsityCV(estimator, ks, cv, scoring).fit(X, y)
         expected = loop(estimator, X, y, ks, cv, scoring)
     np.testing.assert_allclose(split_scores(search), expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("scoring", ["roc_auc", "average_precision"])
+@pytest.mark.parametrize(
+    "estimator", [SparseMultinomialNB(), SparseBernoulliNB(), SparseL2Centers(), SparsePoissonNB()]
+)
+def test_scorers_that_rank_rows_which_tie(estimator, scoring):
+    """Short rows of features with equal counts tie; rounding must break ties as the models do."""
+    for seed in range(8):
+        X, y = documents(n=60, m=18, n_classes=2, seed=seed, rate=0.5)
+        y, ks, cv = (y == "a").astype(int), [1, 2, 5, 12, 17, 18], StratifiedKFold(3)
+        search = SparsityCV(estimator, ks, cv, scoring).fit(X, y)
+        expected = loop(estimator, X, y, ks, cv, scoring)
+        np.testing.assert_allclose(split_scores(search), expected, rtol=0, atol=1e-10)
+
+
+def test_variances_that_are_nothing_but_smoothing():
+    """A class in which a word never occurs: rounding would be a part of its variance."""
+    for seed in range(6):
+        X, y = documents(n=60, m=18, n_classes=2, seed=seed, rate=0.3)
+        ks, cv = [2, 5, 18], StratifiedKFold(3, shuffle=True, random_state=0)
+        search = SparsityCV(SparseGaussianNB(), ks, cv, "neg_log_loss").fit(X, y)
+        expected = loop(SparseGaussianNB(), X, y, ks, cv, "neg_log_loss")
+        np.testing.assert_allclose(split_scores(search), expected, rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("estimator", [SparseMultinomialNB(), SparsePoissonNB(), SparseL2Centers()])
+def test_half_precision(estimator):
+    X, y = documents()
+    found = SparsityCV(estimator, [2, 7]).fit(X.astype(np.float16), y)
+    plain = SparsityCV(estimator, [2, 7]).fit(X, y)
+    np.testing.assert_allclose(split_scores(found), split_scores(plain), atol=1e-10)
 
 
 def test_supports_that_are_not_nested():
@@ -330,6 +363,60 @@ def test_metadata_routing():
             assert split_scores(search)[t, g] == pytest.approx(expected, abs=1e-10)
 
 
+def test_metadata_is_for_who_asked_for_it():
+    X, y = documents()
+    weight = np.random.default_rng(0).random(60)
+    with config_context(enable_metadata_routing=True):
+        weighted = SparseMultinomialNB().set_fit_request(sample_weight=True)
+        weighted.set_score_request(sample_weight=False)
+        plain = SparseBernoulliNB().set_fit_request(sample_weight=False)
+        both = SparsityCV([weighted, plain], [2, 7]).fit(X, y, sample_weight=weight)
+    alone = SparsityCV(SparseBernoulliNB(), [2, 7]).fit(X, y)
+    np.testing.assert_array_equal(split_scores(both)[:, 2:], split_scores(alone))
+
+
+def test_rows_left_out_may_have_no_weight_in_training():
+    X, y = documents()
+    weight, cv = (np.arange(60) >= 20).astype(float), KFold(3)
+    with config_context(enable_metadata_routing=True):
+        estimator = SparseMultinomialNB().set_fit_request(sample_weight=True)
+        estimator.set_score_request(sample_weight=False)
+        search = SparsityCV(estimator, [2, 7], cv).fit(X, y, sample_weight=weight)
+    for t, (train, test) in enumerate(cv.split(X)):
+        for g, k in enumerate([2, 7]):
+            model = SparseMultinomialNB(k).fit(X[train], y[train], weight[train])
+            assert split_scores(search)[t, g] == pytest.approx(model.score(X[test], y[test]))
+
+
+class FromElsewhere(ClassifierMixin, BaseEstimator):
+    """Takes frames only; always answers the class of the first row."""
+
+    def __init__(self, k=1):
+        self.k = k
+
+    def fit(self, X, y):
+        assert X.columns.tolist() == [f"word{i}" for i in range(14)]
+        self.classes_, self.answer_ = np.unique(y), y[0]
+        return self
+
+    def predict(self, X):
+        assert X.columns[0] == "word0"
+        return np.full(len(X), self.answer_)
+
+
+@pytest.mark.parametrize("place", [0, 1])
+def test_estimators_from_elsewhere_get_the_frame(place):
+    pandas = pytest.importorskip("pandas")
+    X, y = documents()
+    frame = pandas.DataFrame(X, columns=[f"word{i}" for i in range(14)])
+    contenders = [SparseMultinomialNB()]
+    contenders.insert(place, FromElsewhere())
+    search = SparsityCV(contenders, [2, 7]).fit(frame, y)
+    alone = SparsityCV(SparseMultinomialNB(), [2, 7]).fit(frame, y)
+    ours = split_scores(search)[:, 2 - 2 * place :][:, :2]
+    np.testing.assert_array_equal(ours, split_scores(alone))
+
+
 def test_names_of_columns():
     pandas = pytest.importorskip("pandas")
     X, y = documents()
@@ -347,6 +434,20 @@ def test_names_of_columns():
         ({"estimator": []}, "must be a classifier or a list of at least one"),
         ({"estimator": SparseL2Centers(), "alphas": [1.0]}, "SparseL2Centers has none"),
         ({"refit": "yes"}, "`refit` must be True, False"),
+        ({"alphas": ["much"]}, "`alphas` must be numbers"),
+        ({"alphas": [None]}, "`alpha` must be finite"),
+        ({"scoring": ["accuracy", "f1_macro"]}, "`scoring` must be one metric"),
+        ({"scoring": {"a": "accuracy"}}, "`scoring` must be one metric"),
+        ({"scoring": lambda model, X, y: np.nan}, "every mean score is NaN"),
+        ({"cv": []}, "`cv` must give at least one division"),
+        (
+            {"cv": [([0, 1, 2], [])]},
+            r"at least one of the 60 rows; the rows to judge of division 0",
+        ),
+        ({"cv": [([], [0, 1])]}, "the training rows of division 0 are"),
+        ({"cv": [([0, 1], [2, 60])]}, r"indices below 60 \(n_samples=60\)"),
+        ({"cv": [([0.0, 1.0], [2])]}, "indices or a mask"),
+        ({"cv": [(1, 2)]}, "indices or a mask"),
     ],
 )
 def test_messages(change, message):
@@ -356,12 +457,50 @@ def test_messages(change, message):
         search.fit(X, y)
 
 
+@pytest.mark.parametrize("score", ["high", None, np.ones(2), {"a": 1.0}])
+def test_scores_are_numbers(score):
+    X, y = documents()
+    with pytest.raises(TypeError, match="`scoring` must return a number; got"):
+        SparsityCV(SparseMultinomialNB(), [2], scoring=lambda model, X, y: score).fit(X, y)
+
+
+def test_weights_need_a_place_in_the_scorer():
+    X, y = documents()
+
+    def right(model, X, y):
+        return model.score(X, y)
+
+    def metric(y_true, y_pred):
+        return float(np.mean(y_true == y_pred))
+
+    for scoring in (right, make_scorer(metric)):
+        search = SparsityCV(SparseMultinomialNB(), [2], scoring=scoring)
+        assert search.fit(X, y).best_k_ == 2
+        with pytest.raises(TypeError, match="`scoring` must take `sample_weight`"):
+            search.fit(X, y, sample_weight=np.ones(60))
+
+
+@pytest.mark.parametrize("estimator", [SparseMultinomialNB(), SparseL1Centers()])
+@pytest.mark.parametrize(
+    ("heavy", "part"),
+    [(slice(20, 60), "rows to judge of division 0"), (slice(0, 20), "training rows of division 0")],
+)
+def test_parts_without_weight(estimator, heavy, part):
+    X, y = documents()
+    weight = np.zeros(60)
+    weight[heavy] = 1.0
+    with pytest.raises(ValueError, match=f"`sample_weight` must leave weight in .* the {part}"):
+        SparsityCV(estimator, [2], KFold(3)).fit(X, y, sample_weight=weight)
+
+
 def test_needs_classifiers_with_k():
     from sklearn.naive_bayes import MultinomialNB
 
     X, y = documents()
     with pytest.raises(TypeError, match="a parameter `k`"):
         SparsityCV(MultinomialNB()).fit(X, y)
+    with pytest.raises(TypeError, match="got the class SparseMultinomialNB"):
+        SparsityCV(SparseMultinomialNB).fit(X, y)
 
 
 @parametrize_with_checks(

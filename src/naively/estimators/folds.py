@@ -208,8 +208,12 @@ class Folds:
         left_out = [_complement(train, n) for train, _ in splits]
         # What to count and subtract; None where the training rows are fewer, or occur twice.
         self._left_out = [
-            rows if estimator._subtracts() and len(rows) <= len(train) == n - len(rows) else None
-            for rows, (train, _) in zip(left_out, splits, strict=True)
+            part
+            if estimator._subtracts()
+            and len(part) <= len(train) == n - len(part)
+            and self._has_weight(part)
+            else None
+            for part, (train, _) in zip(left_out, splits, strict=True)
         ]
         self._counts = self._count()
 
@@ -227,6 +231,9 @@ class Folds:
             known = [each for each in counts if each is not None]
             self.total = reduce(add, known) if divided else self._gather(np.arange(n))
         return counts
+
+    def _has_weight(self, part: IntArray) -> bool:
+        return len(self.rows.weight) == 0 or bool(self.rows.weight[part].any())
 
     def __len__(self) -> int:
         return len(self.splits)
@@ -290,7 +297,7 @@ def _count_errors(estimator: Any, fold: Fold, grid: IntArray) -> FloatArray:
     family = estimator.family(statistics)
     stays = path_stays(path(family, statistics, grid), statistics.n_features)
     X = fold.held_out.X
-    held_out = replace(fold.held_out, X=X if is_sparse(X) else sparse.csr_array(X))
+    held_out = replace(fold.held_out, X=X if is_sparse(X) else as_csr(X))
     return multinomial_errors(
         family.coupled_counts(statistics),
         statistics.class_weight,
@@ -303,7 +310,7 @@ def _count_errors(estimator: Any, fold: Fold, grid: IntArray) -> FloatArray:
 
 def linear_path(estimator: Any, statistics: Any, grid: IntArray) -> PathRule | None:
     """Rules of all k in a form that scores a row in one sweep; None if the model has no such."""
-    if hasattr(statistics, "whitener") or estimator._search_options().get("exact"):
+    if not has_path(estimator, statistics):
         return None
     family = estimator.family(statistics)
     prior = estimator._log_prior(statistics)
@@ -311,6 +318,25 @@ def linear_path(estimator: Any, statistics: Any, grid: IntArray) -> PathRule | N
     if not isinstance(nothing, LinearRule):
         return None
     return path_rule(family, statistics, path(family, statistics, grid), prior)
+
+
+def has_path(estimator: Any, statistics: Any) -> bool:
+    """Whether the models of all k are those of a path."""
+    return not (hasattr(statistics, "whitener") or estimator._search_options().get("exact"))
+
+
+def scores_along_path(
+    estimator: Any, statistics: Any, grid: IntArray, X: Any
+) -> Iterator[tuple[int, FloatArray]]:
+    """Position in the grid, and scores (n, C) of some rows by the rule of each k on its own."""
+    family, prior = estimator.family(statistics), estimator._log_prior(statistics)
+    track = path(family, statistics, grid)
+    X = canonical(X) if is_sparse(X) else X
+    for g, k in enumerate(grid.tolist()):
+        support = track.support(k)
+        rule = family.rule(statistics, support, prior)
+        columns = X if len(support) == X.shape[1] else X[:, support]
+        yield g, rule.scores(estimator._prepare(columns))
 
 
 def scores_one_by_one(
@@ -333,7 +359,12 @@ def rule_rows(estimator: Any, X: Any, rule: PathRule | None = None) -> Any:
     if is_sparse(X) and (rule is None or not rule.is_additive):
         X = canonical(X)
     X = estimator._prepare(X)
-    return X if is_sparse(X) else sparse.csr_array(X)
+    return X if is_sparse(X) else as_csr(X)
+
+
+def as_csr(X: Array) -> Any:
+    """Return dense rows as CSR, which scipy has not of half precision."""
+    return sparse.csr_array(X.astype(np.float32) if X.dtype == np.float16 else X)
 
 
 def fresh(estimator: Any, X: Any, y: Any) -> tuple[Any, Any, Array]:

@@ -109,6 +109,9 @@ class SparseGaussianNB(AbstractSparseNaiveBayes):
     def _log_prior(self, statistics: ClassMoments) -> FloatArray:
         return log_prior(statistics.class_weight, class_prior=self.priors, name="priors")
 
+    def _subtracts(self) -> bool:
+        return self.variance == "shared"  # the rounding of a difference is a part of tiny variances
+
     @property
     def theta_(self) -> FloatArray:
         """Mean of each class and feature, (n_classes, n_features)."""

@@ -9,21 +9,25 @@ from typing import Any
 
 import numpy as np
 from sklearn.base import clone
-from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, make_scorer
 
 from naively._types import Array, FloatArray, IntArray
 from naively.estimators.folds import (
     Fold,
     Folds,
+    has_path,
     linear_path,
     path_errors,
     rule_rows,
+    scores_along_path,
     scores_one_by_one,
 )
+from naively.estimators.search_checks import as_score
 from naively.statistics.threads import in_threads
 
 _NUMBERS = 1 << 25  # scores held at a time: 256 MB
 _SCORER = type(make_scorer(accuracy_score))  # what scikit-learn makes of a metric
+_CONTINUOUS = (log_loss, brier_score_loss)  # rounding of the scores is rounding of these
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,12 @@ class Scoring:
     def needs_decisions_only(self) -> bool:
         """Whether the scorer looks at nothing but the decisions or probabilities of the rows."""
         return isinstance(self.scorer, _SCORER)
+
+    @property
+    def may_rank(self) -> bool:
+        """Whether the order of two rows may decide, even if they differ by rounding alone."""
+        decides = getattr(self.scorer, "_response_method", None) == "predict"
+        return not decides and getattr(self.scorer, "_score_func", None) not in _CONTINUOUS
 
 
 def _part(value: Any, rows: IntArray, n: int) -> Any:
@@ -89,7 +99,7 @@ def scores_of_refits(
             model = clone(estimator).set_params(k=k).fit(_rows(X, train), y[train], **params)
             fitted = time.perf_counter()
             judged = scoring.of_rows(test, n)
-            scores[t, g] = scoring.scorer(model, _rows(X, test), y[test], **judged)
+            scores[t, g] = as_score(scoring.scorer(model, _rows(X, test), y[test], **judged))
             seconds[:, t] += fitted - start, time.perf_counter() - fitted
     return scores, seconds[0], seconds[1]
 
@@ -132,7 +142,7 @@ def scores_of_folds(
         else:
             scores = np.empty(len(grid))
             for g, model in _models(estimator, fold, grid, scoring):
-                scores[g] = scoring.scorer(model, fold.held_out.X, y[test], **params)
+                scores[g] = as_score(scoring.scorer(model, fold.held_out.X, y[test], **params))
         return scores, counted - start, time.perf_counter() - counted
 
     # Scorers of others may not be ready for threads.
@@ -158,7 +168,7 @@ def _models(
         for g, k in enumerate(grid.tolist()):
             yield g, _bare(estimator, fold, k)._finish(fold.statistics, k=k)
         return
-    for g, scores in _all_scores(estimator, fold, grid):
+    for g, scores in _all_scores(estimator, fold, grid, exactly=scoring.may_rank):
         model = _bare(estimator, fold, int(grid[g]))
         model.classes_ = fold.statistics.classes
         model._scores = _Known(X, scores)
@@ -187,9 +197,18 @@ class _Known:
         return self.scores.copy()
 
 
-def _all_scores(estimator: Any, fold: Fold, grid: IntArray) -> Iterator[tuple[int, FloatArray]]:
-    """Scores (n, C) of the held-out rows for each position in the grid."""
+def _all_scores(
+    estimator: Any, fold: Fold, grid: IntArray, *, exactly: bool
+) -> Iterator[tuple[int, FloatArray]]:
+    """Scores (n, C) of the held-out rows for each position in the grid.
+
+    Rows that tie are told apart by the order in which a sum is rounded: `exactly` adds up as the
+    models do, so that the same rows tie.
+    """
     X, statistics = fold.held_out.X, fold.statistics
+    if exactly and has_path(estimator, statistics):
+        yield from scores_along_path(estimator, statistics, grid, X)
+        return
     rule = linear_path(estimator, statistics, grid)
     if rule is None:
         yield from scores_one_by_one(estimator, statistics, grid, X)

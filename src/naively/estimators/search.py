@@ -9,7 +9,6 @@ import numpy as np
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import NotFittedError
-from sklearn.metrics import check_scoring
 from sklearn.model_selection import check_cv
 from sklearn.utils import get_tags
 from sklearn.utils.metadata_routing import (
@@ -26,8 +25,17 @@ from naively.estimators.base import AbstractSparseClassifier
 from naively.estimators.cv_results import Curve, Ranking, best_curve, ranking, results_table
 from naively.estimators.folds import Folds, weighted_rows
 from naively.estimators.path_scoring import Scoring, scores_of_folds, scores_of_refits
+from naively.estimators.search_checks import (
+    Splits,
+    check_split_weights,
+    check_takes_weights,
+    checked_alphas,
+    checked_splits,
+    one_scorer,
+)
 from naively.selection.path import checked_grid
 from naively.statistics.labels import encode_labels
+from naively.statistics.matrix import is_sparse
 
 _SMOOTHING = ("alpha", "var_smoothing")
 
@@ -184,23 +192,21 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             If the data, the grid, or a parameter cannot be used.
         """
         contenders = [clone(each) for each in self._contenders()]
+        self.scorer_ = one_scorer(contenders[0], self.scoring)
         routed = self._routed(sample_weight, groups, params)
         checked, labels = self._checked(contenders[0], X, y)
         cv = check_cv(self.cv, labels, classifier=True)
-        splits = [
-            (_indices(train, len(labels)), _indices(test, len(labels)))
-            for train, test in cv.split(checked, labels, **routed["split"])
-        ]
+        splits = checked_splits(cv.split(checked, labels, **routed["split"]), len(labels))
+        self._check_weights(routed, splits, len(labels))
         grid = checked_grid(self.ks, checked.shape[1])
-        self.scorer_ = check_scoring(contenders[0], scoring=self.scoring)
         is_accuracy = self.scoring is None or (
             isinstance(self.scoring, str) and self.scoring == "accuracy"
         )
         scoring = Scoring(self.scorer_, is_accuracy, routed["score"])
         self.n_splits_ = len(splits)
         searches = [
-            _Search(each, X, y, checked, labels, splits, grid, scoring, routed["fit"])
-            for each in contenders
+            _Search(each, X, y, labels, splits, grid, scoring, fit)
+            for each, fit in zip(contenders, routed["fit"], strict=True)
         ]
         groups_of_curves = [self._curves(search) for search in searches]
         self._choose(groups_of_curves)
@@ -214,10 +220,14 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if not contenders:
             raise ValueError("`estimator` must be a classifier or a list of at least one; got [].")
         for each in contenders:
-            if not hasattr(each, "get_params") or "k" not in each.get_params():
+            is_instance = hasattr(each, "get_params") and not isinstance(each, type)
+            if not is_instance or "k" not in each.get_params():
+                got = (
+                    f"the class {each.__name__}" if isinstance(each, type) else type(each).__name__
+                )
                 raise TypeError(
                     "`estimator` must be a classifier with a parameter `k`, such as "
-                    f"SparseBernoulliNB(), or a list of them; got {type(each).__name__}."
+                    f"SparseBernoulliNB(), or a list of them; got {got}."
                 )
             if not is_classifier(each):
                 raise TypeError(
@@ -230,7 +240,18 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Rows and labels as the first estimator checks them; those of others are taken as is."""
         if isinstance(first, AbstractSparseClassifier):
             return first._check_batch(X, y, reset=True)
-        return X if hasattr(X, "shape") else np.asarray(X), np.asarray(y)
+        rows = _rows_as_given(X)
+        if len(rows.shape) != 2:
+            raise ValueError(f"`X` must have two dimensions, rows and columns; got {rows.shape}.")
+        return rows, np.asarray(y)
+
+    def _check_weights(self, routed: dict[str, Any], splits: Splits, n: int) -> None:
+        weight = routed["score"].get("sample_weight")
+        if weight is not None:
+            check_takes_weights(self.scorer_, self.scoring)
+        for fit in routed["fit"]:
+            check_split_weights(fit.get("sample_weight"), splits, 0, n)
+        check_split_weights(weight, splits, 1, n)
 
     def _curves(self, search: _Search) -> list[Curve]:
         """Curves of one estimator, one for each smoothing."""
@@ -242,7 +263,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             search.curve(
                 clone(search.estimator).set_params(**{name: alpha}), {**fixed, name: alpha}
             )
-            for alpha in _checked_alphas(self.alphas)
+            for alpha in checked_alphas(self.alphas)
         ]
 
     def _choose(self, groups_of_curves: list[list[Curve]]) -> None:
@@ -250,6 +271,11 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.cv_results_ = results_table(curves)
         self.ranking_: Ranking = ranking(groups_of_curves)
         winner = best_curve(curves)
+        if np.isnan(winner.mean).all():
+            raise ValueError(
+                "`scoring` must give a number for at least one candidate in every fold; every mean "
+                "score is NaN."
+            )
         self.one_standard_error_k_ = int(winner.k[winner.position("one_standard_error")])
         self.multimetric_ = False
         if callable(self.refit):
@@ -288,17 +314,17 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     # -- metadata -------------------------------------------------------------------------------
 
     def _routed(self, sample_weight: Any, groups: Any, params: dict[str, Any]) -> dict[str, Any]:
-        """Arguments of `fit`, `score` and `split`."""
+        """Arguments of `fit` (those of each estimator), `score` and `split`."""
         per_row = {"sample_weight": sample_weight, "groups": groups}
         given = {name: np.asarray(each) for name, each in per_row.items() if each is not None}
         if _routing_enabled():
             routed = process_routing(self, "fit", **given, **params)
             fits = [routed[name].fit for name in self._names()]
-            merged = {name: value for fit in fits for name, value in fit.items()}
-            return {"fit": merged, "score": routed.scorer.score, "split": routed.splitter.split}
+            return {"fit": fits, "score": routed.scorer.score, "split": routed.splitter.split}
         weight = {name: value for name, value in given.items() if name == "sample_weight"}
         split = {"groups": groups} if groups is not None else {}
-        return {"fit": {**weight, **params}, "score": weight, "split": split}
+        fits = [{**weight, **params} for _ in self._names()]
+        return {"fit": fits, "score": weight, "split": split}
 
     def _names(self) -> list[str]:
         several = isinstance(self.estimator, list | tuple)
@@ -316,7 +342,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         router = MetadataRouter(owner=self)
         for name, each in zip(self._names(), self._contenders(), strict=True):
             router.add(**{name: each}, method_mapping=_mapping(fit="fit"))
-        scorer = check_scoring(self._contenders()[0], scoring=self.scoring)
+        scorer = one_scorer(self._contenders()[0], self.scoring)
         router.add(scorer=scorer, method_mapping=_mapping(fit="score", score="score"))
         cv = check_cv(self.cv, classifier=True)
         return router.add(splitter=cv, method_mapping=_mapping(fit="split"))
@@ -523,16 +549,15 @@ class _Search:
         estimator: Any,
         X: Any,
         y: Any,
-        checked: Any,
         labels: Array,
-        splits: list[tuple[IntArray, IntArray]],
+        splits: Splits,
         grid: IntArray,
         scoring: Scoring,
         fit_params: dict[str, Any],
     ) -> None:
         self.estimator = estimator
         self.given = (X, y)
-        self.data = (checked, labels)
+        self.labels = labels
         self.splits = splits
         self.grid = grid
         self.scoring = scoring
@@ -554,11 +579,12 @@ class _Search:
         """Scores of every k with the smoothing of an estimator."""
         name = type(estimator).__name__
         if self.folds is None:
+            data = (_rows_as_given(self.given[0]), self.labels)
             found = scores_of_refits(
-                estimator, self.data, self.splits, self.grid, self.scoring, **self.fit_params
+                estimator, data, self.splits, self.grid, self.scoring, **self.fit_params
             )
         else:
-            found = scores_of_folds(estimator, self.folds, self.grid, self.data[1], self.scoring)
+            found = scores_of_folds(estimator, self.folds, self.grid, self.labels, self.scoring)
         return Curve(name, settings, self.grid, *found)
 
     def trained(self, estimator: Any) -> Any:
@@ -569,9 +595,11 @@ class _Search:
         return estimator._finish(self.folds.total, k=estimator.k)
 
 
-def _indices(rows: Any, n: int) -> IntArray:
-    """Rows of a division as indices, which may be a mask."""
-    return np.arange(n)[np.asarray(rows)]
+def _rows_as_given(X: Any) -> Any:
+    """Rows for an estimator from elsewhere: as they are, but so that some of them can be taken."""
+    if is_sparse(X):
+        return X.tocsr()
+    return X if hasattr(X, "shape") else np.asarray(X)
 
 
 def _smoothing_of(estimator: Any) -> str:
@@ -582,13 +610,6 @@ def _smoothing_of(estimator: Any) -> str:
         f"`alphas` needs an estimator with smoothing; {type(estimator).__name__} has none. Pass "
         "alphas=None."
     )
-
-
-def _checked_alphas(alphas: Any) -> list[Any]:
-    values = list(np.atleast_1d(alphas)) if np.ndim(alphas) < 2 else list(alphas)
-    if not values:
-        raise ValueError("`alphas` must have at least one value, or be None; got [].")
-    return [float(value) if np.ndim(value) == 0 else value for value in values]
 
 
 def _mapping(**callers: str) -> MethodMapping:
