@@ -4,6 +4,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -31,12 +32,54 @@ pytestmark = [
 WORDS = ["red", "green", "blue", "näive", "Straße", "x1", "ok", "the", "THE"]
 
 
+CLUSTER = "local-cluster[2,1,1024]"  # executors of their own: one of them can be killed
+CONNECT_SERVER = """
+import sys
+from naively.scale.spark import local_session
+settings = {
+    "spark__plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
+    "spark__connect__grpc__binding__address": "127.0.0.1",
+    "spark__connect__grpc__binding__port": sys.argv[2],
+}
+with local_session(sys.argv[1], **settings):
+    print("ready", flush=True)
+    sys.stdin.read()
+"""
+
+
 @pytest.fixture(scope="module")
-def session():
+def workers_find_the_source():
     source = str(Path(on_spark.__file__).parents[2])
-    os.environ["PYTHONPATH"] = os.pathsep.join([source, os.environ.get("PYTHONPATH", "")])
-    # Executors of their own: one of them can be killed.
-    with on_spark.local_session("local-cluster[2,1,1024]") as session:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTHONPATH", os.pathsep.join([source, os.environ.get("PYTHONPATH", "")]))
+        patch.setenv("PYSPARK_PYTHON", sys.executable)
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        yield
+
+
+@pytest.fixture(scope="module")
+def connect_address(workers_find_the_source):
+    """A Spark Connect server in a process of its own."""
+    pytest.importorskip("grpc")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    command = [sys.executable, "-c", CONNECT_SERVER, CLUSTER, str(port)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL}
+    with subprocess.Popen(command, text=True, **pipes) as server:
+        assert server.stdout.readline() == "ready\n"
+        yield f"sc://127.0.0.1:{port}"
+        server.stdin.close()
+
+
+@pytest.fixture(scope="module", params=["classic", "connect"])
+def session(request, workers_find_the_source):
+    if request.param == "classic":
+        opened = on_spark.local_session(CLUSTER)
+    else:
+        opened = on_spark.connected(request.getfixturevalue("connect_address"))
+    with opened as session:
+        assert ("connect" in type(session).__module__) == (request.param == "connect")
         yield session
 
 
@@ -146,11 +189,21 @@ def test_files_and_answers(session, files):
     assert answered["answer"].to_pylist() == answerer.answers(as_texts(answered["text"])).tolist()
 
 
-@pytest.mark.parametrize("options", [[], ["--address", "local[2,4]"]])
-def test_the_command_gives_the_same_folder(files, tmp_path, options):
+@pytest.mark.parametrize("address", [None, "local[2,4]", "connect"])
+def test_the_command_gives_the_same_folder(files, tmp_path, address, request):
+    if address == "connect":
+        address = request.getfixturevalue("connect_address")
+    options = [] if address is None else ["--address", address]
+    # What a Connect session leaves behind for the processes that are started.
+    clean = {
+        k: v
+        for k, v in os.environ.items()
+        if k not in ("SPARK_REMOTE", "SPARK_CONNECT_MODE_ENABLED")
+    }
+
     def selected(name, *options):
         command = [sys.executable, "-m", "naively", "select", files, "-k", "3", "--quiet"]
-        subprocess.run([*command, "--out", name, *options], check=True, cwd=tmp_path)
+        subprocess.run([*command, "--out", name, *options], check=True, cwd=tmp_path, env=clean)
         summary = json.loads((tmp_path / name / "summary.json").read_text())
         del summary["settings"]["command"]
         return (tmp_path / name / "features.csv").read_text(), summary

@@ -17,6 +17,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from naively._types import Array
+from naively.scale.addresses import check_answers
 from naively.scale.confusion import Answerer
 from naively.scale.counters import new_counter, record_of
 from naively.scale.features import ColumnFeatures, FeatureDefinition, TextFeatures
@@ -201,9 +202,16 @@ def local_cluster(n_workers: int = 2) -> Iterator[Any]:
 
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
-    """Use the workers of a scheduler that runs already, such as tcp://127.0.0.1:8786."""
+    """Use the workers of a scheduler that runs already, such as tcp://127.0.0.1:8786.
+
+    Raises
+    ------
+    ValueError
+        If no scheduler answers there.
+    """
     from distributed import Client
 
+    check_answers(address, "tcp://127.0.0.1:8786")
     with Client(address) as client:
         yield client
 

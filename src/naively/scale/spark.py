@@ -18,6 +18,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from naively._types import Array, IntArray
+from naively.scale.addresses import check_answers
 from naively.scale.confusion import Answerer
 from naively.scale.counters import new_counter, record_of
 from naively.scale.features import ColumnFeatures, FeatureDefinition, TextFeatures
@@ -33,6 +34,8 @@ _BATCH = 1 << 17  # sums handed on at a time
 _CELL, _ROWS, _LENGTH, _SHARD = range(4)  # what a row of partial sums is, in its column `kind`
 _KEYS = ("kind", "term", "place", "label")
 _SCHEMA = "kind int, term string, place bigint, label string, whole bigint, real double"
+_CONNECT_PORT = 15002  # of an address of Spark Connect that has none
+_MASTERS = ("local", "yarn", "k8s://")  # that are no host and port
 _INTEGERS = {"tinyint": np.int8, "smallint": np.int16, "int": np.int32, "bigint": np.int64}
 
 
@@ -179,7 +182,7 @@ def local_session(master: str = "local[2,4]", **settings: str) -> Iterator[Any]:
     }
     for name, value in {**fixed, **{k.replace("__", "."): v for k, v in settings.items()}}.items():
         builder = builder.config(name, value)
-    session = builder.getOrCreate()
+    session = _started(builder, master)
     try:
         yield session
     finally:
@@ -188,16 +191,38 @@ def local_session(master: str = "local[2,4]", **settings: str) -> Iterator[Any]:
 
 @contextmanager
 def connected(address: str) -> Iterator[Any]:
-    """Use a Spark that runs already: spark://HOST:PORT, or sc://HOST:PORT for Spark Connect."""
+    """Use a Spark that runs already: spark://HOST:PORT, or sc://HOST:PORT for Spark Connect.
+
+    Any other master that Spark knows will do too: yarn, k8s://..., local[2].
+
+    Raises
+    ------
+    ValueError
+        If nothing answers there, or Spark does not know such an address.
+    """
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName("naively")
     remote = address.startswith("sc://")
-    session = (builder.remote(address) if remote else builder.master(address)).getOrCreate()
+    if not address.startswith(_MASTERS):
+        example = "spark://127.0.0.1:7077, sc://127.0.0.1:15002, yarn or local[2]"
+        check_answers(address, example, _CONNECT_PORT if remote else None)
+    session = _started(builder.remote(address) if remote else builder.master(address), address)
     try:
         yield session
     finally:
         session.stop()
+
+
+def _started(builder: Any, master: str) -> Any:
+    try:
+        return builder.getOrCreate()
+    except Exception as error:  # from the virtual machine, each release has its own
+        told = str(error).strip().splitlines() or [type(error).__name__]
+        raise ValueError(
+            f"Spark does not start as {master!r} ({told[0]}); it needs Java 17 or later, and for "
+            "sc:// addresses the packages of pyspark[connect]."
+        ) from error
 
 
 # On the executors ------------------------------------------------------------------------------
