@@ -240,10 +240,44 @@ def test_without_one_the_same_parts_in_the_same_order_give_the_same_bits():
     )
 
 
-def test_a_resolution_too_fine_for_the_values_is_refused():
+@pytest.mark.parametrize("value", [8.0, 8, np.uint64(2**63)])
+def test_a_resolution_too_fine_for_the_values_is_refused(value):
     counter = MatrixCounter(ColumnFeatures(1, resolution=2.0**-60))
     with pytest.raises(ValueError, match=r"below 2\*\*62 times the resolution"):
-        counter.update(np.array([[8.0]]), [0])
+        counter.update(np.array([[value]]), [0])
+
+
+@pytest.mark.parametrize("resolution", [2.0**-30, 0.01, 0.3, 2.0, 10.0])
+def test_whole_numbers_are_rounded_as_real_ones_are(resolution):
+    whole = np.array([[1, 0, 7], [2, 10, 44], [3, 3, 3]])
+    tables = []
+    for X in (whole, whole.astype(np.float64), sp.csr_array(whole), whole.astype(np.uint8)):
+        counter = MatrixCounter(ColumnFeatures(3, resolution=resolution))
+        counter.update(X, [0, 1, 1])
+        tables.append(counter.result()[1].table)
+    multiples = [[round(value / resolution) for value in row] for row in whole.tolist()]
+    expected = [[a, b + c] for a, b, c in zip(*multiples, strict=True)]
+    assert all(table.tolist() == expected for table in tables)
+
+
+def test_whole_numbers_beyond_those_of_reals_stay_exact():
+    counter = MatrixCounter(ColumnFeatures(1, resolution=0.5))
+    counter.update(np.array([[2**53 + 1]]), [0])
+    assert counter.result()[1].table.tolist() == [[2**54 + 2]]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"resolution": 0.0}, "`resolution` must be a positive number; got 0.0"),
+        ({"resolution": np.inf}, "`resolution` must be a positive number; got inf"),
+        ({"threshold": np.nan}, "`threshold` must be a finite number; got nan"),
+        ({"n_columns": -1}, "`n_columns` must be at least 0; got -1"),
+    ],
+)
+def test_columns_that_mean_nothing_are_refused(options, message):
+    with pytest.raises(ValueError, match=message):
+        ColumnFeatures(**{"n_columns": 3, **options})
 
 
 def test_sums_beyond_64_bits_are_refused():

@@ -121,6 +121,22 @@ def test_hashed_columns_are_those_of_hashing_vectorizer(n_hashed):
     assert counts.equals(expected)
 
 
+@pytest.mark.parametrize("options", [{}, {"ngram_range": (2, 3)}, {"analyzer": "char_wb"}])
+def test_the_terms_of_one_hashed_column_are_present_once_a_row(monkeypatch, options):
+    X = vectorizer(
+        options, HashingVectorizer, n_features=5, alternate_sign=False, norm=None, binary=True
+    ).transform(TEXTS)
+    expected = ClassCounts.from_matrix(X.astype(np.int64), LABELS, presence=True)
+    features = TextFeatures(**options, n_hashed=5, presence=True)
+    assert count_text(TEXTS, LABELS, features)[1].equals(expected)
+    monkeypatch.setattr("naively.scale.text._HASHED_TERMS", 3)
+    monkeypatch.setattr("naively.scale.text._BATCH_BYTES", 40)
+    counter = TextCounter(features)
+    for text, label in zip(TEXTS, LABELS, strict=True):
+        counter.update([text], [label])
+    assert counter.result()[1].equals(expected)
+
+
 def test_batches_of_any_division_give_the_same_statistics():
     features = TextFeatures(ngram_range=(1, 2))
     whole_vocabulary, whole = count_text(TEXTS * 5, LABELS * 5, features)

@@ -146,24 +146,35 @@ def _empty(shape: tuple[int, int]) -> SparseTable:
 
 
 def _multiples(X: Any, resolution: float) -> Any:
-    """Round real values to whole multiples of a resolution."""
-    if X.dtype.kind != "f":
-        values = X.data if is_sparse(X) else X
-        scaled = values.astype(np.int64) * round(1 / resolution)
+    """Round values to whole multiples of a resolution."""
+    values = X.data if is_sparse(X) else X
+    per_unit = 1.0 / resolution
+    if values.dtype.kind != "f" and per_unit >= 1.0 and per_unit.is_integer():
+        largest = max((abs(int(value)) for value in _range(values)), default=0)
+        _check_multiples(largest * int(per_unit), largest, resolution)
+        scaled = values.astype(np.int64) * int(per_unit)  # exact, beyond 2**53 too
     else:
-        values = X.data if is_sparse(X) else X
-        scaled = np.rint(np.asarray(values, dtype=np.float64) / resolution)
-        if not np.isfinite(scaled).all():
+        quotients = np.rint(np.asarray(values, dtype=np.float64) / resolution)
+        if not np.isfinite(quotients).all():
             return X  # refused, with its place, when it is counted
-        if scaled.size and np.abs(scaled).max() >= 2.0**62:
-            raise ValueError(
-                f"Values must be below 2**62 times the resolution ({resolution}); got "
-                f"{np.abs(values).max()}. Choose a coarser resolution."
-            )
-        scaled = scaled.astype(np.int64)
+        if quotients.size:
+            _check_multiples(np.abs(quotients).max(), np.abs(values).max(), resolution)
+        scaled = quotients.astype(np.int64)
     if not is_sparse(X):
         return scaled
     return type(X)((scaled, X.indices, X.indptr), shape=X.shape, copy=False)
+
+
+def _range(values: Array) -> tuple[Any, ...]:
+    return (values.min(), values.max()) if values.size else ()
+
+
+def _check_multiples(multiple: float, value: float, resolution: float) -> None:
+    if multiple >= 2**62:
+        raise ValueError(
+            f"Values must be below 2**62 times the resolution ({resolution}); got {value}. "
+            "Choose a coarser resolution."
+        )
 
 
 def _unscaled(counts: ClassCounts, scaled: Any, y: Any, resolution: float) -> ClassCounts:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, final
 
@@ -91,6 +92,14 @@ class ColumnFeatures:
     threshold: float = 0.0
     resolution: float | None = None
     kind: Literal["columns"] = field(default="columns", init=False)
+
+    def __post_init__(self) -> None:
+        if self.n_columns < 0:
+            raise ValueError(f"`n_columns` must be at least 0; got {self.n_columns}.")
+        if not math.isfinite(self.threshold):
+            raise ValueError(f"`threshold` must be a finite number; got {self.threshold}.")
+        if self.resolution is not None and not 0 < self.resolution < math.inf:
+            raise ValueError(f"`resolution` must be a positive number; got {self.resolution}.")
 
 
 FeatureDefinition = TextFeatures | ColumnFeatures

@@ -213,6 +213,7 @@ class TextCounter:
         self._sums: _DenseSums | _CellSums = _DenseSums()
         self._stamps = np.empty(0, dtype=np.int64)
         self._stamp = 1
+        self._alike = np.empty(0, dtype=np.uint32)  # first identifier in the hashed column of each
 
     def update(self, texts: Any, y: Any) -> None:
         """Count some more texts."""
@@ -255,11 +256,26 @@ class TextCounter:
         stream = self._analyzer.read(texts)
         n_terms, n_classes = self._analyzer.n_terms, max(len(self._code_of), 1)
         if self.features.presence:
+            if self.features.n_hashed is not None:  # terms of one column are one feature
+                stream = Stream(self._alike_up_to(n_terms)[stream.ids], stream.ends)
             stream = self._distinct(stream, n_terms)
         if isinstance(self._sums, _DenseSums) and n_terms * n_classes > _DENSE_SUMS:
             self._sums = _CellSums.of(self._sums)
         self._sums.add(stream, codes, n_terms, n_classes)
         return np.diff(stream.ends, prepend=0)
+
+    def _alike_up_to(self, n_terms: int) -> Array:
+        if len(self._alike) < n_terms:
+            _, first, column = np.unique(
+                self._hashed_columns(), return_index=True, return_inverse=True
+            )
+            self._alike = first.astype(np.uint32)[column]
+        return self._alike
+
+    def _hashed_columns(self) -> IntArray:
+        """Return the column of each identifier."""
+        spelled = self._analyzer.spelled()
+        return Vocabulary(spelled.bytes, spelled.offsets).hashed(self._hashed.n_features)
 
     def _distinct(self, stream: Stream, n_terms: int) -> Stream:
         if len(self._stamps) < n_terms:
@@ -287,8 +303,7 @@ class TextCounter:
     def _flush(self) -> None:
         """Add the terms so far to their hashed columns and forget them."""
         n_columns = self._hashed.n_features
-        spelled = self._analyzer.spelled()
-        columns = Vocabulary(spelled.bytes, spelled.offsets).hashed(n_columns)
+        columns = self._hashed_columns()
         nothing = self._no_rows(n_columns)
         self._hashed = self._hashed + replace(nothing, table=self._table(columns, n_columns))
         self._restart()
