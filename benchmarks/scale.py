@@ -150,7 +150,8 @@ def wide(options):
 def parts(options):
     """CPU seconds of the steps of `naively select` in one thread."""
     from naively.cli import main as command
-    from naively.jobs import streaming
+    from naively.jobs import select as writing
+    from naively.jobs import streamed
     from naively.scale import sources, text
     from naively.scale.analysis import Analyzer
     from naively.scale.vocabulary import Vocabulary
@@ -174,8 +175,12 @@ def parts(options):
     clocked(text, "count_ids", "adding up")
     clocked(text.TextCounter, "result", "vocabulary")
     clocked(Vocabulary, "union", "uniting vocabularies")
-    clocked(streaming, "_trained", "selecting and training")
-    clocked(streaming, "_answers", "testing, reading and tokenising again")
+    clocked(streamed, "train_totals", "selecting and training")
+    clocked(streamed, "_candidate", "rules of every k that is tested")
+    clocked(streamed, "path_curve", "path")
+    clocked(streamed, "_verdicts", "testing, reading and tokenising again")
+    clocked(streamed, "_examples", "rows to quote")
+    clocked(writing, "charts_of", "charts")
     pattern, n_rows = data(options)
     with tempfile.TemporaryDirectory() as out:
         sys.argv = ["naively", *arguments(options, pattern, out)]

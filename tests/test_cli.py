@@ -143,8 +143,8 @@ def test_split_by_file_equals_split_by_column(folder):
 
 def test_holdout_is_tested_and_then_trained_on(folder):
     summary = evaluation("--holdout", "0.25", "--seed", "3")
-    assert summary["evaluation"]["test_rows"] == 2 * 8  # of each class of 30, rounded
-    assert summary["evaluation"]["train_rows"] == 44
+    assert 14 <= summary["evaluation"]["test_rows"] <= 16  # 7 or 8 of each class of 30
+    assert summary["evaluation"]["train_rows"] == 60 - summary["evaluation"]["test_rows"]
     assert summary["n_rows"] == 60
     assert 0 <= summary["evaluation"]["shared_features"] <= 6
     without = evaluation("--holdout", "0")

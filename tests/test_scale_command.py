@@ -71,6 +71,50 @@ def test_held_out_rows_do_not_depend_on_the_workers(folder):
     assert summaries[0]["features"] == summaries[1]["features"]
 
 
+@pytest.mark.parametrize("options", [[], ["--model", "bernoulli"], ["--exact"], ["--alpha", 0]])
+def test_the_summary_is_that_of_rows_in_memory(folder, options):
+    texts, labels = zip(*rows(), strict=True)
+    split = ["train" if i % 5 else "dev" if i % 10 else "test" for i in range(400)]
+    pq.write_table(pa.table({"text": texts, "label": labels, "split": split}), "split.parquet")
+    options = [*options, "split.parquet", "--split-column", "split", "-k", 3]
+    run("select", *options, "--out", "memory")
+    run("select", *options, "--out", "stream", "--engine", "local", "--jobs", 2)
+    first, second = (
+        json.loads((folder / way / "summary.json").read_text()) for way in ("memory", "stream")
+    )
+    assert len(first["path"]["points"]) == 6
+    assert first["evaluation"]["coverage"]
+    assert first["evaluation"]["predicted_error"] is not None
+    assert first["features"][0]["example"]["hit"]
+    for name in ("command", "final_rows"):
+        del first["settings"][name], second["settings"][name]
+    assert_alike(first, second)
+
+
+def assert_alike(first, second):
+    """Assert that two documents are equal, numbers but for rounding."""
+    if isinstance(first, dict):
+        assert first.keys() == second.keys()
+        first, second = list(first.values()), list(second.values())
+    if isinstance(first, list):
+        assert len(first) == len(second)
+        for one, other in zip(first, second, strict=True):
+            assert_alike(one, other)
+    elif isinstance(first, float):
+        assert second == pytest.approx(first, rel=1e-9)
+    else:
+        assert first == second
+
+
+def test_solving_has_a_path(folder):
+    run("count", "data/0.parquet", "-o", "records")
+    run("merge", "records", "-o", "stats.npz")
+    run("solve", "stats.npz", "-k", 3, "-o", "solved")
+    summary = json.loads((folder / "solved" / "summary.json").read_text())
+    assert [point["k"] for point in summary["path"]["points"]] == [1, 2, 3, 4, 5, 6]
+    assert summary["path"]["chosen"] == 3
+
+
 def test_a_split_column_and_a_test_file(folder):
     texts, labels = zip(*rows(), strict=True)
     split = ["train" if i < 200 else "test" if i < 300 else "dev" for i in range(400)]
@@ -155,7 +199,7 @@ def test_streams_need_no_scikit_learn(folder):
         (["select", "data/*.parquet", "-k", "999"], "at most the number of features, 6; got 999"),
         (["select", "data/*.parquet", "--token-pattern", "x"], "Streams find words by"),
         (["select", "data/*.parquet", "--text", "a", "--text", "b"], "one column of text"),
-        (["select", "data/*.parquet", "--min-count", "9999"], "No feature is counted 9,999 times"),
+        (["select", "data/*.parquet", "--min-count", "9999"], "no feature is counted 9,999 times"),
         (
             ["select", "data/*.parquet", "-k", 3, "--model", "hybrid"],
             "train multinomial and",

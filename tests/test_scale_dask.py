@@ -18,8 +18,8 @@ from click.testing import CliRunner
 from naively import ClassCounts, ClassMedians, SparseL1Centers, SparseMultinomialNB
 from naively.cli.scale import naively
 from naively.scale import dask as on_dask
-from naively.scale.confusion import Answerer, confusion, total
 from naively.scale.features import ColumnFeatures, TextFeatures
+from naively.scale.judging import Answerer, Judge, judged, total
 from naively.scale.stream import count_files, tasks_of
 from naively.scale.text import count_text
 
@@ -223,8 +223,10 @@ def test_files_on_a_cluster(client, files):
     tasks = tasks_of(files, TextFeatures(), n_jobs=5)
     assert on_dask.count_tasks(tasks, n_blocks=2).equals(count_files(files, TextFeatures()))
     answerer = text_answerer(*text_sample(400))
-    expected = total(confusion(task, answerer) for task in tasks)
-    assert total(on_dask.map_tasks(confusion, tasks, answerer)) == expected
+    judge = Judge.of(answerer)
+    expected = total(judged(task, judge) for task in tasks).pairs
+    assert expected.total() == 400
+    assert total(on_dask.map_tasks(judged, tasks, judge)).pairs == expected
     listening = client.run(lambda dask_worker: dask_worker.address)
     assert all("127.0.0.1" in address for address in listening.values())
 

@@ -20,8 +20,8 @@ if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
 
 from naively import ClassCounts, SparseMultinomialNB
 from naively.scale import spark as on_spark
-from naively.scale.confusion import Answerer, confusion, total
 from naively.scale.features import ColumnFeatures, TextFeatures
+from naively.scale.judging import Answerer, Judge, judged, total
 from naively.scale.stream import count_files, tasks_of
 from naively.scale.text import count_text
 
@@ -180,8 +180,10 @@ def test_files_and_answers(session, files):
         record.names.take(support),
         support,
     )
-    expected = total(confusion(task, answerer) for task in tasks)
-    assert total(on_spark.map_tasks(session, confusion, tasks, answerer)) == expected
+    judge = Judge.of(answerer)
+    expected = total(judged(task, judge) for task in tasks).pairs
+    assert expected.total() == 400
+    assert total(on_spark.map_tasks(session, judged, tasks, judge)).pairs == expected
     texts, labels = sample()
     answered = on_spark.predict(text_frame(session, texts, labels, 2), answerer).toArrow()
     from naively.scale.utf8 import as_texts

@@ -68,7 +68,7 @@ def count(files: tuple[str, ...], out: str, jobs: int | None, quiet: bool, **opt
     any moment and repeated, and many may run at once on different shards.
     """
     from naively.cli import screen
-    from naively.jobs.streaming import count as run
+    from naively.jobs.records import count as run
 
     with screen.progress(quiet=quiet) as progress:
         written = run(_counting(files, options), out, progress, jobs=jobs)
@@ -77,8 +77,8 @@ def count(files: tuple[str, ...], out: str, jobs: int | None, quiet: bool, **opt
 
 def _counting(files: tuple[str, ...], options: dict[str, Any]) -> Any:
     from naively.io.text import TOKEN_PATTERN, TextRule
+    from naively.jobs.records import Counting
     from naively.jobs.rows import stop_words
-    from naively.jobs.streaming import Counting
     from naively.scale.sources import Layout
 
     numbers = options["numbers"] or files[0].endswith(_MATRICES)
@@ -116,7 +116,7 @@ def merge(sources: tuple[str, ...], out: str, quiet: bool) -> None:
     Records that define their features differently are refused, and so is a shard in two of them.
     """
     from naively.cli import screen
-    from naively.jobs.streaming import merge_records
+    from naively.jobs.records import merge_records
 
     with screen.progress(quiet=quiet) as progress:
         merged = merge_records(sources, out, progress)
@@ -138,8 +138,8 @@ def solve(
     since there are no rows.
     """
     from naively.cli import screen
+    from naively.jobs.records import solve as run
     from naively.jobs.settings import ModelSettings
-    from naively.jobs.streaming import solve as run
     from naively.report.documents import summary_json
 
     settings = ModelSettings(kind=options.pop("model"), **options)
@@ -169,13 +169,16 @@ def select_streamed(
     checkpoint: str | None,
 ) -> Any:
     """Run a `select` in streams."""
-    from naively.jobs import streaming
+    from naively.jobs.engines import Engine
+    from naively.jobs.records import Counting
+    from naively.jobs.streamed import StreamedJob
+    from naively.jobs.streamed import select_streamed as run
     from naively.scale.sources import Layout
 
     matrix = job.input.endswith(_MATRICES)
     column = (job.text.columns or ("text",))[0]
     presence = job.model.binary or job.model.kind == "bernoulli"
-    counting = streaming.Counting(
+    counting = Counting(
         files=(job.input,),
         layout=Layout(
             label=job.layout.label or "label",
@@ -187,12 +190,12 @@ def select_streamed(
         text=None if matrix else job.text,
         presence=presence,
     )
-    return streaming.select_streamed(
-        streaming.StreamedJob(
+    return run(
+        StreamedJob(
             counting=counting,
             model=job.model,
             test=job.test,
-            engine=streaming.Engine(engine or "local", address, jobs),
+            engine=Engine(engine or "local", address, jobs),
             out=job.out,
             force=job.force,
             command=job.command,

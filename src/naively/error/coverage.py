@@ -16,6 +16,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from naively._types import Array, FloatArray
+from naively.families.rules import winners
 
 _ROUNDING = 1e-9  # by which probabilities may leave [0, 1]
 
@@ -144,6 +145,30 @@ def accuracy_coverage_curve(
     labelled = np.cumsum(weights[order])
     hits = np.cumsum(weights[order] * right[order])[last]
     return CoverageCurve(labelled[last] / labelled[-1], hits / labelled[last], ranked[last])
+
+
+def margins(scores: FloatArray) -> FloatArray:
+    """Log-odds of the answer against all others: orders rows as its probability, unrounded.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, C)
+        Log-probability of each class, up to a constant of the row.
+
+    Returns
+    -------
+    margin : ndarray of shape (n,)
+        In nats; infinite where all others are ruled out.
+    """
+    best = winners(scores)
+    rows = np.arange(len(scores))
+    top = scores[rows, best]
+    others = scores.copy()
+    others[rows, best] = -np.inf
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rest = others.max(axis=1)
+        total = np.log(np.exp(others - rest[:, None]).sum(axis=1)) + rest
+    return np.where(np.isneginf(rest), np.inf, top - total)
 
 
 def _both_columns(proba: FloatArray) -> FloatArray:

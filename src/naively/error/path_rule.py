@@ -40,6 +40,16 @@ class PathRule:
         """Whether two entries of the same feature in a row score what their sum does."""
         return not self.of_presence and len(self.veto) == 0
 
+    @property
+    def columns(self) -> IntArray:
+        """Columns that are in a support anywhere on the path, ascending: (U,)."""
+        return self.visits.feature
+
+    def over_its_columns(self) -> PathRule:
+        """Return the same rule for rows of which only `columns` are kept, (n, U)."""
+        slot = np.arange(len(self.visits.ptr) - 1, dtype=np.int32)
+        return replace(self, visits=replace(self.visits, slot=slot))
+
     def scores(self, X: Any, start: int, stop: int) -> FloatArray:
         """Scores (stop - start, G, C) of some rows of a CSR matrix."""
         scores = np.empty((stop - start, *self.base.shape))

@@ -16,6 +16,10 @@ class InputError(ValueError):
     """Something in the input that only its owner can mend."""
 
 
+class UnreadableError(InputError):
+    """A stream cannot read the files, or not as they are asked to be read."""
+
+
 class OutputError(OSError):
     """The result could not be written; nothing half-written is left."""
 
@@ -27,6 +31,17 @@ def told_of(source: str) -> Iterator[None]:
         yield
     except ValueError as error:
         raise InputError(f"{source}: {error}") from error
+
+
+@contextmanager
+def mendable(kind: type[InputError] = InputError) -> Iterator[None]:
+    """Turn errors of the layers below into those that the command shows as one sentence."""
+    try:
+        yield
+    except (InputError, OutputError):
+        raise
+    except (ValueError, ModuleNotFoundError) as error:
+        raise kind(str(error)) from error
 
 
 def nearest(name: str, known: Iterable[str]) -> str:

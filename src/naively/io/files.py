@@ -251,13 +251,6 @@ def _raw_lines(file: Input, encoding: str) -> Iterator[Any]:
     yield from lines
 
 
-def clean(text: str) -> str:
-    """Replace halves of surrogate pairs, which are not characters and cannot be written again."""
-    if text.isascii():
-        return text
-    return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
-
-
 # Writing: beside, then renamed. ---------------------------------------------------------------
 
 

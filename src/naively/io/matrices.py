@@ -14,9 +14,9 @@ import numpy as np
 
 from naively._types import Array
 from naively.io.errors import InputError, nearest
-from naively.io.files import cause, clean, explained, open_input, passes, read_lines
+from naively.io.files import cause, explained, open_input, passes, read_lines
 from naively.io.formats import MATRIX_FORMATS, Source, format_of, name_of
-from naively.io.tables import label_text
+from naively.scale.labels import clean, label_text
 
 _SVMLIGHT_ENTRY = re.compile(r"\d+:\S+")
 

@@ -15,11 +15,12 @@ import numpy as np
 
 from naively._types import FloatArray
 from naively.io.errors import InputError, nearest
-from naively.io.files import Input, clean, explained, open_input
+from naively.io.files import Input, explained, open_input
 from naively.io.formats import Source, format_of
 from naively.io.matrices import Matrix, check_matrix, strings
 from naively.io.progress import Progress, silent
 from naively.io.tables import TableStyle, delimited_records, parquet_records
+from naively.scale.labels import clean
 
 Records: TypeAlias = Iterator[tuple[int, list[Any]]]
 

@@ -16,11 +16,11 @@ from naively.io.progress import Progress, silent
 from naively.io.tables import (
     Columns,
     TableStyle,
-    label_text,
     labels_of,
     read_columns,
     texts_of,
 )
+from naively.scale.labels import label_text
 
 Documents: TypeAlias = list[tuple[str, ...]]
 

@@ -12,9 +12,10 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 from naively.io.errors import InputError, nearest
-from naively.io.files import Input, cause, clean, explained, open_input, passes, read_lines
+from naively.io.files import Input, cause, explained, open_input, passes, read_lines
 from naively.io.formats import Source, format_of, name_of
 from naively.io.progress import Progress, silent
+from naively.scale.labels import clean, label_text
 
 _BATCH_ROWS = 8192
 
@@ -353,29 +354,6 @@ _READERS: dict[str, _RowReader] = {
 
 
 # Cells -----------------------------------------------------------------------------------------
-
-
-def label_text(value: Any) -> str | None:
-    """Label as text: whole numbers without a point, blanks around it taken off, None if missing.
-
-    Raises
-    ------
-    TypeError
-        If the value is a list or another thing that cannot be one label.
-    """
-    if isinstance(value, str):
-        return clean(value.strip()) or None
-    if value is None or value != value:
-        return None
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, int):
-        return str(value)
-    if isinstance(value, float):
-        return str(int(value)) if value.is_integer() else repr(value)
-    if isinstance(value, bytes):
-        return label_text(value.decode("utf-8", "replace"))
-    raise TypeError(f"a {type(value).__name__}")
 
 
 def texts_of(columns: Columns, names: Sequence[str]) -> list[tuple[str, ...]]:

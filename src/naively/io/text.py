@@ -20,6 +20,10 @@ from naively.scale.vocabulary import Vocabulary
 ANALYZERS = ("word", "char", "char_wb")
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"  # scikit-learn's: words of two or more letters or digits
 ONE_CHARACTER = r"(?u)\b\w+\b"
+NO_WORD = (
+    "no text holds any word that the rules let through; check that --text names the text, and "
+    "--stop-words, --token-pattern and --ngrams."
+)
 _REPORT_EVERY = 200  # documents between two reports of progress
 
 _Analyzer = Callable[[str], list[str]]
@@ -68,10 +72,7 @@ def count(
     else:
         counted = _count_by_pattern(documents, rule, progress)
     if not counted.names:
-        raise InputError(
-            f"{source}: no text holds any word that the rules let through; check that --text "
-            "names the text, and --stop-words, --token-pattern and --ngrams."
-        )
+        raise InputError(f"{source}: {NO_WORD}")
     return counted
 
 

@@ -22,7 +22,7 @@ from pathlib import Path
 from typing import TypeAlias
 
 from naively.io.errors import InputError
-from naively.io.files import atomic_directory, check_directory, clean
+from naively.io.files import atomic_directory, check_directory
 from naively.io.progress import Progress, silent
 from naively.io.samples import Layout
 from naively.io.text import TextRule, english_stop_words
@@ -30,6 +30,7 @@ from naively.jobs.rows import load
 from naively.jobs.select import RESULT_FILES, learn, write_result
 from naively.jobs.settings import ModelSettings, SelectJob, TestSettings
 from naively.report.summary import Summary
+from naively.scale.labels import clean
 
 DATA = "docstrings.jsonl.gz"
 DEMO_FILES = (*RESULT_FILES, DATA)

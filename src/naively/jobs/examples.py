@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,10 +16,59 @@ from naively.report.words import figure
 
 _BEFORE, _AFTER = 28, 52  # characters of text shown on each side
 _LONGEST_HIT = 60
+EXAMPLE_ROWS = 100_000  # of texts, in which features are looked for: the first of the file
 _MARK = "\N{HORIZONTAL ELLIPSIS}"
 
 Documents: TypeAlias = Sequence[tuple[str, ...]]
 _Find: TypeAlias = Callable[[str, str], tuple[int, int] | None]
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """The features for which rows are looked for."""
+
+    names: Sequence[str]  # (k,)
+    classes: Sequence[str]  # (k,) from which each row is taken if the feature occurs there
+    rule: TextRule | None  # how they were found in texts
+
+
+class Quotes:
+    """The first row of the right class for each feature, or the first of all; as rows come by."""
+
+    def __init__(self, wanted: Wanted) -> None:
+        self._wanted = wanted
+        self._find = _finder(wanted.rule) if wanted.rule is not None else None
+        self.found: list[Example | None] = [None] * len(wanted.names)
+        self.open = np.arange(len(wanted.names))  # features without a row of the right class
+
+    def look(
+        self, X: Any, labels: Array, places: IntArray, document: Callable[[int], tuple[str, ...]]
+    ) -> None:
+        """Look at some more rows.
+
+        Parameters
+        ----------
+        X
+            The rows over the open features (n, len(open)), sparse or dense.
+        labels, places
+            Class and number in the file, from 0, of each row (n,).
+        document
+            Gives the texts of row i, if the features were found in texts.
+        """
+        X = X.tocsc() if hasattr(X, "tocsc") else np.asarray(X)
+        left = []
+        for column, j in enumerate(self.open.tolist()):
+            i, value, right = _row_of(X, column, labels, self._wanted.classes[j])
+            if i is not None and (right or self.found[j] is None):
+                row, label = int(places[i]) + 1, str(labels[i])
+                if self._find is not None:
+                    name = self._wanted.names[j]
+                    self.found[j] = _excerpt(document(i), name, self._find, row, label)
+                else:
+                    self.found[j] = Example(row, label, figure(value))
+            if not right:
+                left.append(j)
+        self.open = np.array(left, dtype=np.int64)
 
 
 def examples(
@@ -50,23 +100,13 @@ def examples(
     rule
         How they were found.
     """
-    chosen = X[:, columns]
-    chosen = chosen.tocsc() if hasattr(chosen, "tocsc") else np.asarray(chosen)
-    find = _finder(rule) if rule is not None else None
-    found: list[Example | None] = []
-    for j, (label, name) in enumerate(zip(wanted, names, strict=True)):
-        i, value = _row_of(chosen, j, labels == label)
-        if i is None:
-            found.append(None)
-        elif documents is not None and find is not None:
-            found.append(_excerpt(documents[i], name, find, int(places[i]) + 1, str(labels[i])))
-        else:
-            found.append(Example(int(places[i]) + 1, str(labels[i]), figure(value)))
-    return found
+    quotes = Quotes(Wanted(names, wanted, rule if documents is not None else None))
+    quotes.look(X[:, columns], labels, places, lambda i: (documents or ())[i])
+    return quotes.found
 
 
-def _row_of(X: Any, j: int, of_class: Array) -> tuple[int | None, float]:
-    """First row of the class in which a column is not 0, or first of all; and its value."""
+def _row_of(X: Any, j: int, labels: Array, wanted: str) -> tuple[int | None, float, bool]:
+    """First row of a class with a column that is not 0, or first of all; its value, and which."""
     if isinstance(X, np.ndarray):
         rows = np.flatnonzero(X[:, j])
         values = X[rows, j]
@@ -74,10 +114,10 @@ def _row_of(X: Any, j: int, of_class: Array) -> tuple[int | None, float]:
         part = slice(X.indptr[j], X.indptr[j + 1])
         rows, values = X.indices[part], X.data[part]
     if len(rows) == 0:
-        return None, 0.0
-    inside = np.flatnonzero(of_class[rows])
+        return None, 0.0, False
+    inside = np.flatnonzero(labels[rows] == wanted)
     at = inside[np.argmin(rows[inside])] if len(inside) else np.argmin(rows)
-    return int(rows[at]), float(values[at])
+    return int(rows[at]), float(values[at]), len(inside) > 0
 
 
 def _excerpt(document: tuple[str, ...], name: str, find: _Find, row: int, label: str) -> Example:

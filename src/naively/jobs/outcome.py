@@ -3,24 +3,24 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 import naively
-from naively._types import Array, FloatArray
-from naively.families.rules import winners
+from naively._types import Array
 from naively.io.text import TextRule
-from naively.jobs.examples import examples
-from naively.jobs.rows import LEFT_OUT, TEST, TRAIN, Rows
-from naively.jobs.settings import VALUE_MODELS, ModelSettings, SelectJob
-from naively.jobs.study import confusion_of, coverage_points
+from naively.jobs.settings import VALUE_MODELS, ModelSettings
+from naively.jobs.study import confusion_of
 from naively.jobs.training import Trained
 from naively.report.summary import (
     ClassRow,
+    CoveragePoint,
     Evaluation,
+    Example,
     FeatureRow,
+    FileRow,
     Mistake,
     PathCurve,
     Settings,
@@ -40,77 +40,75 @@ class Tested:
     """A model and what it made of the test rows."""
 
     trained: Trained
-    scores: FloatArray  # (n, C) of the test rows
+    method: str  # in words: which rows were tested
+    pairs: Mapping[tuple[str, str], int]  # test rows by label and answer
+    coverage: tuple[CoveragePoint, ...]
     predicted_error: float | None  # by the model itself
 
 
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What was asked, as the summary tells it."""
+
+    model: ModelSettings
+    text: TextRule | None
+    command: str
+    split_column: str | None = None
+
+
 def summarize(
-    job: SelectJob, rows: Rows, test: Tested | None, final: Trained, path: PathCurve | None = None
+    asked: Asked,
+    files: tuple[FileRow, ...],
+    test: Tested | None,
+    final: Trained,
+    path: PathCurve | None = None,
+    examples: Sequence[Example | None] = (),
+    left_out: int = 0,
 ) -> Summary:
     """Tell what came out.
 
     Parameters
     ----------
-    job, rows
-        What was asked, and the rows it was done on.
+    asked, files
+        What was asked, and what was read.
     test
-        The model that was tested, with its scores; None without test rows.
+        The model that was tested, with its answers; None without test rows.
     final
         The model that is written: the one that was tested, or trained anew.
     path
         What other numbers of features reach.
+    examples
+        Rows in which the features occur, for the first of `feature_rows`.
+    left_out
+        Rows that the split column gives to neither training nor test.
     """
     notes = list(final.notes)
-    left_out = int((rows.part == LEFT_OUT).sum())
     if left_out:
         notes.append(
             f"{left_out:,} rows that are neither train nor test in column "
-            f"{job.test.split_column} were left out."
+            f"{asked.split_column} were left out."
         )
-    evaluation, classes = None, _class_rows(rows, final, None, None)
     if test is not None:
-        truth = rows.labels[rows.part == TEST]
-        answers = winners(test.scores)
-        named = np.array(test.trained.model.classes, dtype=object)[answers]
-        evaluation = _evaluation(rows, test, final, truth, named)
-        classes = _class_rows(rows, final, truth, named)
-        notes.extend(_unseen_note(test.trained, truth, named))
+        notes.extend(_unseen_note(test))
+    features = feature_rows(final)
+    quoted = [replace(row, example=each) for row, each in zip(features, examples, strict=False)]
     return Summary(
-        settings=_settings(job, rows, test, final),
-        files=rows.files,
+        settings=_settings(asked, test, final),
+        files=files,
         n_features=final.n_features,
         n_rows=final.n_rows,
         certificate=final.selection.certificate,
-        classes=classes,
-        features=_with_examples(rows, final, feature_rows(final)),
-        evaluation=evaluation,
+        classes=_class_rows(final, {} if test is None else test.pairs),
+        features=(*quoted, *features[len(quoted) :]),
+        evaluation=None if test is None else _evaluation(test, final),
         notes=tuple(notes),
         path=path,
     )
 
 
-def _with_examples(
-    rows: Rows, final: Trained, features: tuple[FeatureRow, ...]
-) -> tuple[FeatureRow, ...]:
-    """Add to each feature a training row in which it occurs."""
-    given = np.flatnonzero(np.isin(rows.part, (TRAIN, TEST)))
-    trained = given if final.n_rows == len(given) else np.flatnonzero(rows.part == TRAIN)
-    X = rows.X[trained]
-    if rows.n_regions > 1:
-        return features
-    shown: Sequence[FeatureRow] = features[:_EXAMPLES]
-    found = examples(
-        X,
-        np.array([row.column for row in shown], dtype=np.int64),
-        rows.labels[trained],
-        trained,
-        [row.speaks_for for row in shown],
-        None if rows.documents is None else [rows.documents[i] for i in trained.tolist()],
-        [row.name for row in shown],
-        rows.text,
-    )
-    quoted = [replace(row, example=each) for row, each in zip(shown, found, strict=True)]
-    return (*quoted, *features[_EXAMPLES:])
+def quoted(final: Trained) -> tuple[FeatureRow, ...]:
+    """Return the features for which a row is quoted: those of the largest gains."""
+    return feature_rows(final)[:_EXAMPLES]
 
 
 def feature_rows(trained: Trained) -> tuple[FeatureRow, ...]:
@@ -139,66 +137,70 @@ def _of_feature(figures: Array | None, i: int) -> tuple[float, ...]:
     return () if figures is None else tuple(figures[i].tolist())
 
 
-def _evaluation(
-    rows: Rows, test: Tested, final: Trained, truth: Array, answers: Array
-) -> Evaluation:
-    tested = test.trained
-    train_labels = Counter(rows.labels[rows.part == TRAIN].tolist())
-    usual = max(sorted(train_labels), key=lambda each: train_labels[each])
-    wrong = Counter((t, a) for t, a in zip(truth.tolist(), answers.tolist(), strict=True) if t != a)
-    mistakes = sorted(wrong.items(), key=lambda item: (-item[1], item[0]))[:_MISTAKES]
+def _evaluation(test: Tested, final: Trained) -> Evaluation:
+    tested, pairs = test.trained, test.pairs
+    classes = tested.model.classes
+    rows = _by_truth(pairs)
+    usual = classes[int(np.argmax(tested.class_rows))]
+    wrong = [(pair, n) for pair, n in pairs.items() if pair[0] != pair[1]]
+    mistakes = sorted(wrong, key=lambda item: (-item[1], item[0]))[:_MISTAKES]
+    recalls = [pairs.get((name, name), 0) / n for name, n in rows.items()]
     shared = len(set(tested.model.names) & set(final.model.names))
-    recalls = [float((answers[truth == each] == each).mean()) for each in set(truth.tolist())]
     return Evaluation(
-        method=rows.test_method,
+        method=test.method,
         train_rows=tested.n_rows,
-        test_rows=len(truth),
-        accuracy=float((truth == answers).mean()),
+        test_rows=rows.total(),
+        accuracy=_right(pairs) / rows.total(),
         balanced_accuracy=float(np.mean(sorted(recalls))),
         usual_class=usual,
-        usual_accuracy=float((truth == usual).mean()),
-        unseen_rows=sum(each not in train_labels for each in truth.tolist()),
-        mistakes=tuple(Mistake(t, a, n) for (t, a), n in mistakes),
+        usual_accuracy=rows[usual] / rows.total(),
+        unseen_rows=sum(n for name, n in rows.items() if name not in classes),
+        mistakes=tuple(Mistake(truth, answer, n) for (truth, answer), n in mistakes),
         shared_features=None if final is tested else shared,
-        confusion=confusion_of(truth, answers, tested.model.classes),
-        coverage=coverage_points(test.scores, truth == answers),
+        confusion=confusion_of(pairs, classes),
+        coverage=test.coverage,
         predicted_error=test.predicted_error,
     )
 
 
-def _unseen_note(tested: Trained, truth: Array, answers: Array) -> Iterable[str]:
-    seen = np.isin(truth.astype(str), tested.model.classes)
-    if not seen.all() and seen.any():
-        labels = ", ".join(sorted(set(truth[~seen].tolist()))[:5])
-        accuracy = float((truth[seen] == answers[seen]).mean())
+def _by_truth(pairs: Mapping[tuple[str, str], int]) -> Counter[str]:
+    rows: Counter[str] = Counter()
+    for (truth, _), n in pairs.items():
+        rows[truth] += n
+    return rows
+
+
+def _right(pairs: Mapping[tuple[str, str], int]) -> int:
+    return sum(n for (truth, answer), n in pairs.items() if truth == answer)
+
+
+def _unseen_note(test: Tested) -> Iterable[str]:
+    known = set(test.trained.model.classes)
+    seen = {pair: n for pair, n in test.pairs.items() if pair[0] in known}
+    unseen = sorted({truth for truth, _ in test.pairs} - known)
+    if unseen and seen:
+        missed = sum(test.pairs.values()) - sum(seen.values())
         yield (
-            f"{int((~seen).sum()):,} test rows have labels that training does not have "
-            f"({labels}) and count as mistakes; without them the accuracy is {accuracy:.4f}."
+            f"{missed:,} test rows have labels that training does not have "
+            f"({', '.join(unseen[:5])}) and count as mistakes; without them the accuracy is "
+            f"{_right(seen) / sum(seen.values()):.4f}."
         )
 
 
-def _class_rows(
-    rows: Rows, final: Trained, truth: Array | None, answers: Array | None
-) -> tuple[ClassRow, ...]:
-    trained = dict(zip(final.model.classes, final.class_rows, strict=True))
-    tested = Counter() if truth is None else Counter(truth.tolist())
-    called = Counter() if answers is None else Counter(answers.tolist())
-    right: Counter[str] = Counter()
-    if truth is not None and answers is not None:
-        right.update(truth[truth == answers].tolist())
-    return tuple(
-        ClassRow(
-            name=name,
-            train_rows=int(trained[name]),
-            test_rows=tested[name],
-            recall=right[name] / tested[name] if tested[name] else None,
-            precision=right[name] / called[name] if called[name] else None,
-        )
-        for name in final.model.classes
-    )
+def _class_rows(final: Trained, pairs: Mapping[tuple[str, str], int]) -> tuple[ClassRow, ...]:
+    tested, called = _by_truth(pairs), Counter[str]()
+    for (_, answer), n in pairs.items():
+        called[answer] += n
+    rows = []
+    for name, n in zip(final.model.classes, final.class_rows.tolist(), strict=True):
+        right = pairs.get((name, name), 0)
+        recall = right / tested[name] if tested[name] else None
+        precision = right / called[name] if called[name] else None
+        rows.append(ClassRow(name, n, tested[name], recall, precision))
+    return tuple(rows)
 
 
-def _settings(job: SelectJob, rows: Rows, test: Tested | None, final: Trained) -> Settings:
+def _settings(asked: Asked, test: Tested | None, final: Trained) -> Settings:
     if test is None:
         final_rows = "trained on all rows; nothing was tested"
     elif final is test.trained:
@@ -206,15 +208,15 @@ def _settings(job: SelectJob, rows: Rows, test: Tested | None, final: Trained) -
     else:
         final_rows = "trained on all rows, after the test"
     return Settings(
-        command=job.command,
+        command=asked.command,
         version=naively.__version__,
-        model=job.model.kind,
-        k=str(job.model.k or len(final.selection.support)),
-        alpha=job.model.smoothing,
-        exact=job.model.exact,
-        features=features_in_words(rows.text, job.model),
+        model=asked.model.kind,
+        k=str(asked.model.k or len(final.selection.support)),
+        alpha=asked.model.smoothing,
+        exact=asked.model.exact,
+        features=features_in_words(asked.text, asked.model),
         final_rows=final_rows,
-        image=job.model.image,
+        image=asked.model.image,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,13 +17,13 @@ from naively.io.models import COUNTING
 from naively.io.progress import Progress, silent
 from naively.io.samples import Layout, Numbered, Samples, is_text, read_samples
 from naively.io.text import TextRule, by_region, count, english_stop_words, side_by_side
-from naively.jobs.settings import SelectJob, TestSettings
+from naively.jobs.settings import SelectJob, TestSettings, method_of
 from naively.report.summary import FileRow
+from naively.scale.holdout import LEFT_OUT, TEST, TRAIN, kinds_in, kinds_of
 
-TRAIN, TEST, LEFT_OUT = 0, 1, 2  # parts of the rows
-_PARTS = {"train": TRAIN, "training": TRAIN, "test": TEST, "testing": TEST}
+__all__ = ["LEFT_OUT", "TEST", "TRAIN", "Rows", "holdout_parts", "load"]
+
 _TABLES = 4  # columns x classes, or more, that training holds at once: counts, logarithms, ...
-_SPARE_PARTS = ("dev", "development", "val", "valid", "validation", "extra", "unsup")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,13 +54,14 @@ def load(job: SelectJob, progress: Progress = silent) -> Rows:
     if job.test.file is not None:
         samples.append(read_samples(job.test.file, _test_layout(job, layout), progress))
     labels = np.array([each for part in samples for each in part.labels or ()], dtype=object)
-    part, method = _parts(job.test, samples, labels)
-    _check_labels(job.input, labels[part == TRAIN])
+    part = _parts(job.test, samples, labels)
+    check_labels(job.input, Counter(labels[part == TRAIN].tolist()))
     _check_table(job.input, samples[0], labels)
     n_regions = _regions(job, samples)
     X, names, text = _counted(job, samples, progress, n_regions)
     files, first_column = _file_rows(samples), _first_column(samples)
     documents = [row for each in samples for row in each.documents or ()] or None
+    method = method_of(job.test)
     return Rows(X, labels, names, part, files, method, text, first_column, n_regions, documents)
 
 
@@ -174,17 +175,24 @@ def _check_table(name: str, samples: Samples, labels: Array) -> None:
         check_memory(name, _TABLES * columns * classes, what)
 
 
-def _check_labels(name: str, labels: Array) -> None:
-    found = Counter(labels.tolist())
+def check_labels(name: str, found: Mapping[str, int]) -> None:
+    """Refuse labels of the training rows, with their numbers, that cannot be classes.
+
+    Raises
+    ------
+    InputError
+        If there is one label only, or nearly one for each row.
+    """
+    n = sum(found.values())
     if len(found) < 2:
         only = "".join(f" ({each})" for each in found)
         raise InputError(
             f"{name}: the training rows hold one class only{only}; "
             "two or more are needed to tell apart (is --label the right column?)."
         )
-    if len(labels) >= 20 and 2 * len(found) > len(labels):
+    if n >= 20 and 2 * len(found) > n:
         raise InputError(
-            f"{name}: the labels have {len(found):,} different values in {len(labels):,} rows, "
+            f"{name}: the labels have {len(found):,} different values in {n:,} rows, "
             "which is no class; choose another column with --label."
         )
 
@@ -192,37 +200,33 @@ def _check_labels(name: str, labels: Array) -> None:
 # Training and test rows ------------------------------------------------------------------------
 
 
-def _parts(
-    settings: TestSettings, samples: Sequence[Samples], labels: Array
-) -> tuple[IntArray, str]:
+def _parts(settings: TestSettings, samples: Sequence[Samples], labels: Array) -> IntArray:
     if settings.file is not None:
-        part = np.repeat([TRAIN, TEST], [len(each) for each in samples])
-        return part, f"the rows of {samples[1].file.name}"
+        return np.repeat([TRAIN, TEST], [len(each) for each in samples])
     if settings.split_column is not None:
         return _column_parts(settings.split_column, samples[0])
-    if settings.holdout == 0:
-        return np.full(len(labels), TRAIN), "no row"
-    part = holdout_parts(labels, settings.holdout, settings.seed)
-    share = f"{100 * settings.holdout:g} %"
-    return part, f"{share} of each class, held out at random with seed {settings.seed}"
+    name = samples[0].file.name
+    return kinds_of([(name, len(labels))], labels, settings.holdout, settings.seed)
 
 
-def _column_parts(column: str, samples: Samples) -> tuple[IntArray, str]:
-    values = [value.casefold() for value in samples.split or ()]
-    unknown = sorted(set(values) - set(_PARTS) - set(_SPARE_PARTS))
-    if unknown:
-        raise InputError(
-            f"{samples.file.name}: column `{column}` must hold train and test (rows of dev or "
-            f"validation are left out); it also holds {unknown[0]!r}."
-        )
-    part = np.array([_PARTS.get(value, LEFT_OUT) for value in values], dtype=np.int64)
-    for which, number in (("train", TRAIN), ("test", TEST)):
-        if not (part == number).any():
+def _column_parts(column: str, samples: Samples) -> IntArray:
+    name = samples.file.name
+    try:
+        part = kinds_in(np.array(samples.split or (), dtype=object))
+    except ValueError as error:
+        raise InputError(f"{name}: column `{column}` {error}") from error
+    check_split(name, column, int((part == TRAIN).sum()), int((part == TEST).sum()))
+    return part
+
+
+def check_split(name: str, column: str, n_train: int, n_test: int) -> None:
+    """Refuse a split column without training rows, or without test rows."""
+    for which, n in (("train", n_train), ("test", n_test)):
+        if not n:
             raise InputError(
-                f"{samples.file.name}: no row has {which!r} in column `{column}`; "
+                f"{name}: no row has {which!r} in column `{column}`; "
                 "use --test or --holdout instead of --split-column."
             )
-    return part, f"the rows with test in column {column}"
 
 
 def holdout_parts(labels: Array, share: float, seed: int) -> IntArray:
@@ -242,13 +246,7 @@ def holdout_parts(labels: Array, share: float, seed: int) -> IntArray:
     part
         0 for training, 1 for test (n,).
     """
-    generator = np.random.default_rng(seed)
-    _, codes = np.unique(labels.astype(str), return_inverse=True)
-    part = np.full(len(labels), TRAIN)
-    for c in range(codes.max(initial=-1) + 1):
-        members = generator.permutation(np.flatnonzero(codes == c))
-        part[members[: min(round(share * len(members)), len(members) - 1)]] = TEST
-    return part
+    return kinds_of([("", len(labels))], labels, share, seed)
 
 
 def stop_words(choice: str | None) -> tuple[str, ...]:

@@ -2,28 +2,39 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
+from naively._types import IntArray
+from naively.error.coverage import margins
 from naively.estimators.parameters import is_auto
+from naively.families.rules import winners
 from naively.io.files import atomic_directory, check_directory
 from naively.io.models import Model, save_model
 from naively.io.progress import Progress, silent
 from naively.jobs.charts import charts_of
-from naively.jobs.outcome import Tested, summarize
-from naively.jobs.rows import TEST, TRAIN, Rows, load
+from naively.jobs.examples import EXAMPLE_ROWS, examples
+from naively.jobs.outcome import Asked, Tested, quoted, summarize
+from naively.jobs.rows import LEFT_OUT, TEST, TRAIN, Rows, load
 from naively.jobs.settings import SelectJob
 from naively.jobs.study import (
+    Accuracies,
+    coverage_points,
     cross_validated,
     grid_of,
+    grid_of_test,
     on_test_rows,
     path_curve,
     predicted_error,
+    with_accuracies,
 )
-from naively.jobs.training import score_test_rows, train
+from naively.jobs.training import Fitted, Trained, score_test_rows, train
 from naively.report.documents import features_csv, summary_json
 from naively.report.page import summary_html
-from naively.report.summary import Summary
+from naively.report.summary import Example, PathCurve, Summary
 
 RESULT_FILES = ("features.csv", "model.npz", "report.html", "summary.json")
 
@@ -78,13 +89,73 @@ def learn(job: SelectJob, rows: Rows, progress: Progress = silent) -> tuple[Summ
     test = None
     accuracies = cross_validated(fitted.estimator)
     if has_test:
-        scores = score_test_rows(tested.model, rows)
-        test = Tested(tested, scores, predicted_error(fitted.estimator))
-        grid = grid_of(tested.n_features, k)
+        test = _tested(fitted, rows)
+        grid = _grid(rows, tested)
         accuracies = accuracies or on_test_rows(fitted.estimator, rows, fitted.kept, grid)
     if has_test and not given:
         settings = replace(job.model, k=k) if is_auto(job.model.k) else job.model
         fitted = train(rows, (TRAIN, TEST), settings)
     final = fitted.trained
-    curve = path_curve(fitted.estimator, len(final.selection.support), accuracies)
-    return summarize(job, rows, test, final, curve), final.model
+    asked = Asked(job.model, rows.text, job.command, job.test.split_column)
+    curve = _curve(fitted, accuracies)
+    left_out = int((rows.part == LEFT_OUT).sum())
+    found = _examples(rows, final)
+    return summarize(asked, rows.files, test, final, curve, found, left_out), final.model
+
+
+def _tested(fitted: Fitted, rows: Rows) -> Tested:
+    """Answer the test rows."""
+    trained, estimator = fitted.trained, fitted.estimator
+    scores = score_test_rows(trained.model, rows)
+    truth = rows.labels[rows.part == TEST]
+    answers = np.array(trained.model.classes, dtype=object)[winners(scores)]
+    right = (truth == answers).astype(np.int64)
+    error = None
+    if hasattr(estimator, "family_"):
+        support = estimator.selection_.support
+        error = predicted_error(estimator.family_, estimator.statistics_, support, estimator.rule_)
+    return Tested(
+        trained=trained,
+        method=rows.test_method,
+        pairs=Counter(zip(truth.tolist(), answers.tolist(), strict=True)),
+        coverage=coverage_points(margins(scores), np.ones_like(right), right),
+        predicted_error=error,
+    )
+
+
+def _grid(rows: Rows, tested: Trained) -> IntArray:
+    k, n_classes = len(tested.selection.support), len(tested.model.classes)
+    if rows.text is None:
+        return grid_of(tested.n_features, k)
+    return grid_of_test(tested.n_features, k, n_classes)
+
+
+def _curve(fitted: Fitted, accuracies: Accuracies | None) -> PathCurve | None:
+    selector = getattr(fitted.estimator, "estimator_", fitted.estimator)
+    chosen = len(fitted.trained.selection.support)
+    statistics = selector.statistics_
+    ks = None if accuracies is None else accuracies.k
+    return with_accuracies(
+        path_curve(selector.family(statistics), statistics, chosen, ks), accuracies
+    )
+
+
+def _examples(rows: Rows, final: Trained) -> list[Example | None]:
+    """Find rows, of those that were trained on, in which the features occur."""
+    if rows.n_regions > 1:
+        return []
+    given = np.flatnonzero(np.isin(rows.part, (TRAIN, TEST)))
+    trained = given if final.n_rows == len(given) else np.flatnonzero(rows.part == TRAIN)
+    if rows.documents is not None:
+        trained = trained[trained < EXAMPLE_ROWS]
+    shown = quoted(final)
+    return examples(
+        rows.X[trained],
+        np.array([row.column for row in shown], dtype=np.int64),
+        rows.labels[trained],
+        trained,
+        [row.speaks_for for row in shown],
+        None if rows.documents is None else [rows.documents[i] for i in trained.tolist()],
+        [row.name for row in shown],
+        rows.text,
+    )

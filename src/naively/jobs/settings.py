@@ -43,6 +43,17 @@ class TestSettings:
     seed: int = 0
 
 
+def method_of(test: TestSettings) -> str:
+    """Say in words which rows are tested on."""
+    if test.file is not None:
+        return f"the rows of {test.file}"
+    if test.split_column is not None:
+        return f"the rows with test in column {test.split_column}"
+    if test.holdout == 0:
+        return "no row"
+    return f"{100 * test.holdout:g} % of each class, held out at random with seed {test.seed}"
+
+
 @dataclass(frozen=True, slots=True)
 class SelectJob:
     """All that `naively select` is asked."""

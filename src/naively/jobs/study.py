@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from naively._types import Array, FloatArray, IntArray
-from naively.families.rules import winners
+from naively._types import FloatArray, IntArray
+from naively.families.family import Family
+from naively.io.models import Rule
 from naively.jobs.rows import TEST, Rows
 from naively.report.summary import Confusion, CoveragePoint, PathCurve, PathPoint
 from naively.selection.path import log_grid, path
@@ -17,6 +19,10 @@ GRID_POINTS = 40
 _COVERAGE_POINTS = 50
 _CONFUSED_CLASSES = 100  # more are too many to keep every cell of the matrix
 _PREDICTED_CLASSES = 20  # the prediction compares all pairs in all classes
+_TESTED_COLUMNS = 1 << 16  # up to so many features, accuracy is measured up to all of them
+_TESTED_TIMES, _TESTED_LEAST = 16, 1000  # with more: up to so many times k, or so many
+_TESTED_CELLS = 1 << 23  # weights of the features tested, which every worker holds
+_FARTHER = 1.2  # by which the path goes beyond what was tested, at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +39,20 @@ def grid_of(n_features: int, chosen: int) -> IntArray:
     """Values of k, evenly spaced on a log scale from 1 to all, with the chosen one: (G,)."""
     spaced = log_grid(max(n_features, 1), GRID_POINTS)
     return np.unique(np.append(spaced, max(chosen, 1)).clip(0, n_features))
+
+
+def grid_of_test(n_features: int, chosen: int, n_classes: int) -> IntArray:
+    """Values of k at which accuracy on text is measured: (G,).
+
+    Rows are read over the features of the largest of them only. With more than 65,536 features
+    that is max(16 k, 1,000), less where there are very many classes, but k at least.
+    """
+    grid = grid_of(n_features, chosen)
+    if n_features <= _TESTED_COLUMNS:
+        return grid
+    most = max(_TESTED_TIMES * chosen, _TESTED_LEAST)
+    most = max(min(most, _TESTED_CELLS // max(n_classes, 1)), chosen)
+    return grid[grid <= most]
 
 
 def cross_validated(estimator: Any) -> Accuracies | None:
@@ -74,101 +94,105 @@ def on_test_rows(estimator: Any, rows: Rows, kept: IntArray, grid: IntArray) -> 
     return Accuracies(grid, right, None, rows.test_method)
 
 
-def predicted_error(estimator: Any) -> float | None:
-    """Error that the model expects of itself; None where no law of it is known."""
-    from naively.error.estimates import expected_error
+def predicted_error(
+    family: Family[Any], statistics: Any, support: IntArray, rule: Rule
+) -> float | None:
+    """Error that a model expects of itself; None where no law of it is known."""
+    from naively.error.decision_models import from_fitted
+    from naively.error.estimates import estimate, lengths_of
 
-    if len(estimator.classes_) > _PREDICTED_CLASSES:
+    if len(statistics.classes) > _PREDICTED_CLASSES:
         return None
     try:
-        return float(expected_error(estimator, method="saddlepoint").error)
+        decision = from_fitted(family, statistics, support, rule, "classes")
+        own = np.exp(decision.log_prior)
+        lengths = lengths_of(statistics)
+        return float(estimate(decision, lengths, own / own.sum(), method="saddlepoint").error)
     except (ValueError, AttributeError):  # only count and presence models have such a law
         return None
 
 
-def path_curve(estimator: Any, chosen: int, accuracies: Accuracies | None) -> PathCurve | None:
-    """Objective and bound at every k, with the accuracies that were measured.
+def path_curve(
+    family: Family[Any], statistics: Any, chosen: int, tested: IntArray | None = None
+) -> PathCurve | None:
+    """Objective and bound over the number of features, from the statistics alone.
 
     Parameters
     ----------
-    estimator
-        Fitted on the rows that the model was trained on.
+    family, statistics
+        The model, and what it was trained on.
     chosen
         Its number of features.
-    accuracies
-        Measured at some values of k, of which this path takes those it can reach.
+    tested
+        Values of k at which accuracies are measured, if they are; the path takes those that it
+        can reach.
     """
-    selector = getattr(estimator, "estimator_", estimator)
-    statistics, n_features = selector.statistics_, selector.statistics_.n_features
+    n_features = statistics.n_features
     if n_features == 0 or chosen == 0:
         return None
     grid = grid_of(n_features, chosen)
-    if accuracies is not None:
-        grid = np.union1d(accuracies.k[(accuracies.k > 0) & (accuracies.k <= n_features)], chosen)
-    track = path(selector.family(statistics), statistics, grid)
+    if tested is not None:
+        # Where the test stops early, the path goes on to all features without accuracies.
+        rest = grid[grid > _FARTHER * tested.max(initial=0)]
+        grid = np.union1d(tested[(tested > 0) & (tested <= n_features)], np.append(rest, chosen))
+    track = path(family, statistics, grid)
+    points = zip(track.k.tolist(), track.objective.tolist(), track.bound.tolist(), strict=True)
+    return PathCurve(
+        chosen, float(track.baseline), "", tuple(PathPoint(*values) for values in points)
+    )
+
+
+def with_accuracies(curve: PathCurve | None, accuracies: Accuracies | None) -> PathCurve | None:
+    """Add to the points of a path what was measured at their k."""
+    if curve is None or accuracies is None:
+        return curve
     of_k = _by_k(accuracies)
-    points = [
-        PathPoint(k, objective, bound, *of_k.get(k, (None, None)))
-        for k, objective, bound in zip(
-            track.k.tolist(), track.objective.tolist(), track.bound.tolist(), strict=True
-        )
-    ]
-    whose = accuracies.of if accuracies is not None else ""
-    return PathCurve(chosen, float(track.baseline), whose, tuple(points))
+    points = tuple(
+        PathPoint(point.k, point.objective, point.bound, *of_k.get(point.k, (None, None)))
+        for point in curve.points
+    )
+    return PathCurve(curve.chosen, curve.baseline, accuracies.of, points)
 
 
-def _by_k(accuracies: Accuracies | None) -> dict[int, tuple[float, float | None]]:
-    if accuracies is None:
-        return {}
+def _by_k(accuracies: Accuracies) -> dict[int, tuple[float, float | None]]:
     spread = [None] * len(accuracies.k) if accuracies.spread is None else accuracies.spread.tolist()
     rows = zip(accuracies.k.tolist(), accuracies.mean.tolist(), spread, strict=True)
     return {k: (mean, error) for k, mean, error in rows}
 
 
-def confusion_of(truth: Array, answers: Array, classes: tuple[str, ...]) -> Confusion | None:
-    """Count test rows (n,) by class and answer."""
-    truths = sorted(set(truth.tolist()))
+def confusion_of(
+    pairs: Mapping[tuple[str, str], int], classes: tuple[str, ...]
+) -> Confusion | None:
+    """Turn counts of (class, answer) into a matrix; None for very many classes."""
+    truths = sorted({truth for truth, _ in pairs})
     if max(len(truths), len(classes)) > _CONFUSED_CLASSES:
         return None
-    rows = np.searchsorted(np.array(truths, dtype=object), truth)
-    order = {name: c for c, name in enumerate(classes)}
-    columns = np.array([order[each] for each in answers.tolist()], dtype=np.int64)
-    counted = np.zeros((len(truths), len(classes)), dtype=np.int64)
-    np.add.at(counted, (rows, columns), 1)
-    return Confusion(tuple(truths), classes, tuple(map(tuple, counted.tolist())))
+    rows = tuple(tuple(pairs.get((truth, each), 0) for each in classes) for truth in truths)
+    return Confusion(tuple(truths), classes, rows)
 
 
-def coverage_points(scores: FloatArray, right: Array) -> tuple[CoveragePoint, ...]:
+def coverage_points(
+    margin: FloatArray, rows: IntArray, right: IntArray
+) -> tuple[CoveragePoint, ...]:
     """Accuracy on the surest part of the test rows, for some fifty shares of them.
 
     Parameters
     ----------
-    scores
-        Of each class (n, C).
-    right
-        Whether the largest is that of the true class (n,).
+    margin
+        Log-odds of the answer, of single rows or of rows taken together, (B,).
+    rows, right
+        How many rows have each, and how many of them are right, (B,).
     """
-    margin = _margins(scores)
     order = np.argsort(-margin, kind="stable")
-    n = len(order)
+    reached = np.cumsum(rows[order])
+    n = int(reached[-1]) if len(reached) else 0
     ends = np.unique(np.rint(np.linspace(0, n, _COVERAGE_POINTS + 1)[1:]).astype(np.int64))
-    ends = ends[ends > 0]
+    places = np.unique(np.searchsorted(reached, ends[ends > 0]))
     hits = np.cumsum(right[order])
     sure = 1 / (1 + np.exp(-margin[order].clip(-700, 700)))
     return tuple(
-        CoveragePoint(end / n, float(hits[end - 1] / end), float(sure[end - 1]))
-        for end in ends.tolist()
+        CoveragePoint(
+            int(reached[at]) / n, float(int(hits[at]) / int(reached[at])), float(sure[at])
+        )
+        for at in places.tolist()
     )
-
-
-def _margins(scores: FloatArray) -> FloatArray:
-    """Log-odds of the answer against all others: orders rows as its probability, unrounded."""
-    best = winners(scores)
-    rows = np.arange(len(scores))
-    top = scores[rows, best]
-    others = scores.copy()
-    others[rows, best] = -np.inf
-    with np.errstate(divide="ignore", invalid="ignore"):
-        rest = others.max(axis=1)
-        total = np.log(np.exp(others - rest[:, None]).sum(axis=1)) + rest
-    return np.where(np.isneginf(rest), np.inf, top - total)

@@ -18,9 +18,10 @@ import numpy as np
 
 from naively._types import Array
 from naively.scale.addresses import check_answers
-from naively.scale.confusion import Answerer
+from naively.scale.judging import Answerer
 from naively.scale.counters import new_counter, record_of
 from naively.scale.features import ColumnFeatures, FeatureDefinition, TextFeatures
+from naively.scale.judging import Answerer
 from naively.scale.records import CountRecord, join, merge, split
 from naively.scale.stream import Task, run_task
 from naively.statistics.matrix import is_sparse

@@ -19,9 +19,10 @@ import numpy as np
 
 from naively._types import Array, IntArray
 from naively.scale.addresses import check_answers
-from naively.scale.confusion import Answerer
+from naively.scale.judging import Answerer
 from naively.scale.counters import new_counter, record_of
 from naively.scale.features import ColumnFeatures, FeatureDefinition, TextFeatures
+from naively.scale.judging import Answerer
 from naively.scale.records import CountRecord
 from naively.scale.stream import Task, run_task
 from naively.scale.utf8 import as_texts, rows_of_column

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from naively._types import Array, IntArray
 from naively.scale.counters import new_counter, record_of
 from naively.scale.features import FeatureDefinition, fingerprint
 from naively.scale.holdout import Holdout
@@ -177,6 +178,12 @@ def batches_of(task: Task, part: Part) -> Iterator[Batch]:
     """Read a part; if rows are held out, labels tell training from test rows."""
     batches = read(part, task.layout, task.features)
     return batches if task.holdout is None else task.holdout.marked(part.name, batches)
+
+
+def parted_rows(task: Task, part: Part) -> Iterator[tuple[Any, Array, Array, IntArray]]:
+    """Read a part as `Holdout.parted` gives it; all rows are tested on if none are held out."""
+    holdout = task.holdout or Holdout(share=1.0)
+    return holdout.parted(part.name, read(part, task.layout, task.features))
 
 
 def _records(
