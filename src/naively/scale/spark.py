@@ -19,7 +19,6 @@ import numpy as np
 
 from naively._types import Array, IntArray
 from naively.scale.addresses import check_answers
-from naively.scale.judging import Answerer
 from naively.scale.counters import new_counter, record_of
 from naively.scale.features import ColumnFeatures, FeatureDefinition, TextFeatures
 from naively.scale.judging import Answerer
