@@ -159,3 +159,17 @@ def best_weights(values: FloatArray, totals: FloatArray) -> FloatArray:
         mixed = _mixed(totals, weights)
         gradient = _gradient(values, totals, mixed)
     return best
+
+
+@kernel
+def best_point(
+    values: FloatArray, totals: FloatArray, ghost: float
+) -> tuple[FloatArray, float, FloatArray]:
+    """Find the best point of the hull: its weights (v,), q, and its log shares (C,).
+
+    `ghost` counts are added to every class of a vertex where shares are concerned.
+    """
+    weights = best_weights(values, totals + ghost)
+    mixed = _mixed(totals, weights)
+    reached = np.sum(weights * values) - np.sum(mixed * log_shares(mixed))
+    return weights, reached, log_shares(mixed + ghost)

@@ -1,4 +1,4 @@
-"""Gains at given class shares and class totals of a selection, in a fixed order of summation.
+"""Gains at given class shares, and sums over a selection, in a fixed order of summation.
 
 Not left to BLAS: its result depends on its number of threads, and a matrix of two columns is a
 stream of memory in any case.
@@ -8,8 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from naively._types import Array, FloatArray
+from naively._types import Array, FloatArray, IntArray
 from naively.kernels.compiled import kernel
+from naively.kernels.weighted_top import take_largest
+
+_BLOCK = 256  # terms added up before they join a sum
 
 
 @kernel
@@ -35,3 +38,50 @@ def taken_totals(counts: FloatArray, take: Array) -> FloatArray:
             for c in range(n_classes):
                 totals[c] += take[i] * counts[i, c]
     return totals
+
+
+@kernel
+def best_selection(
+    counts: FloatArray,
+    entropy: FloatArray,
+    alpha: FloatArray,
+    sizes: IntArray,
+    log_a: FloatArray,
+    k: int,
+    take: IntArray,
+    totals: FloatArray,
+) -> tuple[FloatArray, float, float]:
+    """Select the k columns of largest gain; column i may be taken sizes[i] times.
+
+    Parameters
+    ----------
+    counts : (d, C)
+    entropy : (d,)
+    alpha : (1,) or (d,) smoothing, added to the counts of each class
+    sizes : (d,)
+    log_a : (C,)
+    k : at most the sum of the sizes
+    take : (d,) receives how many of each
+    totals : (C,) receives their smoothed counts
+
+    Returns
+    -------
+    gains : (d,)
+    threshold : smallest gain selected, see `take_largest`
+    value : sum of the entropies selected
+    """
+    gains = linear_gains(counts, entropy, log_a)
+    slope = log_a.sum()
+    for i in range(len(gains)):
+        gains[i] -= slope * alpha[i if len(alpha) > 1 else 0]
+    threshold = take_largest(gains, sizes, k, take)
+    value, smoothing = 0.0, 0.0
+    for start in range(0, len(take), _BLOCK):  # sums of sums: thousands of terms lose digits
+        value_here, smoothing_here = 0.0, 0.0
+        for i in range(start, min(start + _BLOCK, len(take))):
+            value_here += take[i] * entropy[i]
+            smoothing_here += take[i] * alpha[i if len(alpha) > 1 else 0]
+        value += value_here
+        smoothing += smoothing_here
+    totals[:] = taken_totals(counts, take) + smoothing
+    return gains, threshold, value

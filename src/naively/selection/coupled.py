@@ -163,10 +163,13 @@ class GroupedColumns:
         """Complete a selection of seen groups to k with columns without counts: (d,)."""
         full = np.zeros(len(self.groups.size), dtype=np.int64)
         full[self.seen] = take
+        missing = k - take.sum()
+        if missing == 0:
+            return full
         unseen = np.ones(len(full), dtype=bool)
         unseen[self.seen] = False
         room = np.where(unseen, self.groups.size, 0)
-        full += np.clip(k - take.sum() - (np.cumsum(room) - room), 0, room)
+        full += np.clip(missing - (np.cumsum(room) - room), 0, room)
         return full
 
     def listed(self, take: Array) -> tuple[IntArray, FloatArray]:

@@ -29,8 +29,8 @@ from scipy import sparse
 from scipy.special import xlogy
 
 from naively._types import FloatArray, IntArray
-from naively.kernels.hull import best_weights, log_shares
-from naively.kernels.linear_gains import linear_gains, taken_totals
+from naively.kernels.hull import best_point, log_shares
+from naively.kernels.linear_gains import best_selection, linear_gains, taken_totals
 from naively.kernels.weighted_top import take_largest
 from naively.selection.groups import Matrix
 
@@ -40,6 +40,20 @@ MAX_ROUNDS = 1000
 SPARE = 20  # vertices kept beyond one for each class
 ACTIVE = 1e-12  # smaller weights in a mixture are rounding
 PATIENCE = 20  # rounds without any progress before giving up on the last digits
+
+
+@dataclass(frozen=True, slots=True)
+class Vertex:
+    """The columns of largest gain at some shares."""
+
+    take: IntArray  # (d,) how many of each
+    threshold: float  # smallest gain taken
+    value: float  # sum of the entropies taken: nats
+    totals: FloatArray  # (C,) smoothed counts taken
+
+    def bound(self, log_a: FloatArray) -> float:
+        """Sum of the gains taken at the shares exp(log_a): no other selection has a larger one."""
+        return self.value - float(np.sum(self.totals * log_a))
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,13 +74,35 @@ class Problem:
             return np.asarray(linear_gains(self.counts, self.entropy, log_a) - shift)
         return np.asarray(self.entropy - self.counts @ log_a - shift)
 
+    def best(self, log_a: FloatArray, k: int) -> tuple[Vertex, FloatArray]:
+        """Take the k columns of largest gain at the shares exp(log_a), the base aside.
+
+        Returns
+        -------
+        vertex : the columns; the gains (d,) of all : nats
+        """
+        take = np.empty(len(self.size), dtype=np.int64)
+        if isinstance(self.counts, np.ndarray):
+            alpha, totals = np.atleast_1d(np.asarray(self.alpha)), np.empty(len(log_a))
+            gains, threshold, value = best_selection(
+                self.counts, self.entropy, alpha, self.size, log_a, k, take, totals
+            )
+            value, totals = value + self.base_value, totals + self.base_totals
+            return Vertex(take, threshold, value, totals), gains
+        gains = self.gains(log_a)
+        threshold = take_largest(gains, self.size, k, take)
+        return Vertex(take, threshold, self.linear_value(take), self.totals(take)), gains
+
     def totals(self, take: FloatArray | IntArray) -> FloatArray:
         """F_c of taking take[i] times column i: (C,) smoothed counts."""
         if isinstance(self.counts, np.ndarray):
             totals = taken_totals(self.counts, take)
         else:
             totals = self.counts.T @ take
-        return np.asarray(totals + np.sum(self.alpha * take) + self.base_totals)
+        # One product, where one will do: numbers of columns are many.
+        single = isinstance(self.alpha, float)
+        smoothing = self.alpha * take.sum() if single else np.sum(self.alpha * take)
+        return np.asarray(totals + smoothing + self.base_totals)
 
     def linear_value(self, take: FloatArray | IntArray) -> float:
         """Sum of the entropies of a (fractional) selection: nats."""
@@ -138,19 +174,15 @@ def solve_dual(problem: Problem, k: int, start: FloatArray | None = None) -> Dua
         return _base_alone(problem, log_a)
     hull = _Hull(everything.sum() * MARGIN / len(log_a))
     bound, improved = np.inf, 0
-    best = (log_a, 0.0, np.empty(0))
     for evaluations in range(1, MAX_ROUNDS + 1):  # noqa: B007
-        gains = problem.gains(log_a)
-        take = np.empty_like(problem.size)
-        threshold = take_largest(gains, problem.size, k, take)
-        value, total = problem.linear_value(take), problem.totals(take)
-        upper = value - float(np.sum(total * log_a))
-        if upper < bound:
-            bound, best, improved = upper, (log_a, threshold, gains), evaluations
+        vertex, gains = problem.best(log_a, k)
+        upper = vertex.bound(log_a)
+        if upper < bound or evaluations == 1:
+            bound, best, improved = upper, (log_a, vertex.threshold, gains), evaluations
         if bound - hull.value <= TOLERANCE * abs(bound) or evaluations > improved + PATIENCE:
             break
         before = hull.value
-        log_a = hull.add(take, value, total)
+        log_a = hull.add(vertex)
         if hull.value > before + TOLERANCE * abs(before):
             improved = evaluations
     return DualSolution(
@@ -160,7 +192,7 @@ def solve_dual(problem: Problem, k: int, start: FloatArray | None = None) -> Dua
         threshold=best[1],
         gains=best[2],
         fraction=hull.fraction(),
-        vertices=[hull.takes[v] for v in hull.active()],
+        vertices=[hull.vertices[v].take for v in hull.active()],
         vertex_values=[hull.value_of(v) for v in hull.active()],
         evaluations=evaluations,
     )
@@ -183,32 +215,24 @@ class _Hull:
         # Counts added to every class of a vertex, far below the accuracy of the result: classes
         # that no vertex has reached keep a share, and the next vertex is not chosen by log 0.
         self.ghost = ghost
-        self.takes: list[IntArray] = []  # (d,) each
-        self.values: list[float] = []
-        self.totals: list[FloatArray] = []  # (C,) each
+        self.vertices: list[Vertex] = []
         self.weights: FloatArray = np.empty(0)  # of the best point
         self.value = -np.inf  # q of the best point
 
-    def add(self, take: IntArray, value: float, total: FloatArray) -> FloatArray:
+    def add(self, vertex: Vertex) -> FloatArray:
         """Add a vertex; return the log shares at the best point: (C,)."""
-        self.takes.append(take)
-        self.values.append(value)
-        self.totals.append(total)
-        values, totals = np.array(self.values), np.array(self.totals)
-        self.weights = best_weights(values, totals + self.ghost)
-        mixed = np.sum(self.weights[:, None] * totals, axis=0)
-        reached = float(np.sum(self.weights * values) - np.sum(mixed * log_shares(mixed)))
+        self.vertices.append(vertex)
+        values = np.array([each.value for each in self.vertices])
+        totals = np.array([each.totals for each in self.vertices])
+        self.weights, reached, log_a = best_point(values, totals, self.ghost)
         self.value = max(self.value, reached)
-        log_a = log_shares(mixed + self.ghost)
         if len(values) >= 2 * len(log_a) + SPARE:
             self._keep(np.argsort(np.sum(totals * log_a, axis=1) - values)[: len(log_a) + SPARE])
         return log_a
 
     def _keep(self, best: IntArray) -> None:
         """Drop all vertices but these."""
-        self.takes = [self.takes[v] for v in best]
-        self.values = [self.values[v] for v in best]
-        self.totals = [self.totals[v] for v in best]
+        self.vertices = [self.vertices[v] for v in best]
         self.weights = self.weights[best] / self.weights[best].sum()
 
     def active(self) -> IntArray:
@@ -217,14 +241,16 @@ class _Hull:
 
     def value_of(self, v: int) -> float:
         """Return q of a vertex."""
-        return self.values[v] - float(np.sum(self.totals[v] * log_shares(self.totals[v])))
+        return self.vertices[v].bound(log_shares(self.vertices[v].totals))
 
     def fraction(self) -> FloatArray:
         """Return the best point as a fractional selection: (d,)."""
         active = self.active()
         weights = self.weights[active] / self.weights[active].sum()
-        parts = [w * self.takes[v] for w, v in zip(weights, active, strict=True)]
-        return np.asarray(np.sum(parts, axis=0))
+        fraction = np.zeros(len(self.vertices[0].take))
+        for w, v in zip(weights, active, strict=True):
+            fraction += w * self.vertices[v].take
+        return fraction
 
 
 def _base_alone(problem: Problem, log_a: FloatArray) -> DualSolution:

@@ -133,7 +133,7 @@ def _best_swap(problem: Problem, take: IntArray) -> tuple[int, int] | None:
     loss = divergence(changed - expected, expected).sum(axis=2)
     better = gains[into] - gains[out][:, None] - loss
     i, j = np.unravel_index(np.argmax(better), better.shape)
-    if better[i, j] <= 1e-14 * abs(float(gains @ take)):
+    if better[i, j] <= 1e-14 * abs(float(np.sum(gains * take))):
         return None
     return int(out[i]), int(into[j])
 

@@ -26,9 +26,8 @@ from scipy.special import xlogy
 from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.kernels.compiled import read_only
 from naively.kernels.screen import column_totals, split_columns
-from naively.kernels.weighted_top import take_largest
 from naively.selection.certificate import finite_baseline
-from naively.selection.dual import DualSolution, Problem, coupled_problem, solve_dual
+from naively.selection.dual import DualSolution, Problem, Vertex, coupled_problem, solve_dual
 from naively.selection.groups import in_threads
 
 R = TypeVar("R")
@@ -129,8 +128,8 @@ def solve_screened(columns: ColumnTable, k: int, start: FloatArray | None = None
         if window is None:
             guess = replace(guess, reach=4.0 * guess.reach)
             continue
-        point = _point_at(window.problem, k - len(window.above), guess.log_a)
-        bound = min(bound, point.bound)
+        point, _ = window.problem.best(guess.log_a, k - len(window.above))
+        bound = min(bound, point.bound(guess.log_a))
         dual = window.dual
         if bound - dual.value <= ACCURACY * abs(bound):
             return replace(window, dual=replace(dual, bound=max(bound, dual.value)))
@@ -138,27 +137,7 @@ def solve_screened(columns: ColumnTable, k: int, start: FloatArray | None = None
     return _everything(columns, k, guess.log_a)
 
 
-@dataclass(frozen=True, slots=True)
-class _Point:
-    """The k columns of largest gain at some shares."""
-
-    bound: float  # sum of their gains
-    threshold: float  # smallest of them
-    value: float  # sum of their entropies
-    totals: FloatArray  # (C,)
-
-
-def _point_at(problem: Problem, k: int, log_a: FloatArray) -> _Point:
-    take = np.zeros_like(problem.size)
-    gains = problem.gains(log_a)
-    threshold = float(np.max(gains, initial=0.0))
-    if k > 0:
-        threshold = take_largest(gains, problem.size, k, take)
-    value, totals = problem.linear_value(take), problem.totals(take)
-    return _Point(value - float(np.sum(totals * log_a)), threshold, value, totals)
-
-
-def _next_guess(sample: Problem, guess: _Guess, window: Window, k: int, point: _Point) -> _Guess:
+def _next_guess(sample: Problem, guess: _Guess, window: Window, k: int, point: Vertex) -> _Guess:
     """Shares to look at next.
 
     Those of the restricted solution, if none of the sample moves past the threshold from outside
@@ -174,7 +153,7 @@ def _next_guess(sample: Problem, guess: _Guess, window: Window, k: int, point: _
         dual = window.dual
         return _Guess(dual.log_a, dual.gains, window.problem.size, missing, max(reach, 16.0))
     inner = int(np.sum(sample.size[before >= point.threshold]))
-    here = _point_at(sample, inner, guess.log_a)
+    here, _ = sample.best(guess.log_a, inner)
     corrected = replace(
         sample, base_value=point.value - here.value, base_totals=point.totals - here.totals
     )
