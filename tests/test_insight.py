@@ -168,6 +168,8 @@ def test_terms_of_two_columns_of_text_add_up(folder):
         run("explain", "result", " ".join((GOOD, BAD)), f"{GOOD} {BAD}", "--json").stdout
     )
     assert {each["region"] for each in record["contributions"]} == {"a", "b"}
+    run("select", "reviews.csv", "-k", 2, "--out", "one")
+    refused("explain", "one", "a", "b", match=["takes 1 text (text), 2 given; give one TEXT."])
     assert "takes 2 texts (a, b), 1 given" in run("explain", "result", "x", status=2).stderr
 
 
@@ -213,6 +215,37 @@ def test_presence_of_counts_is_done_and_said(folder):
     assert "--model multinomial" not in result.stdout
 
 
+def test_mistakes_in_looking_at_every_k(folder):
+    Path("six.csv").write_text("text,label\n" + "good day,p\nbad day,n\n" * 3)
+    refused("cv", "six.csv", match=["six.csv: `--folds` must be at most 3", "use --folds 3"])
+    Path("each.csv").write_text("text,label\n" + "".join(f"word{i} a,c{i}\n" for i in range(9)))
+    refused("cv", "each.csv", "--folds", 2, match=["must be at most 1", "give more rows"])
+    for command in ("cv", "path"):
+        refused(command, "reviews.csv", "--ks", 99, match=["`--ks`", "at most", "12", "got 99"])
+    refused("path", "reviews.csv", "--model", "hybrid", match=["no path", "--model multinomial"])
+    centers = ("cv", "counts.npz", "--model", "l1-centers")
+    refused(*centers, "--alphas", "0.1,1", match=["--alphas", "--model l1-centers", "leave"])
+    with np.load("counts.npz") as file:
+        np.savez("negative.npz", X=file["X"] - 3, y=file["y"])
+    both = ("cv", "negative.npz", "--model", "l1-centers", "--model", "multinomial")
+    refused(*both, match=["is negative", "--model"])
+
+
+def test_classes_of_few_rows_are_said_not_warned_of(folder):
+    text = "text,label\nodd film,rare\n" + "good film,p\nbad film,n\n" * 9
+    Path("rare.csv").write_text(text)
+    result = run("cv", "rare.csv")
+    assert "fewer rows than there are folds: rare (1 of 3)" in " ".join(result.stdout.split())
+    assert result.stderr == ""
+    assert "rare" in json.loads(run("cv", "rare.csv", "--json").stdout)["notes"][0]
+
+
+def test_smoothing_of_gaussians(folder):
+    options = ("--model", "gaussian", "--alphas", "1e-9,0.1", "--ks", "1,2", "--json")
+    found = json.loads(run("cv", "counts.npz", *options).stdout)
+    assert [point["alpha"] for point in found["points"]] == [1e-9, 1e-9, 0.1, 0.1]
+
+
 def test_auto_needs_rows(folder):
     run("count", "reviews.csv", "-o", "records", "-q")
     run("merge", "records", "-o", "all.stats", "-q")
@@ -243,6 +276,46 @@ def test_exit_statuses_and_version(folder):
     assert shell("select", "nothing.csv").returncode == 2
     assert shell("select", "reviews.csv", "--no-such-option").returncode == 2
     assert "Exit status: 0, done" in shell("--help").stdout
+
+
+def test_a_fault_of_its_own_is_status_1(folder):
+    code = (
+        "from naively.cli import main\nfrom naively.jobs import paths\n"
+        "def fault(*_): raise ZeroDivisionError('a fault')\n"
+        "paths.path_of = fault\nmain()\n"
+    )
+    command = [sys.executable, "-c", code, "path", "reviews.csv"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert result.returncode == 1
+    assert "ZeroDivisionError: a fault" in result.stderr
+    assert result.stdout == ""
+
+
+COMMANDS = [
+    ("path", "reviews.csv"),
+    ("cv", "reviews.csv", "--ks", "1"),
+    ("cv", "reviews.csv", "--ks", "1", "--json"),
+    ("report", "result", "--format", "md"),
+    ("explain", "result", "superb"),
+]
+
+
+def test_readers_that_go_and_disks_that_are_full(folder):
+    run("select", "reviews.csv", "-k", 4)
+    for arguments in COMMANDS:
+        end, other = os.pipe()
+        os.close(end)  # as after `| head`
+        command = [sys.executable, "-m", "naively", *arguments]
+        gone = subprocess.run(command, stdout=other, stderr=subprocess.PIPE, check=False)
+        os.close(other)
+        assert (gone.returncode, gone.stderr) == (141, b"")
+    for arguments in (*COMMANDS[-1:], ("--help",), ("--version",)):
+        with open("/dev/full", "w") as full:
+            command = [sys.executable, "-m", "naively", *arguments]
+            refusal = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, check=False)
+        assert refusal.returncode == 2
+        assert refusal.stderr.count(b"\n") == 1
+        assert b"no space left on the device" in refusal.stderr
 
 
 @pytest.mark.parametrize("name", ["bash", "zsh", "fish"])

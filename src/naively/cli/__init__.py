@@ -20,4 +20,9 @@ def main() -> None:
     except KeyboardInterrupt:
         sys.stderr.write("naively: interrupted; nothing was written.\n")
         sys.exit(130)  # what shells report for a program stopped by Ctrl-C
-    naively(prog_name="naively")
+    try:
+        naively(prog_name="naively")
+    except OSError as error:  # from what is printed outside of the commands, such as --help
+        from naively.cli.commands import output_refused
+
+        output_refused(error)

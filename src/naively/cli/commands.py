@@ -5,7 +5,6 @@ Jobs are imported when they run, so that `--help` and `--version` answer at once
 
 from __future__ import annotations
 
-import errno
 import functools
 import logging
 import math
@@ -16,7 +15,7 @@ import signal
 import sys
 from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, ParamSpec, TypeVar
+from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import click
 
@@ -29,6 +28,7 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 _INTERRUPTED = 130  # what shells report for a program stopped by Ctrl-C
+_READER_GONE = 141  # and for one that wrote on to a reader that had enough (head, less)
 
 
 class Refusal(click.ClickException):
@@ -51,9 +51,10 @@ def explained(command: Callable[P, R]) -> Callable[P, R]:
             return command(*args, **kwargs)
         except (InputError, OutputError) as error:
             raise Refusal(str(error)) from error
+        except BrokenPipeError:
+            _give_up_output()
+            sys.exit(_READER_GONE)
         except OSError as error:
-            if error.errno == errno.EPIPE:  # the reader has gone (head, less): click knows
-                raise
             _give_up_output()
             raise Refusal(f"the output cannot be written: {reason(error)}.") from error
         except MemoryError as error:
@@ -73,6 +74,14 @@ def _stop_like_interrupt(number: int) -> None:
 
     with suppress(ValueError):  # not in the main thread: leave signals alone
         signal.signal(number, stop)
+
+
+def output_refused(error: OSError) -> NoReturn:
+    """End, telling in one sentence why the output cannot be written."""
+    _give_up_output()
+    refusal = Refusal(f"the output cannot be written: {reason(error)}.")
+    refusal.show()
+    sys.exit(refusal.exit_code)
 
 
 def _give_up_output() -> None:
@@ -362,7 +371,8 @@ def with_options(options: Options) -> Callable[[Callable[..., Any]], Callable[..
 
 
 _EPILOG = """Exit status: 0, done; 1, a fault of naively itself; 2, a mistake in the command or its
-input, told in one sentence; 130, interrupted. Whatever it is, nothing half-written is left.
+input, told in one sentence; 130, interrupted; 141, whoever read the output has gone. Whatever it
+is, nothing half-written is left.
 
 Completion: eval "$(_NAIVELY_COMPLETE=bash_source naively)" in ~/.bashrc; zsh_source and
 fish_source for other shells."""

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rich.console import Console
+from rich import console as rich_console
 from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
 from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text
 
 from naively.io.progress import Progress, silent
-from naively.report.names import visible
+from naively.report.names import printable, visible
 from naively.report.summary import Evaluation, FeatureRow, Summary
 from naively.report.words import figure, title, weight_of
 
@@ -24,6 +25,15 @@ if TYPE_CHECKING:
     from naively.jobs.explain import Explanation
     from naively.jobs.paths import PathTable
     from naively.jobs.predict import Predicted
+
+
+class Console(rich_console.Console):
+    """The terminal; a reader that has gone is told to the command, which knows the exit status."""
+
+    def on_broken_pipe(self) -> None:
+        """Pass it on."""
+        raise BrokenPipeError(errno.EPIPE, "the reader has gone")
+
 
 _SHOWN_FEATURES = 20
 _SHOWN_CLASSES = 4  # so many classes or fewer have their own column of counts
@@ -173,8 +183,8 @@ def show_cv(table: CvTable) -> None:
     alpha = "" if best.alpha is None else f", smoothing {best.alpha:g}"
     title = f"{best.model}{alpha}: {table.n_rows:,} rows in {table.folds} folds"
     console.print(Text(title, style="bold"), shown, sep="\n")
-    for sentence in table.ranking:
-        console.print(Text(sentence))
+    for sentence in (*table.ranking, *table.notes):
+        console.print(Text(printable(sentence)))
 
 
 def show_explanation(found: Explanation, most: int) -> None:

@@ -72,9 +72,10 @@ def explain_text(model_path: str, texts: Sequence[str]) -> Explanation:
         )
     wanted = model.text.columns
     if len(texts) != len(wanted) and (len(texts) != 1 or model.n_regions > 1):
+        each = "one TEXT" if len(wanted) == 1 else "one TEXT for each, in this order"
         raise InputError(
-            f"{model_path}: takes {len(wanted)} texts ({', '.join(wanted)}), "
-            f"{len(texts)} given; give one TEXT for each, in this order."
+            f"{model_path}: takes {len(wanted)} text{'s' * (len(wanted) > 1)} "
+            f"({', '.join(wanted)}), {len(texts)} given; give {each}."
         )
     return explain_row(model, _counted(model, tuple(texts)))
 

@@ -61,6 +61,7 @@ def path_of(job: SelectJob, ks: Sequence[int] | None, progress: Progress = silen
     from naively.selection.path import path
 
     X, labels, names, estimator = counted(job, progress)
+    check_ks(job.input, ks, X.shape[1])
     progress("solving", 0, 0)
     with told_of(job.input):
         statistics = estimator.gather(X, labels)
@@ -86,17 +87,32 @@ def _unit(job: SelectJob) -> tuple[str, str]:
 
 def counted(job: SelectJob, progress: Progress) -> tuple[Any, Array, list[str], Any]:
     """Read a file: its rows (n, m), labels (n,), names (m,) and an estimator for them."""
-    rows = load(job, progress)
-    if rows.n_regions > 1:
+    if job.model.kind == "hybrid":
         raise InputError(
-            f"{rows.files[0].name}: hybrid models of several columns of text have no path of their "
-            "own; use --model multinomial, which selects their features."
+            f"{job.input}: hybrid models have no path of their own; use --model multinomial, which "
+            "selects their features."
         )
+    rows = load(job, progress)
     X, labels = rows.of(TRAIN)
     kept = kept_columns(rows, X, job.model)
     X = X if len(kept) == X.shape[1] else X[:, kept]
     names = [rows.names[i] for i in kept.tolist()]
     return X, labels.astype(str), names, new_estimator(replace(job.model, k=1), 1)
+
+
+def check_ks(name: str, ks: Sequence[int] | None, there_are: int) -> None:
+    """Refuse a number of features that a file does not have.
+
+    Raises
+    ------
+    InputError
+        Naming the file.
+    """
+    if ks is not None and max(ks) > there_are:
+        raise InputError(
+            f"{name}: `--ks` must be at most the number of features, {there_are:,}; got "
+            f"{max(ks):,}."
+        )
 
 
 def path_csv(table: PathTable) -> str:

@@ -10,6 +10,7 @@ from naively.io.text import TextRule
 DEFAULT_HOLDOUT = 0.2
 DEFAULT_K = 100
 VALUE_MODELS = ("l1-centers", "l2-centers", "gaussian")  # of tables of numbers of any sign
+UNSMOOTHED = ("l1-centers", "l2-centers")
 
 
 @dataclass(frozen=True, slots=True)
