@@ -78,9 +78,8 @@ def leave_one_out(scale, rounds):
     rows = Rows(X, y.astype(np.int64), np.empty(0))
 
     def curve():
-        stays = path_stays(track, statistics.n_features)
-        counts = family.coupled_counts(statistics)
-        return multinomial_errors(counts, statistics.class_weight, stays, rows, None)
+        alpha = family.coupled_counts(statistics).alpha
+        return multinomial_errors(alpha, statistics.class_weight, path_stays(track), rows, None)
 
     errors = curve() / len(y)
     print(
@@ -91,7 +90,7 @@ def leave_one_out(scale, rounds):
     jobs = {
         "counting pass": lambda: ClassCounts.from_matrix(X, y),
         "leave-one-out path": curve,
-        "of which finding the visits": lambda: path_stays(track, statistics.n_features),
+        "of which finding the visits": lambda: path_stays(track),
         "sparsity path": lambda: sparsity_path(model, statistics),
     }
     seconds = {name: [] for name in jobs}

@@ -51,12 +51,25 @@ def test_visits_are_the_supports(make, n_classes):
         spread[visits.feature] = values
         expected = [spread[track.support(k)].sum(axis=0) for k in track.k]
         np.testing.assert_allclose(visits.totals(values), expected, atol=1e-12)
-        stays = path_stays(track, 30)
-        np.testing.assert_allclose(stays.totals(spread), expected, atol=1e-12)
-        several = np.diff(visits.ptr) > 1
-        np.testing.assert_array_equal(stays.stay[visits.feature, 1] < 0, several)
+        if make is multinomial:
+            check_stays(path_stays(track), track, visits, statistics.table)
     if make is multinomial:
         assert not all(nested), "some path should not be nested, or the case is untested"
+
+
+def check_stays(stays, track, visits, table):
+    """Stays must say what visits say, and have the counts of the columns."""
+    group, enter, leave = stays.stay.T
+    np.testing.assert_array_equal(stays.counts[group], table)
+    expected = [table[track.support(k)].sum(axis=0) for k in track.k]
+    np.testing.assert_array_equal(stays.totals(stays.counts), expected)
+    several = np.diff(visits.ptr) > 1
+    np.testing.assert_array_equal(leave[visits.feature] < 0, several)
+    np.testing.assert_array_equal(stays.more_feature, visits.feature[several])
+    of_several = np.repeat(several, np.diff(visits.ptr))
+    np.testing.assert_array_equal(stays.more_enter, visits.enter[of_several])
+    np.testing.assert_array_equal(stays.more_leave, visits.leave[of_several])
+    np.testing.assert_array_equal(enter[visits.feature], visits.enter[visits.ptr[:-1]])
 
 
 @pytest.mark.parametrize("alpha", [1.0, 0.1, 0.0])
@@ -161,10 +174,7 @@ def test_leave_one_out_equals_refits(make, n_classes, case, seed):
         table = statistics.table.astype(float)
         found = presence_errors(table, alpha, statistics.class_weight, visits, given, fixed)
     else:
-        counts = family.coupled_counts(statistics)
-        found = multinomial_errors(
-            counts, statistics.class_weight, path_stays(track, 14), given, fixed
-        )
+        found = multinomial_errors(alpha, statistics.class_weight, path_stays(track), given, fixed)
     np.testing.assert_allclose(found, expected)
 
 
@@ -184,10 +194,7 @@ def test_leave_one_out_of_a_class_with_one_row(make):
         table = statistics.table.astype(float)
         found = presence_errors(table, 1.0, statistics.class_weight, visits, given, None)
     else:
-        counts = family.coupled_counts(statistics)
-        found = multinomial_errors(
-            counts, statistics.class_weight, path_stays(track, 14), given, None
-        )
+        found = multinomial_errors(1.0, statistics.class_weight, path_stays(track), given, None)
     np.testing.assert_allclose(found, expected)
 
 
@@ -198,13 +205,13 @@ def test_results_do_not_depend_on_the_number_of_threads():
     statistics = ClassCounts.from_matrix(X, y)
     family = multinomial(1.0)
     track = path(family, statistics, np.arange(15))
-    stays, counts = path_stays(track, 14), family.coupled_counts(statistics)
+    stays = path_stays(track)
     rows = Rows(X, y, np.random.default_rng(0).random(9000))
-    both = multinomial_errors(counts, statistics.class_weight, stays, rows, None)
+    both = multinomial_errors(1.0, statistics.class_weight, stays, rows, None)
     threads = numba.get_num_threads()
     numba.set_num_threads(1)
     try:
-        one = multinomial_errors(counts, statistics.class_weight, stays, rows, None)
+        one = multinomial_errors(1.0, statistics.class_weight, stays, rows, None)
     finally:
         numba.set_num_threads(threads)
     np.testing.assert_array_equal(both, one)

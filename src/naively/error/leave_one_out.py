@@ -26,7 +26,6 @@ import numpy as np
 from naively._types import FloatArray, IntArray
 from naively.error.path_rule import CHUNK, sum_of_parts
 from naively.error.visits import Stays, Visits
-from naively.families.family import CoupledCounts
 from naively.kernels.path_left_out import leave_one_out_counts_csr, leave_one_out_presence_csr
 
 _SMALL_COUNTS = 4096
@@ -52,7 +51,7 @@ class Rows:
 
 
 def multinomial_errors(
-    counts: CoupledCounts,
+    alpha: float | FloatArray,
     class_weight: FloatArray,
     stays: Stays,
     rows: Rows,
@@ -64,12 +63,12 @@ def multinomial_errors(
 
     Parameters
     ----------
-    counts : CoupledCounts
-        Counts of all rows, and positive smoothing.
+    alpha : float or ndarray of shape (m,)
+        Positive smoothing.
     class_weight : ndarray of shape (C,)
         Weight of the rows of each class.
     stays : Stays
-        The supports.
+        The supports, and the counts of all rows.
     rows : Rows
         The rows behind the counts.
     log_prior : ndarray of shape (C,) or None
@@ -78,10 +77,9 @@ def multinomial_errors(
         Whether the counts hold the rows, so that each is taken out before it is judged. False:
         the rows are new.
     """
-    table, n_classes = np.asarray(counts.table), len(class_weight)
-    alpha = np.atleast_1d(np.asarray(counts.alpha, dtype=np.float64))
-    smoothing = np.broadcast_to(alpha[:, None], (len(table), 1))
-    total = stays.totals(table) + stays.totals(smoothing)
+    alpha = np.atleast_1d(np.asarray(alpha, dtype=np.float64))  # of groups: single columns, if many
+    smoothing = np.broadcast_to(alpha[:, None], (len(stays.counts), 1))
+    total = stays.totals(stays.counts) + stays.totals(smoothing)
     total = np.where(total > 0, total, 1.0)  # no feature: no row has a size there
     small = np.log(np.arange(_SMALL_COUNTS if len(alpha) == 1 else 0) + alpha[0])
 
@@ -99,12 +97,12 @@ def multinomial_errors(
             stays.more_ptr,
             stays.more_enter,
             stays.more_leave,
-            table,
+            stays.counts,
             alpha,
             small,
             total,
             np.log(total),
-            np.zeros(n_classes) if log_prior is None else log_prior,
+            np.zeros(len(class_weight)) if log_prior is None else log_prior,
             class_weight,
             log_prior is None,
             counted,

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
-from naively.kernels.path_visits import group_stays, group_visits, sums_of_stays
+from naively.kernels.path_visits import group_stays, group_visits, list_visits
 from naively.selection.path import SparsityPath, SteppedSupports
 
 _NONE = np.empty(0, dtype=np.int64)
@@ -67,38 +67,52 @@ def _changes(supports: SteppedSupports, G: int) -> tuple[IntArray, IntArray, Int
 
 @dataclass(frozen=True, slots=True)
 class Stays:
-    """The same as :class:`Visits`, by column: one visit in place, several in a list."""
+    """When each column is in the supports of a coupled path, and what its counts are.
 
-    stay: Array  # (m, 2) int16 or int32, see `leave_one_out_counts_csr`
+    Laid out to be read at random, once for every entry of the data: small numbers, side by side.
+    """
+
+    stay: Array  # (m, 3) int16 or int32, see `leave_one_out_counts_csr`
     more_feature: IntArray  # (features with several visits,)
     more_ptr: IntArray  # one more
     more_enter: IntArray
     more_leave: IntArray
-    n_points: int
+    counts: Array  # (d, C) of the groups of equal columns
+    supports: SteppedSupports
 
-    def totals(self, table: Array) -> FloatArray:
-        """Sum over the features of each grid point (G, C) of a table (m, C)."""
-        sums = np.zeros((self.n_points + 1, table.shape[1]))
-        more = (self.more_feature, self.more_ptr, self.more_enter, self.more_leave)
-        sums_of_stays(self.stay, *more, np.asarray(table), sums)
-        return np.asarray(np.cumsum(sums[:-1], axis=0))
+    @property
+    def n_points(self) -> int:
+        """Number of grid points G."""
+        return len(self.supports.grid)
+
+    def totals(self, values: FloatArray) -> FloatArray:
+        """Sum over the features of each grid point (G, v) of values of the groups (d, v)."""
+        position = np.repeat(np.arange(self.n_points), np.diff(self.supports.step))
+        sums = np.empty((self.n_points, values.shape[1]))
+        for v in range(values.shape[1]):
+            changed = self.supports.change * values[self.supports.group, v]
+            sums[:, v] = np.bincount(position, changed, self.n_points)
+        return np.cumsum(sums, axis=0)
 
 
-def path_stays(path: SparsityPath, n_features: int) -> Stays:
-    """Stays of all columns along a path."""
-    G = len(path.k)
-    # Small numbers: this array is read at random, once for every entry of the data.
-    stay = np.full((n_features, 2), G, dtype=np.int16 if G < 1 << 15 else np.int32)
-    if not isinstance(path.supports, SteppedSupports):
-        stay[:, 0] = path.supports.first_grid_position(path.k)
-        return Stays(stay, _NONE, np.zeros(1, np.int64), _NONE, _NONE, G)
-    changes = (*_changes(path.supports, G), G)
-    several, listed = group_stays(*changes, stay, _NONE, _NONE, _NONE, _NONE)
-    feature, ptr = np.empty(several, np.int64), np.zeros(several + 1, np.int64)
-    enter, leave = np.empty(listed, np.int64), np.empty(listed, np.int64)
-    if several:
-        group_stays(*changes, stay, feature, ptr, enter, leave)
-    return Stays(stay, feature, ptr, enter, leave, G)
+def path_stays(path: SparsityPath) -> Stays:
+    """Stays of all columns along a path of a coupled family."""
+    supports = path.supports
+    assert isinstance(supports, SteppedSupports)
+    G, groups = len(path.k), supports.coupled.groups
+    group, pointer, position, change = _changes(supports, G)
+    small = max(G, len(groups.size)) < 1 << 15
+    stay = np.empty((len(group), 3), dtype=np.int16 if small else np.int32)
+    room, several = 0, 1 << 12
+    while room < several:
+        room = several
+        feature, rank = np.empty((2, room), np.int64)
+        ptr = np.zeros(room + 1, np.int64)
+        several = group_stays(group, pointer, position, change, G, stay, feature, rank, ptr)
+    feature, rank, ptr = feature[:several], rank[:several], ptr[: several + 1]
+    enter, leave = np.empty((2, ptr[-1]), np.int64)
+    list_visits(group[feature], rank, pointer, position, change, G, ptr, enter, leave)
+    return Stays(stay, feature, ptr, enter, leave, groups.dense(), supports)
 
 
 def _stepped_visits(supports: SteppedSupports, n_features: int, G: int) -> Visits:

@@ -133,8 +133,8 @@ def _leave_one_out(
     prepared = Rows(rule_rows(estimator, rows.X), rows.labels, rows.weight)
     weight = statistics.class_weight
     if coupled is not None:
-        stays = path_stays(track, statistics.n_features)
-        errors = multinomial_errors(coupled(statistics), weight, stays, prepared, prior)
+        alpha = coupled(statistics).alpha
+        errors = multinomial_errors(alpha, weight, path_stays(track), prepared, prior)
     else:
         visits = path_visits(track, statistics.n_features)
         table = np.asarray(statistics.table, dtype=np.float64)

@@ -295,11 +295,11 @@ def _count_errors(estimator: Any, fold: Fold, grid: IntArray) -> FloatArray:
     """Weight (G,) of rows decided wrongly by multinomial models, straight from the counts."""
     statistics = fold.statistics
     family = estimator.family(statistics)
-    stays = path_stays(path(family, statistics, grid), statistics.n_features)
+    stays = path_stays(path(family, statistics, grid))
     X = fold.held_out.X
     held_out = replace(fold.held_out, X=X if is_sparse(X) else as_csr(X))
     return multinomial_errors(
-        family.coupled_counts(statistics),
+        family.coupled_counts(statistics).alpha,
         statistics.class_weight,
         stays,
         held_out,

@@ -140,22 +140,22 @@ def leave_one_out_counts_csr(
 ) -> None:
     """Add to `wrong` the weight of rows of counts decided wrongly, with themselves taken out.
 
-    Tables as long as the columns do not fit a cache, so an entry reads two places only: its stay
-    and its counts. All entries of a row are read before any is worked on, so that the reads
-    overlap.
+    Tables as long as the columns do not fit a cache, so an entry reads one place of such a table
+    only: its stay, and by its group the counts. All entries of a row are read before any is worked
+    on, so that the reads overlap.
 
     Parameters
     ----------
     data, indices, indptr, labels, row_weight, first, last
         As in `leave_one_out_presence_csr`.
-    stay : ndarray of shape (m, 2)
-        Grid points at which the feature enters (G: never) and leaves; -1 instead of the latter
-        for a feature with several visits.
+    stay : ndarray of shape (m, 3)
+        Group of equal features that the feature belongs to, and grid points at which it enters
+        (G: never) and leaves; -1 instead of the latter for a feature with several visits.
     more_feature, more_ptr, more_enter, more_leave : ndarray
         Features with several visits, ascending, where their visits start, and these.
-    table : ndarray of shape (m, C)
-        Counts of all rows.
-    alpha : ndarray of shape (1,) or (m,)
+    table : ndarray of shape (d, C)
+        Counts of each group in all rows.
+    alpha : ndarray of shape (1,) or (d,)
         Smoothing, positive.
     log_small : ndarray
         log(count + alpha) of small whole counts; empty if alpha is an array.
@@ -174,6 +174,7 @@ def leave_one_out_counts_csr(
     weight = np.empty(n_classes)
     prior = base.copy()
     longest = _longest_row(indptr, first, last)
+    group = np.empty(longest, np.int64)
     enter = np.empty(longest, np.int64)
     leave = np.empty(longest, np.int64)
     counts = np.empty((longest, n_classes), table.dtype)
@@ -185,14 +186,14 @@ def leave_one_out_counts_csr(
         taken = s if counted else 0.0
         start = indptr[i]
         size = indptr[i + 1] - start
-        _read_row(indices, start, size, stay, table, n_points, enter, leave, counts)
+        _read_row(indices, start, size, stay, table, n_points, group, enter, leave, counts)
         earliest = n_points
         for e in range(size):
             if enter[e] == n_points:
                 continue
             earliest = min(earliest, enter[e])
             value = np.float64(data[start + e])
-            smoothing = alpha[indices[start + e] if len(alpha) > 1 else 0]
+            smoothing = alpha[group[e] if len(alpha) > 1 else 0]
             for c in range(n_classes):
                 left = np.float64(counts[e, c]) - (taken * value if c == own else 0.0)
                 weight[c] = _log(left, smoothing, log_small)
@@ -216,18 +217,21 @@ def _read_row(
     stay: Array,
     table: Array,
     n_points: int,
+    group: IntArray,
     enter: IntArray,
     leave: IntArray,
     counts: Array,
 ) -> None:
-    """Stays and counts of the features of a row."""
+    """Read groups, stays and counts of the features of a row."""
     for e in range(size):
         j = np.uint64(indices[start + e])
-        enter[e] = stay[j, 0]
-        leave[e] = stay[j, 1]
+        group[e] = stay[j, 0]
+        enter[e] = stay[j, 1]
+        leave[e] = stay[j, 2]
+    for e in range(size):
         if enter[e] != n_points:
             for c in range(counts.shape[1]):
-                counts[e, c] = table[j, c]
+                counts[e, c] = table[group[e], c]
 
 
 @kernel

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from naively._types import Array, FloatArray, IntArray
+from naively._types import Array, IntArray
 from naively.kernels.compiled import kernel
 
 
@@ -83,14 +83,25 @@ def group_stays(
     n_points: int,
     stay: Array,
     more_feature: IntArray,
+    more_rank: IntArray,
     more_ptr: IntArray,
-    more_enter: IntArray,
-    more_leave: IntArray,
-) -> tuple[int, int]:
-    """As `group_visits`, in the layout of `leave_one_out_counts_csr`.
+) -> int:
+    """Tell when columns that enter and leave by groups are in.
 
-    Called twice if any feature has several visits: with empty arrays for them to count, then to
-    write. Returns the number of such features, and of all their visits.
+    Parameters
+    ----------
+    group, pointer, position, change, n_points
+        As in `group_visits`.
+    stay : ndarray of shape (m, 3)
+        Receives the stays, see `leave_one_out_counts_csr`.
+    more_feature, more_rank, more_ptr : ndarray of shape (F,), (F,) and (F + 1,)
+        Receive the columns with several visits, their ranks in their groups and where their visits
+        start; the first F of them.
+
+    Returns
+    -------
+    int
+        Number of columns with several visits, which may be above F.
     """
     seen = np.zeros(len(pointer) - 1, np.int64)
     level_at = np.empty(len(change), np.int64)  # columns of the group that are in after a change
@@ -98,15 +109,15 @@ def group_stays(
     _levels(pointer, change, level_at, lowest)
     first = pointer.copy()  # change at which the next column of the group enters
     several = 0
-    listed = 0
     for j in range(len(group)):
         g = group[j]
         rank = seen[g]
         seen[g] += 1
         level = 0
         visits = 0
-        stay[j, 0] = n_points
+        stay[j, 0] = g
         stay[j, 1] = n_points
+        stay[j, 2] = n_points
         while first[g] < pointer[g + 1] and level_at[first[g]] <= rank:
             first[g] += 1
         for at in range(first[g], pointer[g + 1]):
@@ -115,25 +126,20 @@ def group_stays(
             if before <= rank and level > rank:
                 visits += 1
                 if visits == 1:
-                    stay[j, 0] = position[at]
-                    stay[j, 1] = n_points
+                    stay[j, 1] = position[at]
+                    stay[j, 2] = n_points
             elif before > rank and level <= rank and visits == 1:
-                stay[j, 1] = position[at]
+                stay[j, 2] = position[at]
             if lowest[at] > rank:
                 break
         if visits < 2:
             continue
-        stay[j, 1] = -1
-        if len(more_feature):
-            more_feature[several] = j
-            start, stop = pointer[g], pointer[g + 1]
-            _list_visits(
-                rank, start, stop, position, change, n_points, listed, more_enter, more_leave
-            )
-            more_ptr[several + 1] = listed + visits
+        stay[j, 2] = -1
+        if several < len(more_feature):
+            more_feature[several], more_rank[several] = j, rank
+            more_ptr[several + 1] = more_ptr[several] + visits
         several += 1
-        listed += visits
-    return several, listed
+    return several
 
 
 @kernel
@@ -150,52 +156,27 @@ def _levels(pointer: IntArray, change: IntArray, level_at: IntArray, lowest: Int
 
 
 @kernel
-def _list_visits(
-    rank: int,
-    start: int,
-    stop: int,
+def list_visits(
+    group: IntArray,
+    rank: IntArray,
+    pointer: IntArray,
     position: IntArray,
     change: IntArray,
     n_points: int,
-    listed: int,
-    more_enter: IntArray,
-    more_leave: IntArray,
+    ptr: IntArray,
+    enter: IntArray,
+    leave: IntArray,
 ) -> None:
-    """Write the visits of one column from position `listed` on."""
-    level = 0
-    for at in range(start, stop):
-        before = level
-        level += change[at]
-        if before <= rank and level > rank:
-            more_enter[listed] = position[at]
-            more_leave[listed] = n_points
-            listed += 1
-        elif before > rank and level <= rank:
-            more_leave[listed - 1] = position[at]
-
-
-@kernel
-def sums_of_stays(
-    stay: Array,
-    more_feature: IntArray,
-    more_ptr: IntArray,
-    more_enter: IntArray,
-    more_leave: IntArray,
-    table: Array,
-    sums: FloatArray,
-) -> None:
-    """Add the counts (m, C) of the features that enter, less those that leave, to (G + 1, C)."""
-    n_points = len(sums) - 1
-    for j in range(len(stay)):
-        if stay[j, 0] == n_points:
-            continue
-        if stay[j, 1] >= 0:
-            for c in range(table.shape[1]):
-                sums[stay[j, 0], c] += table[j, c]
-                sums[stay[j, 1], c] -= table[j, c]
-            continue
-        several = np.searchsorted(more_feature, j)
-        for v in range(more_ptr[several], more_ptr[several + 1]):
-            for c in range(table.shape[1]):
-                sums[more_enter[v], c] += table[j, c]
-                sums[more_leave[v], c] -= table[j, c]
+    """Write the visits of some columns, given by group and rank in it, from position ptr on."""
+    for f in range(len(group)):
+        level = 0
+        listed = ptr[f]
+        for at in range(pointer[group[f]], pointer[group[f] + 1]):
+            before = level
+            level += change[at]
+            if before <= rank[f] and level > rank[f]:
+                enter[listed] = position[at]
+                leave[listed] = n_points
+                listed += 1
+            elif before > rank[f] and level <= rank[f]:
+                leave[listed - 1] = position[at]
