@@ -19,7 +19,7 @@ import scipy.sparse as sp
 from sklearn.datasets import dump_svmlight_file
 
 from naively import ClassCounts, SparseMultinomialNB
-from naively.scale import sources
+from naively.scale import parts, sources
 from naively.scale.counters import MatrixCounter
 from naively.scale.features import ColumnFeatures, TextFeatures, fingerprint
 from naively.scale.records import (
@@ -86,8 +86,8 @@ def same(record, expected_names, expected):
 @pytest.mark.parametrize("n_jobs", [1, 2, 7])
 def test_texts_from_any_table_in_any_number_of_tasks(tmp_path, monkeypatch, name, write, n_jobs):
     monkeypatch.setattr(sources, "_PART_BYTES", 1000)
-    monkeypatch.setattr(sources, "_BLOCK_BYTES", 300)
-    monkeypatch.setattr(sources, "BATCH_ROWS", 17)
+    monkeypatch.setattr(parts, "BLOCK_BYTES", 300)
+    monkeypatch.setattr(parts, "BATCH_ROWS", 17)
     write(tmp_path / name, TEXTS, LABELS)
     record = count_files(tmp_path / name, TextFeatures(ngram_range=(1, 2)), n_jobs=n_jobs)
     same(record, *count_text(TEXTS, LABELS, TextFeatures(ngram_range=(1, 2))))
@@ -95,7 +95,7 @@ def test_texts_from_any_table_in_any_number_of_tasks(tmp_path, monkeypatch, name
 
 
 def test_columns_of_tokens(tmp_path, monkeypatch):
-    monkeypatch.setattr(sources, "BATCH_ROWS", 17)
+    monkeypatch.setattr(parts, "BATCH_ROWS", 17)
     tokens = [text.split() for text in TEXTS]
     features = TextFeatures(analyzer="tokens", ngram_range=(1, 2))
     expected = count_text(tokens, LABELS, features)
@@ -183,7 +183,7 @@ MATRIX_FILES = [
 @pytest.mark.parametrize(("name", "write"), MATRIX_FILES)
 def test_numbers_from_any_file(tmp_path, monkeypatch, name, write, kind):
     monkeypatch.setattr(sources, "_PART_BYTES", 2000)
-    monkeypatch.setattr(sources, "BATCH_ROWS", 13)
+    monkeypatch.setattr(parts, "BATCH_ROWS", 13)
     X, y = matrix(kind)
     write(tmp_path / name, X, y)
     layout = Layout(text=None)
@@ -222,8 +222,8 @@ def real_records(parts, resolution):
 def test_with_a_resolution_real_sums_are_the_same_in_any_order():
     expected = merge(real_records(1, 2.0**-30)).counts
     assert expected.table.dtype == np.int64
-    for parts in (2, 7, 30):
-        records = real_records(parts, 2.0**-30)
+    for n in (2, 7, 30):
+        records = real_records(n, 2.0**-30)
         assert merge(records).counts.equals(expected)
         assert merge(records[::-1]).counts.equals(expected)
     X, y = matrix("real")
@@ -443,7 +443,7 @@ def test_an_unknown_name_or_format_or_column_is_named(tmp_path):
     with pytest.raises(ValueError, match=r"a\.xyz: the name does not tell the format"):
         cut([str(tmp_path / "a.xyz")], Layout())
     write_parquet(tmp_path / "a.parquet", TEXTS, LABELS)
-    with pytest.raises(ValueError, match="no column `words`; it has label"):
+    with pytest.raises(ValueError, match="no column `words`; it has `text`, `label`"):
         count_files(tmp_path / "a.parquet", TextFeatures(), Layout(text="words"))
 
 

@@ -17,6 +17,7 @@ from naively.io.errors import InputError, nearest
 from naively.io.files import cause, explained, open_input, passes, read_lines
 from naively.io.formats import MATRIX_FORMATS, Source, format_of, name_of
 from naively.scale.labels import clean, label_text
+from naively.statistics.matrix import whole_numbers
 
 _SVMLIGHT_ENTRY = re.compile(r"\d+:\S+")
 
@@ -162,7 +163,7 @@ def _svmlight(
             f"{name}: has columns {X.indices.min()} to {X.indices.max()}, the model knows "
             f"{first_column} to {first_column + width - 1}; use the numbering of the training file."
         )
-    X = type(X)((_whole_numbers(X.data), columns, X.indptr), shape=(X.shape[0], width))
+    X = type(X)((whole_numbers(X.data), columns, X.indptr), shape=(X.shape[0], width))
     labels = [cast(str, label_text(value)) for value in y.tolist()]
     return Matrix(name, X, labels, first_column=first_column)
 
@@ -414,10 +415,3 @@ def first_place(X: Any, bad: Array) -> str:
         row = int(np.searchsorted(X.indptr, entry, side="right")) - 1
         column = X.indices[entry]
     return f"the value in row {int(row) + 1:,}, column {int(column) + 1:,}"
-
-
-def _whole_numbers(data: Array) -> Array:
-    # svmlight files do not say whether they hold counts; integers are counted exactly and fast.
-    with np.errstate(invalid="ignore"):
-        whole = data.astype(np.int64)
-    return whole if np.array_equal(whole, data) else data

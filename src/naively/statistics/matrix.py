@@ -203,3 +203,10 @@ def _column_entries(column: Any) -> tuple[Array, Array]:
     values = _numbers(column.to_numpy())
     rows = np.flatnonzero(values).astype(np.int32)  # NaN counts as an entry
     return rows, values[rows]
+
+
+def whole_numbers(data: Array) -> Array:
+    """Return numbers as integers if all are whole: integers are counted exactly and fast."""
+    with np.errstate(invalid="ignore"):
+        whole = data.astype(np.int64)
+    return whole if np.array_equal(whole, data) else data
