@@ -212,3 +212,44 @@ def test_what_cannot_be_done_is_said_in_a_sentence(folder, arguments, message):
     assert message in run(*arguments, status=2)
     assert not (folder / "x.npz").exists()
     assert not (folder / "result").exists()
+
+
+@pytest.mark.parametrize(
+    ("encoding", "separator", "options"),
+    [
+        ("latin-1", ",", ["--encoding", "latin-1"]),
+        ("utf-16", ";", ["--encoding", "utf-16", "--delimiter", ";"]),
+        ("utf-8", "\t", ["--format", "tsv", "--no-quotes"]),
+    ],
+)
+def test_a_table_of_any_style_gives_the_same_result(folder, encoding, separator, options):
+    lines = [separator.join(("text", "label"))]
+    lines += [separator.join((f"{text} café", label)) for text, label in rows()]
+    (folder / "a.csv").write_text("\n".join(lines) + "\n", encoding)
+    for out, more in (("memory", []), ("stream", ["--engine", "local"])):
+        run("select", "a.csv", "-k", 3, "-q", "--holdout", 0, *options, *more, "--out", out)
+    first, second = (json.loads((folder / out / "summary.json").read_text()) for out in OUTS)
+    assert first["classes"] == second["classes"]
+    assert first["features"] == second["features"]
+
+
+OUTS = ("memory", "stream")
+
+
+def test_a_table_of_numbers_gives_the_same_result(folder):
+    rng = np.random.default_rng(0)
+    lines = ["u,v,w,label"]
+    lines += [",".join([*map(str, rng.poisson([3, 1 + i % 2, 2])), "ab"[i % 2]]) for i in range(99)]
+    (folder / "a.csv").write_text("\n".join(lines))
+    for out, more in (("memory", []), ("stream", ["--engine", "local"])):
+        run("select", "a.csv", "--numbers", "-k", 2, "-q", "--holdout", 0, *more, "--out", out)
+    first, second = (json.loads((folder / out / "summary.json").read_text()) for out in OUTS)
+    assert first["features"] == second["features"]
+
+
+@pytest.mark.parametrize(
+    "option", [["--labels", "y"], ["--names", "n"], ["--transpose"], ["--ignore", "x"]]
+)
+def test_options_that_streams_do_not_know_are_refused(folder, option):
+    message = run("select", "data/*.parquet", *option, status=2)
+    assert f"streams do not know {option[0]}; leave out --engine" in message

@@ -81,7 +81,7 @@ def _counting(files: tuple[str, ...], options: dict[str, Any]) -> Any:
     from naively.jobs.rows import stop_words
     from naively.scale.sources import Layout
 
-    numbers = options["numbers"] or files[0].endswith(_MATRICES)
+    numbers = options["numbers"] or _is_matrix(files[0])
     text = TextRule(
         columns=(options["text"],),
         analyzer=options["analyzer"],
@@ -159,6 +159,36 @@ def solve(
         screen.show_summary(summary, out)
 
 
+def _is_matrix(input: str, format: str | None = None) -> bool:
+    from naively.scale.parts import COMPRESSED
+
+    if format is not None:
+        return format in ("svmlight", "npz", "h5ad")
+    name = input.lower()
+    for suffix in COMPRESSED:
+        name = name.removesuffix(suffix)
+    return name.endswith(_MATRICES)
+
+
+def _check_honoured(job: Any) -> None:
+    """Refuse what streams would leave out of account."""
+    layout = job.layout
+    given = {
+        "--labels": layout.labels_file,
+        "--names": layout.names_file,
+        "--transpose": layout.transpose,
+        "--ignore": layout.ignore,
+        "--test-labels": job.test.labels_file,
+        "--image": job.model.image,
+    }
+    unknown = [name for name, value in given.items() if value]
+    if unknown:
+        raise click.UsageError(
+            f"streams do not know {' and '.join(unknown)}; leave out --engine, --jobs and "
+            "--checkpoint, and name one file."
+        )
+
+
 def select_streamed(
     job: Any,
     progress: Any,
@@ -175,7 +205,8 @@ def select_streamed(
     from naively.jobs.streamed import select_streamed as run
     from naively.scale.sources import Layout
 
-    matrix = job.input.endswith(_MATRICES)
+    _check_honoured(job)
+    matrix = job.layout.numbers or _is_matrix(job.input, job.layout.format)
     column = (job.text.columns or ("text",))[0]
     presence = job.model.binary or job.model.kind == "bernoulli"
     counting = Counting(
@@ -186,6 +217,9 @@ def select_streamed(
             format=job.layout.format,
             delimiter=job.layout.style.delimiter,
             split=job.test.split_column,
+            quotes=job.layout.style.quotes,
+            header=job.layout.style.header,
+            encoding=job.layout.style.encoding,
         ),
         text=None if matrix else job.text,
         presence=presence,

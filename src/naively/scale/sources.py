@@ -451,7 +451,10 @@ def columns_of(
         found, names = _columns(path, kind, layout)
     n_columns = n_columns if found is None else found
     if n_columns is None:
-        raise ValueError(f"{path}: svmlight files do not say how many columns there are; give it.")
+        raise ValueError(
+            f"{path}: svmlight files do not say how many columns there are; say it, as in "
+            "`naively count --columns N`."
+        )
     digest, known = None, None
     if names is not None:
         texts = as_texts(names)
