@@ -253,3 +253,25 @@ def test_a_table_of_numbers_gives_the_same_result(folder):
 def test_options_that_streams_do_not_know_are_refused(folder, option):
     message = run("select", "data/*.parquet", *option, status=2)
     assert f"streams do not know {option[0]}; leave out --engine" in message
+
+
+def test_a_shard_changed_in_its_middle_is_counted_again(folder, monkeypatch):
+    monkeypatch.setattr("naively.scale.sources._DIGEST_BYTES", 50)
+    lines = [json.dumps({"text": text, "label": label}) for text, label in rows()]
+    for labels in ("pos", "neg"):
+        lines[200:202] = [json.dumps({"text": "film", "label": labels})] * 2
+        (folder / "a.jsonl").write_text("\n".join(lines) + "\n")
+        assert "1 records" in run("count", "a.jsonl", "-o", "counted", "-q")
+        (record,) = (folder / "counted").iterdir()
+        counts = load_record(record).counts
+        assert dict(zip(counts.classes.tolist(), counts.class_rows.tolist(), strict=True)) == {
+            "pos": 199 + 2 * (labels == "pos"),
+            "neg": 199 + 2 * (labels == "neg"),
+        }
+
+
+def test_where_nothing_can_be_written_is_named(folder):
+    (folder / "work").write_text("")
+    message = run("select", "data/*.parquet", "-k", 3, "-q", "--checkpoint", "work", status=2)
+    assert "work: cannot be written" in message
+    assert not (folder / "result").exists()

@@ -1,6 +1,7 @@
 """Files of any kind, parts of any size, workers that die: always the statistics of all rows."""
 
 import gzip
+import io
 import json
 import os
 import random
@@ -407,6 +408,75 @@ def test_a_damaged_file_is_named(tmp_path):
         load_record(path)
 
 
+def test_every_damage_to_a_file_is_named(tmp_path):
+    path, record = tmp_path / "a.npz", text_record(0, 40, "a")
+    save_record(record, path)
+    whole, rng = path.read_bytes(), random.Random(0)
+    for length in (0, 10, len(whole) // 3, len(whole) - 1):
+        path.write_bytes(whole[:length])
+        with pytest.raises(ValueError, match=r"a\.npz: this is no statistics file"):
+            load_record(path)
+    for _ in range(300):
+        content = bytearray(whole)
+        start = rng.randrange(len(content))
+        content[start : start + rng.randrange(9)] = rng.randbytes(rng.randrange(9))
+        path.write_bytes(content)
+        try:
+            assert load_record(path).equals(record)  # no byte that matters
+        except ValueError as error:
+            assert "a.npz: this is no statistics file" in str(error)  # noqa: PT017
+    with pytest.raises(ValueError, match=r"no\.npz: No such file or directory"):
+        load_record(tmp_path / "no.npz")
+
+
+def rewritten(path, **changes):
+    """Write a record again, with other members and the checksums of these."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            change = changes.get(name.partition(".")[0])
+            if change is not None and name.endswith(".json"):
+                content = json.dumps({**json.loads(content), **change}).encode()
+            elif change is not None:
+                array = io.BytesIO()
+                np.save(array, change(np.load(io.BytesIO(content))))
+                content = array.getvalue()
+            archive.writestr(name, content)
+
+
+@pytest.mark.parametrize("dense_cells", [10, 1 << 27])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"manifest": {"fingerprint": "0" * 64}},
+        {"manifest": {"classes": ["b", "a", "c"]}},
+        {"manifest": {"classes": ["a", "a", "a"]}},
+        {"manifest": {"presence": True}},
+        {"manifest": {"shards": [1]}},
+        {"manifest": {"shape": [3, 3]}},
+        {"class_rows": lambda rows: -rows},
+        {"class_weight": lambda rows: rows.astype(str)},
+        {"name_starts": lambda starts: 2 * starts},
+        {"name_starts": lambda starts: starts[::-1]},
+        {"name_bytes": lambda content: content.astype(np.int64)},
+        {"table": lambda table: -table, "values": lambda values: -values},
+        {"table": lambda table: table[1:], "cells": lambda cells: cells[::-1]},
+        {"table": lambda table: table.T, "cells": lambda cells: cells + 10**6},
+    ],
+)
+def test_a_record_that_nobody_wrote_is_refused(tmp_path, monkeypatch, changes, dense_cells):
+    monkeypatch.setattr("naively.scale.text.DENSE_CELLS", dense_cells)
+    monkeypatch.setattr("naively.statistics.sparse_table.DENSE_CELLS", dense_cells)
+    path, record = tmp_path / "a.npz", text_record(0, 40, "a")
+    save_record(record, path)
+    rewritten(path)
+    assert load_record(path).equals(record)
+    rewritten(path, **changes)
+    with pytest.raises(ValueError, match=r"a\.npz: this is no statistics file"):
+        load_record(path)
+
+
 def test_objects_in_a_file_are_never_loaded(tmp_path):
     path = tmp_path / "a.npz"
     save_record(text_record(0, 40, "a"), path)
@@ -507,6 +577,37 @@ def test_a_record_damaged_on_disk_is_counted_again(tmp_path):
         path.write_bytes(path.read_bytes()[:100])
     again = count_files(tmp_path / "a.parquet", TextFeatures(), checkpoint=tmp_path / "done")
     assert again.equals(first)
+
+
+def test_a_record_cut_off_is_counted_again(tmp_path):
+    write_jsonl(tmp_path / "a.jsonl", TEXTS, LABELS)
+    expected = count_files(tmp_path / "a.jsonl", TextFeatures(), checkpoint=tmp_path / "work")
+    (path,) = (tmp_path / "work").iterdir()
+    path.write_bytes(path.read_bytes()[:30])
+    again = count_files(tmp_path / "a.jsonl", TextFeatures(), checkpoint=tmp_path / "work")
+    assert again.equals(expected)
+    assert load_record(path).equals(expected)
+
+
+def test_a_file_changed_in_its_middle_is_counted_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources, "_DIGEST_BYTES", 100)
+    write_jsonl(tmp_path / "a.jsonl", TEXTS, LABELS)
+    before = count_files(tmp_path / "a.jsonl", TextFeatures(), checkpoint=tmp_path / "work")
+    time.sleep(0.05)
+    write_jsonl(
+        tmp_path / "a.jsonl", TEXTS, [*LABELS[:150], *LABELS[150:0:-1], *LABELS[-150:]][:300]
+    )
+    after = count_files(tmp_path / "a.jsonl", TextFeatures(), checkpoint=tmp_path / "work")
+    assert after.shards == before.shards  # nothing else tells the two files apart
+    assert after.equals(count_files(tmp_path / "a.jsonl", TextFeatures()))
+    assert not after.equals(before)
+
+
+def test_files_without_any_part_have_no_rows(tmp_path):
+    schema = pa.schema([("text", pa.string()), ("label", pa.string())])
+    pq.ParquetWriter(tmp_path / "a.parquet", schema).close()
+    record = count_files(tmp_path / "a.parquet", TextFeatures())
+    assert (record.n_rows, record.counts.n_features, record.shards) == (0, 0, {})
 
 
 def test_records_of_other_settings_are_not_taken(tmp_path):

@@ -56,7 +56,8 @@ def explained(command: Callable[P, R]) -> Callable[P, R]:
             sys.exit(_READER_GONE)
         except OSError as error:
             _give_up_output()
-            raise Refusal(f"the output cannot be written: {reason(error)}.") from error
+            name = f"{error.filename}:" if error.filename else "the output"
+            raise Refusal(f"{name} cannot be written: {reason(error)}.") from error
         except MemoryError as error:
             raise Refusal(
                 "not enough memory; use --min-count, smaller --ngrams or fewer rows."

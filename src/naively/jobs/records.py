@@ -21,7 +21,7 @@ from naively.report.summary import FileRow, Summary
 from naively.scale.features import FeatureDefinition, TextFeatures
 from naively.scale.records import CountRecord, load_record, merge_stream, save_record
 from naively.scale.sources import Layout, columns_of, find_files
-from naively.scale.stream import count_files, tasks_of
+from naively.scale.stream import count_files, kept_record, tasks_of
 from naively.scale.vocabulary import Vocabulary
 
 
@@ -101,21 +101,11 @@ def count(
             progress("counting", done, len(files))
             tasks = tasks_of(file, features, counting.layout, names=names)
             path = Path(out) / f"{Path(file).name}-{tasks[0].key[:16]}.npz"
-            if not _is_whole(path):
+            if kept_record(path, [file]) is None:
                 record = count_files(file, features, counting.layout, names=names, n_jobs=jobs)
                 _save(record, path)
             written.append(str(path))
     return written
-
-
-def _is_whole(path: Path) -> bool:
-    if not path.exists():
-        return False
-    try:
-        load_record(path)
-    except ValueError:
-        return False
-    return True
 
 
 def _save(record: CountRecord, path: Path) -> None:

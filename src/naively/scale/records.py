@@ -254,6 +254,8 @@ def write_atomically(path: Path, write: Callable[[BinaryIO], None]) -> None:
             file.flush()
             os.fsync(file.fileno())
         os.replace(scratch, path)
+    except OSError as error:  # a full disk does not say which file was written
+        raise OSError(error.errno, error.strerror or str(error), str(path)) from error
     finally:
         with suppress(FileNotFoundError):
             scratch.unlink()
@@ -289,12 +291,7 @@ def _manifest(record: CountRecord) -> dict[str, Any]:
 
 def _arrays(record: CountRecord) -> dict[str, Array]:
     counts, table = record.counts, record.counts.table
-    arrays: dict[str, Array] = {
-        "class_rows": counts.class_rows,
-        "class_weight": counts.class_weight,
-        "length_values": counts.length_values,
-        "length_weight": counts.length_weight,
-    }
+    arrays = _row_arrays(counts)
     if isinstance(table, SparseTable):
         arrays |= {"cells": table.cells, "values": table.values}
     else:
@@ -302,6 +299,15 @@ def _arrays(record: CountRecord) -> dict[str, Array]:
     if record.names is not None:
         arrays |= {"name_bytes": record.names.bytes, "name_starts": record.names.starts}
     return arrays
+
+
+def _row_arrays(counts: ClassCounts) -> dict[str, Array]:
+    return {
+        "class_rows": counts.class_rows,
+        "class_weight": counts.class_weight,
+        "length_values": counts.length_values,
+        "length_weight": counts.length_weight,
+    }
 
 
 def load_record(path: str | os.PathLike[str]) -> CountRecord:
@@ -318,7 +324,11 @@ def load_record(path: str | os.PathLike[str]) -> CountRecord:
             manifest = json.loads(archive.read(_MANIFEST))
             arrays = {name: _array(archive, name) for name in archive.namelist()}
             return _restored(manifest, arrays)
-    except (zipfile.BadZipFile, KeyError, TypeError, EOFError, ValueError) as error:
+    except (FileNotFoundError, PermissionError, IsADirectoryError) as error:
+        raise ValueError(f"{path}: {error.strerror}; check name and permissions.") from error
+    except MemoryError:
+        raise
+    except Exception as error:  # a damaged archive can make its readers raise anything
         raise ValueError(
             f"{path}: this is no statistics file of naively, or it is damaged ({error}); "
             "count its shards again."
@@ -340,6 +350,8 @@ def _restored(manifest: dict[str, Any], arrays: dict[str, Array]) -> CountRecord
             f"naively reads {_FORMAT!r}, version {_VERSION}"
         )
     features = from_json(manifest["features"])
+    if fingerprint(features) != manifest["fingerprint"]:
+        raise ValueError("the definition of its features does not have the fingerprint it says")
     shape = (int(manifest["shape"][0]), int(manifest["shape"][1]))
     if manifest["sparse"]:
         table: Any = SparseTable(shape, arrays["cells.npy"], arrays["values.npy"])
@@ -358,8 +370,9 @@ def _restored(manifest: dict[str, Any], arrays: dict[str, Array]) -> CountRecord
         manifest["presence"],
         manifest["threshold"],
     )
-    _check_shapes(counts, shape, names)
-    return CountRecord(counts, features, names, manifest["shards"])
+    shards = {str(name): int(rows) for name, rows in dict(manifest["shards"]).items()}
+    _check(counts, shape, names, features)
+    return CountRecord(counts, features, names, shards)
 
 
 def _classes(manifest: dict[str, Any]) -> Array:
@@ -367,14 +380,49 @@ def _classes(manifest: dict[str, Any]) -> Array:
     return np.array(manifest["classes"], dtype=str if text else manifest["class_type"])
 
 
-def _check_shapes(counts: ClassCounts, shape: tuple[int, int], names: Vocabulary | None) -> None:
-    n_classes = len(counts.classes)
+def _check(
+    counts: ClassCounts,
+    shape: tuple[int, int],
+    names: Vocabulary | None,
+    features: FeatureDefinition,
+) -> None:
+    """Refuse arrays that no run has written, since what reads them does not look again."""
+    n_classes, classes, table = len(counts.classes), counts.classes.tolist(), counts.table
+    if isinstance(table, SparseTable):
+        cells, values = table.cells, table.values
+        ordered = bool((cells[1:] > cells[:-1]).all()) and cells.dtype == index_type(shape)
+        ordered &= not len(cells) or int(cells[-1]) < shape[0] * shape[1]
+        ordered &= cells.shape == values.shape == (len(cells),)
+    else:
+        values, ordered = table, True
     sound = (
-        counts.table.shape == shape
+        ordered
+        and table.shape == shape
         and shape[1] == n_classes
+        and all(first < second for first, second in pairwise(classes))
+        and counts.presence is features.presence
         and counts.class_rows.shape == counts.class_weight.shape == (n_classes,)
         and counts.length_weight.shape == (len(counts.length_values), n_classes)
-        and (names is None or len(names) == shape[0])
+        and (names is None or _sound(names, shape[0]))
+        and all(array.dtype.kind in "if" for array in (values, *_row_arrays(counts).values()))
+        and all(_least(array) >= 0 for array in (counts.class_rows, counts.class_weight))
+        and (values.dtype.kind == "f" or _least(values) >= 0)
     )
     if not sound:
         raise ValueError("its arrays do not fit together")
+
+
+def _sound(names: Vocabulary, n_names: int) -> bool:
+    content, starts = names.bytes, names.starts
+    return (
+        content.dtype == np.uint8
+        and starts.dtype == np.int64
+        and starts.shape == (n_names + 1,)
+        and starts[0] == 0
+        and starts[-1] == len(content)
+        and bool((starts[1:] >= starts[:-1]).all())
+    )
+
+
+def _least(array: Array) -> Any:
+    return array.min() if array.size else 0

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -40,6 +39,11 @@ class Task:
     names: Vocabulary | None = None
     classes: tuple[Any, ...] = ()
     holdout: Holdout | None = None
+
+    @property
+    def files(self) -> list[str]:
+        """The files of the parts."""
+        return list(dict.fromkeys(part.path for part in self.parts))
 
     @property
     def key(self) -> str:
@@ -134,7 +138,7 @@ def tasks_of(
     length = CHECKPOINT_PARTS if resumable else max(-(-len(parts) // n_tasks), 1)
     return [
         Task(tuple(parts[start : start + length]), layout, features, names, tuple(classes), holdout)
-        for start in range(0, len(parts), length)
+        for start in range(0, max(len(parts), 1), length)
     ]
 
 
@@ -209,9 +213,29 @@ def _run_or_load(task: Task, folder: Path | None, progress: Progress | None = No
     if folder is None:
         return run_task(task, progress)
     path = folder / f"{task.key}.npz"
-    if path.exists():
-        with suppress(ValueError):  # a damaged record is counted again
-            return load_record(path)
-    record = run_task(task, progress)
-    save_record(record, path)
+    record = kept_record(path, task.files)
+    if record is None:
+        record = run_task(task, progress)
+        save_record(record, path)
     return record
+
+
+def kept_record(path: Path, files: Sequence[str]) -> CountRecord | None:
+    """Return the record in a file; None if there is none, or files changed since it was written.
+
+    The name of a record tells the size, head and tail of the files; their time tells the rest.
+    """
+    try:
+        written = path.stat().st_mtime_ns
+        if written < max(map(_changed, files), default=0):
+            return None
+        return load_record(path)
+    except (FileNotFoundError, ValueError):  # a damaged record is counted again
+        return None
+
+
+def _changed(path: str) -> int:
+    """When a file, or one of those in a folder, was last written or put there."""
+    inside = Path(path).glob("*.npy") if os.path.isdir(path) else [Path(path)]
+    times = [each.stat() for each in inside]
+    return max(max(time.st_mtime_ns, time.st_ctime_ns) for time in times)
