@@ -380,7 +380,9 @@ def test_bad_input_is_refused_in_one_sentence(folder, name, content, options, ma
 
 def test_negative_counts_name_their_place(folder):
     np.savez("m.npz", X=COUNTS - 1, y=LABELS)
-    refused("select", "m.npz", match=("row 1, column 1 is negative", "--model bernoulli"))
+    refused(
+        "select", "m.npz", match=("row 1, column 1 is negative", "l1-centers", "--model bernoulli")
+    )
     run("select", "m.npz", "--model", "bernoulli", "-k", 2)
     refused_not_negative = np.where(COUNTS == 0, np.nan, COUNTS)
     np.savez("m.npz", X=refused_not_negative, y=LABELS)
@@ -389,10 +391,25 @@ def test_negative_counts_name_their_place(folder):
 
 def test_matrix_without_labels(folder):
     np.savez("m.npz", X=COUNTS)
-    refused("select", "m.npz", match=("holds no labels", "--labels FILE"))
+    refused("select", "m.npz", match=("holds no labels", "--labels FILE", "column of obs"))
     Path("labels.txt").write_text("a\nb\n")
     beside = ("--labels", "labels.txt")
     refused("select", "m.npz", *beside, match=("labels.txt", "2 labels", "40 rows"))
+
+
+def test_wrong_files_name_the_way_out(folder):
+    refused("select", ".", match=(".: is a folder", "'data/*.csv'"))
+    refused("select", "book.xlsx", match=("spreadsheet", "save the sheet as CSV"))
+    refused("select", "-", match=("/dev/stdin", "--format"))
+    assert "pattern in quotes" in run("select", "a.csv", "b.csv", status=2).stderr
+
+
+def test_columns_that_are_rows_are_told_of_transpose(folder):
+    Path("genes.csv").write_text("gene,s1,s2\ntype,a,b\ng1,1,2\ng2,4,1\n")
+    numbers = ("--label", "type", "--model", "l1-centers", "-k", 1, "--holdout", 0)
+    refused("select", "genes.csv", *numbers, match=("no column `type`", "--label", "--transpose"))
+    run("select", "genes.csv", "--transpose", *numbers)
+    refused("predict", "result/model.npz", "genes.csv", match=("column `g2`", "add --transpose"))
 
 
 @pytest.mark.parametrize(
@@ -546,6 +563,15 @@ def test_pipes_can_be_read(folder):
         _, error = running.communicate(timeout=120)
     assert (running.returncode, error) == (0, "")
     assert sorted(os.listdir("result")) == RESULT
+
+
+def test_the_standard_input_is_read(folder):
+    with process(
+        "select", "-", "--format", "tsv", "-k", "4", stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as running:
+        out, error = running.communicate(table(reviews()), timeout=120)
+    assert (running.returncode, error) == (0, "")
+    assert "4 of " in out
 
 
 def test_terminal_that_is_full_or_gone(folder):

@@ -71,6 +71,21 @@ def test_path_on_the_screen_names_what_comes_in(folder):
     run("path", "reviews.csv", "--ks", "1,x", status=2)
 
 
+def test_path_shows_its_figures_on_a_narrow_terminal(folder, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = run("path", "reviews.csv", "--ks", "1,8").stdout.splitlines()
+    assert lines[1].split()[:5] == ["k", "gain", "limit", "left", "open"]
+    assert lines[3].split()[0] == "8"
+    assert lines[3].endswith("…")
+    assert max(map(len, lines[:4])) <= 60
+
+
+def test_a_page_is_no_summary(folder):
+    run("select", "reviews.csv", "-k", 4)
+    said = run("report", "result/report.html", status=2).stderr
+    assert "give the folder that `naively select` wrote" in said
+
+
 # report ------------------------------------------------------------------------------------------
 
 

@@ -114,10 +114,14 @@ def refused(content, match, format="csv", names=("text", "label"), style=None):
         ('text,label\n"a"b,x\n', r"line 2: .*--no-quotes"),
         ("text;label\na;b\n", r"not separated by ','; try --delimiter ';'"),
         ("text\tlabel\na\tb\n", r"try --delimiter '\\t'"),
-        ("id,p,q,label\nr1,1,-2.5e3,a\n", "it has `id`.* holds numbers: add --numbers"),
-        ("p,q,r\n1,2,3\n", "holds numbers: add --numbers"),
-        ("id,words,label\n1,spam,a\n", "no column `text`; it has `id`, `words`, `label`.$"),
-        ("p,q,label\n", "no column `text`; it has `p`, `q`, `label`.$"),
+        (
+            "id,p,q,label\nr1,1,-2.5e3,a\n",
+            "it has `id`.* holds numbers: `naively select --numbers`",
+        ),
+        ("p,q,r\n1,2,3\n", "holds numbers: `naively select --numbers`"),
+        ("site,device,hour,label\na,b,3,1\n", "with --text and --label.$"),
+        ("id,words,label\n1,spam,a\n", "`id`, `words`, `label`. Name .* with --text and --label.$"),
+        ("p,q,label\n", "`p`, `q`, `label`. Name .* with --text and --label.$"),
     ],
 )
 def test_bad_delimited_text(content, match):
@@ -200,5 +204,5 @@ def test_lone_surrogates_are_replaced():
 def test_a_parquet_file_of_numbers_is_told_so():
     out = io.BytesIO()
     pq.write_table(pa.table({"p": [1, 2], "q": [0.5, 1.5], "label": ["a", "b"]}), out)
-    refused(out.getvalue(), "no column `text`.* holds numbers: add --numbers", "parquet")
+    refused(out.getvalue(), "no column `text`.* holds numbers: `naively select", "parquet")
     refused(parquet(ROWS), "no column `txt`; did you mean `text`.$", "parquet", ("txt",))

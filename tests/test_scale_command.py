@@ -205,6 +205,8 @@ def test_streams_need_no_scikit_learn(folder):
             "train multinomial and",
         ),
         (["merge", "data", "-o", "x.npz"], "holds no statistics"),
+        (["solve", "no.npz", "-k", 3], "no.npz: No such file or directory; check name"),
+        (["solve", "data", "-k", 3], "data: is a folder; add its records with `naively merge"),
         (["merge", "all.parquet", "-o", "x.npz"], "no statistics file of naively"),
     ],
 )

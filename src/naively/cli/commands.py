@@ -309,10 +309,33 @@ STREAMING: Options = [
     ),
 ]
 
+
+class InputFile(click.Path):
+    """A file to read; `-` is the standard input."""
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Give the standard input the name under which it can be opened."""
+        return "/dev/stdin" if value == "-" else super().convert(value, param, ctx)
+
+
+class OneFile(click.Command):
+    """A command that takes one file, and says so to who lets the shell expand a pattern."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Add the way out to the error of more arguments."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            if "extra argument" not in error.message:
+                raise
+            way = "Many files are named by one pattern in quotes: 'data/*.csv'."
+            raise click.UsageError(f"{error.message}. {way}", error.ctx) from error
+
+
 FILE = click.Path()  # so that shells complete it; whether it is there is said by who opens it
 
 INPUT: Options = [
-    click.argument("input", metavar="FILE", type=FILE),
+    click.argument("input", metavar="FILE", type=InputFile()),
     click.option(
         "--text", multiple=True, metavar="NAME", help="Column of text; may be repeated.  [text]"
     ),
@@ -347,7 +370,7 @@ SELECT: Options = [
 
 PREDICT: Options = [
     click.argument("model", metavar="MODEL", type=FILE),
-    click.argument("input", metavar="FILE", type=FILE),
+    click.argument("input", metavar="FILE", type=InputFile()),
     click.option("--out", metavar="FILE", type=FILE, help="Where to write.  [the terminal]"),
     click.option("--probabilities", is_flag=True, help="Add the probability of each class."),
     click.option("--id", "key", metavar="NAME", help="Column to copy instead of row numbers."),
@@ -395,7 +418,7 @@ def naively(verbose: bool) -> None:
     logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(message)s")
 
 
-@naively.command(short_help="Select features, train, test, report.")
+@naively.command(cls=OneFile, short_help="Select features, train, test, report.")
 @with_options(SELECT)
 @explained
 def select(input: str, as_json: bool, quiet: bool, **options: Any) -> None:
@@ -404,6 +427,9 @@ def select(input: str, as_json: bool, quiet: bool, **options: Any) -> None:
     FILE is a table with a column of text (CSV, TSV, JSON Lines, Parquet), a table of numbers
     (CSV, TSV, Parquet, with --numbers or a model of numbers such as --model l1-centers) or a
     matrix (svmlight, .npz, Matrix Market, .h5ad), plain or compressed.
+
+    FILE may be - for the standard input, with --format, or many files: a pattern in quotes, such
+    as 'data/*.csv'.
 
     The folder gets features.csv, model.npz, summary.json and report.html. It appears when all is
     done. A folder that is empty or holds an earlier result is replaced; one with other files

@@ -124,7 +124,8 @@ def _shared(summary: Summary) -> str:
     if evaluation is None or evaluation.shared_features is None:
         return ""
     k = len(summary.features)
-    return f"; {evaluation.shared_features:,} of its {k:,} features were also chosen without them"
+    shared = f"{evaluation.shared_features:,} of its {k:,} features"
+    return f"; {shared} were also chosen without the test rows"
 
 
 def show_predicted(predicted: Predicted, out: str | None) -> None:
@@ -147,14 +148,14 @@ def show_path(table: PathTable) -> None:
     shown = Table(box=None, pad_edge=False, header_style="bold")
     for name in ("k", "gain", "limit", "left open"):
         shown.add_column(name, justify="right", no_wrap=True)
-    shown.add_column("new features", no_wrap=True, overflow="ellipsis")
+    shown.add_column("new features")  # may shrink: a cell that is too long is cut, not wrapped
     at = set(first_ks(table.rows, _SHOWN_PATH).tolist())
     names: list[str] = []
     for i, row in enumerate(table.rows):
         names += [name for name in row.entered if name not in names]
         if i in at:
             gap = f"{100 * row.relative_gap:.2g} %" if row.relative_gap else "optimal"
-            new = Text(", ".join(map(visible, names[:30])))
+            new = Text(", ".join(map(visible, names[:30])), no_wrap=True, overflow="ellipsis")
             shown.add_row(f"{row.k:,}", figure(row.gain), figure(row.limit), gap, new)
             names = []
     console.print(

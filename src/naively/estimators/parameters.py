@@ -58,5 +58,5 @@ def resolve_k(k: Any, n_features: int) -> int:
         )
     raise ValueError(
         f"`k` must be an int in [0, {n_features}] (n_features={n_features}), a fraction in "
-        f"(0, 1] or 'all'; got {k!r}."
+        f"(0, 1], 'all' or 'auto'; got {k!r}."
     )

@@ -227,7 +227,8 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 )
                 raise TypeError(
                     "`estimator` must be a classifier with a parameter `k`, such as "
-                    f"SparseBernoulliNB(), or a list of them; got {got}."
+                    f"SparseBernoulliNB(), or a list of them; got {got}. In a pipeline, make "
+                    "SparsityCV the last step."
                 )
             if not is_classifier(each):
                 raise TypeError(

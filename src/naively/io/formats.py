@@ -62,6 +62,13 @@ def format_of(source: Source, given: str | None = None) -> str:
         If neither tells.
     """
     format = given or format_by_name(source)
+    if isinstance(source, str | os.PathLike) and Path(source).is_dir():
+        raise InputError(
+            f"{name_of(source)}: is a folder; name a file, or many by a quoted pattern such as "
+            "'data/*.csv'."
+        )
+    if Path(name_of(source).lower()).suffix in (".xlsx", ".xls", ".ods"):
+        raise InputError(f"{name_of(source)}: a spreadsheet is not read; save the sheet as CSV.")
     if format not in FORMATS:
         raise InputError(
             f"{name_of(source)}: the name does not tell the format; "

@@ -24,6 +24,9 @@ from naively.scale.labels import clean
 
 Records: TypeAlias = Iterator[tuple[int, list[Any]]]
 
+_ROWS = " If the rows are features, add --transpose."
+_LABELS = " Name the column of labels with --label."
+
 
 @dataclass(frozen=True, slots=True)
 class NumberTable:
@@ -116,8 +119,10 @@ def _is_number(cell: Any) -> bool:
     return cell in ("", "NA", None)
 
 
-def _places(name: str, names: Sequence[str], wanted: Iterable[str], what: str) -> list[int]:
-    """Position of each name; every one must be there once."""
+def _places(
+    name: str, names: Sequence[str], wanted: Iterable[str], what: str, *, way: str = ""
+) -> list[int]:
+    """Position of each name; every one must be there once, or `way` out is shown."""
     position: dict[str, int] = {}
     repeated = set()
     for i, each in enumerate(names):
@@ -126,7 +131,10 @@ def _places(name: str, names: Sequence[str], wanted: Iterable[str], what: str) -
     found = []
     for each in wanted:
         if each not in position:
-            raise InputError(f"{name}: there is no {what} `{each}`; {nearest(each, names)}")
+            hint = nearest(each, names)
+            raise InputError(
+                f"{name}: there is no {what} `{each}`; {hint}{way if hint.endswith('.') else ''}"
+            )
         if each in repeated:
             raise InputError(f"{name}: two {what}s are called `{each}`; rename all but one.")
         found.append(position[each])
@@ -138,7 +146,7 @@ def _wanted_places(name: str, names: Sequence[str], table: NumberTable, what: st
     if missing is not None:
         raise InputError(
             f"{name}: the model was trained on a matrix and needs its {what} `{missing}`, which "
-            f"is not here; {nearest(missing, names)}"
+            f"is not here; {nearest(missing, names)}{_ROWS if what == 'column' else ''}"
         )
     return _places(name, names, table.wanted or (), what)
 
@@ -167,7 +175,7 @@ def _numbers(name: str, line: int, cells: Sequence[Any], names: Sequence[str]) -
 
 def _samples_in_rows(name: str, header: list[str], records: Records, table: NumberTable) -> Matrix:
     special = [each for each in (table.label, table.split) if each]
-    places = _places(name, header, special, "column")
+    places = _places(name, header, special, "column", way=_LABELS + _ROWS)
     left_out = {*places, *_places(name, header, table.ignore, "column")}
     first = next(records)
     if 0 not in left_out and not _is_number(first[1][0]):

@@ -210,7 +210,8 @@ def _matrix_labels(matrix: Matrix, layout: Layout) -> list[str]:
     if matrix.labels is None:
         raise InputError(
             f"{matrix.source}: holds no labels; give them, one a line, with --labels FILE "
-            "(an .npz file may hold them as an array, named with --label)."
+            "(an .npz file may hold them as an array, an .h5ad file as a column of obs: name it "
+            "with --label)."
         )
     return matrix.labels
 

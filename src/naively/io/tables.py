@@ -18,6 +18,7 @@ from naively.io.progress import Progress, silent
 from naively.scale.labels import clean, label_text
 
 _BATCH_ROWS = 8192
+_ROLES = " Name the columns of text and of labels with --text and --label."
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,8 +218,8 @@ def _no_column(source: str, name: str, known: Sequence[str], numeric: Iterable[b
     message = f"{source}: there is no column `{name}`; {nearest(name, known)}"
     # Beside the numbers of the features stand a label and perhaps the name of the row.
     if sum(numeric) >= max(len(known) - 2, 2):
-        message += " The table holds numbers: add --numbers to select among its columns."
-    return message
+        message += " The table holds numbers: `naively select --numbers` selects among its columns."
+    return f"{message}{_ROLES}" if message.endswith(".") else message
 
 
 def _is_number(cell: str) -> bool:
@@ -280,7 +281,8 @@ def _parsed(source: str, number: int, line: str) -> dict[str, Any]:
 
 def _no_field(source: str, number: int, name: str, record: dict[str, Any]) -> str:
     hint = nearest(name, record)
-    return f"{source}: line {number:,}: there is no field `{name}`; {hint}"
+    roles = _ROLES if hint.endswith(".") else ""
+    return f"{source}: line {number:,}: there is no field `{name}`; {hint}{roles}"
 
 
 # Parquet ---------------------------------------------------------------------------------------

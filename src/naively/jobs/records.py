@@ -160,8 +160,7 @@ def solve(
     """Select features and train a classifier from statistics alone, and write the result folder."""
     check_directory(out, RESULT_FILES, force=force)
     progress("reading", 0, 0)
-    with mendable():
-        record = load_record(source)
+    record = _totals_in(source)
     progress("selecting", 0, 0)
     counted = Source.of_record(record, text_column)
     solved = train_totals(counted, record.statistics(), settings)
@@ -174,6 +173,16 @@ def solve(
     with atomic_directory(out, RESULT_FILES, force=force) as folder:
         write_result(folder, summary, solved.trained.model)
     return summary
+
+
+def _totals_in(source: str) -> CountRecord:
+    if os.path.isdir(source):
+        raise InputError(
+            f"{source}: is a folder; add its records with `naively merge {source} -o FILE`, and "
+            "solve FILE."
+        )
+    with mendable():
+        return load_record(source)
 
 
 def file_rows(shards: Mapping[str, int]) -> tuple[FileRow, ...]:

@@ -36,7 +36,9 @@ def read_summary(result: str) -> Summary:
     try:
         return summary_of_json(data.decode("utf-8"))
     except ValueError as error:
-        raise InputError(f"{path}: {error}; write it anew with `naively select`.") from error
+        raise InputError(
+            f"{path}: {error}; give the folder that `naively select` wrote."
+        ) from error
 
 
 def rendered(summary: Summary, form: str) -> str:

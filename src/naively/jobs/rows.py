@@ -163,7 +163,8 @@ def check_counts(name: str, X: Any) -> None:
     if values.dtype.kind in "if" and values.size and values.min() < 0:
         raise InputError(
             f"{name}: {first_place(X, values < 0)} is negative, and counts cannot be; "
-            "use --model bernoulli, which asks only whether a value is above 0."
+            "real numbers are for --model l1-centers (medians) or l2-centers (means); --model "
+            "bernoulli asks only whether a value is above 0."
         )
 
 

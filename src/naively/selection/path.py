@@ -7,7 +7,7 @@ not be nested, and are stored as what changes from one k of the grid to the next
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, Protocol, TypeVar
 
@@ -87,7 +87,7 @@ class SparsityPath:
     objective: FloatArray
     bound: FloatArray
     baseline: float
-    supports: Supports
+    supports: Supports = field(repr=False)  # large
 
     @property
     def a_priori(self) -> FloatArray:
