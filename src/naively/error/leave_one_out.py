@@ -81,6 +81,7 @@ def multinomial_errors(
     smoothing = np.broadcast_to(alpha[:, None], (len(stays.counts), 1))
     total = stays.totals(stays.counts) + stays.totals(smoothing)
     total = np.where(total > 0, total, 1.0)  # no feature: no row has a size there
+    logs = np.log(stays.counts + smoothing)
     small = np.log(np.arange(_SMALL_COUNTS if len(alpha) == 1 else 0) + alpha[0])
 
     def sweep(first: int, last: int, wrong: FloatArray) -> None:
@@ -98,6 +99,7 @@ def multinomial_errors(
             stays.more_enter,
             stays.more_leave,
             stays.counts,
+            logs,
             alpha,
             small,
             total,

@@ -128,6 +128,7 @@ def leave_one_out_counts_csr(
     more_enter: IntArray,
     more_leave: IntArray,
     table: Array,
+    logs: FloatArray,
     alpha: FloatArray,
     log_small: FloatArray,
     total: FloatArray,
@@ -153,8 +154,8 @@ def leave_one_out_counts_csr(
         (G: never) and leaves; -1 instead of the latter for a feature with several visits.
     more_feature, more_ptr, more_enter, more_leave : ndarray
         Features with several visits, ascending, where their visits start, and these.
-    table : ndarray of shape (d, C)
-        Counts of each group in all rows.
+    table, logs : ndarray of shape (d, C)
+        Counts of each group in all rows, and their smoothed logarithms.
     alpha : ndarray of shape (1,) or (d,)
         Smoothing, positive.
     log_small : ndarray
@@ -171,13 +172,12 @@ def leave_one_out_counts_csr(
     """
     n_points, n_classes = total.shape
     change = np.zeros((n_points + 1, n_classes + 1))
-    weight = np.empty(n_classes)
     prior = base.copy()
     longest = _longest_row(indptr, first, last)
     group = np.empty(longest, np.int64)
     enter = np.empty(longest, np.int64)
     leave = np.empty(longest, np.int64)
-    counts = np.empty((longest, n_classes), table.dtype)
+    weights = np.empty((longest, n_classes))
     for i in range(first, last):
         own = labels[i]
         s = row_weight[i] if len(row_weight) else 1.0
@@ -186,26 +186,26 @@ def leave_one_out_counts_csr(
         taken = s if counted else 0.0
         start = indptr[i]
         size = indptr[i + 1] - start
-        _read_row(indices, start, size, stay, table, n_points, group, enter, leave, counts)
+        _read_row(indices, start, size, stay, logs, n_points, group, enter, leave, weights)
         earliest = n_points
         for e in range(size):
             if enter[e] == n_points:
                 continue
             earliest = min(earliest, enter[e])
             value = np.float64(data[start + e])
-            smoothing = alpha[group[e] if len(alpha) > 1 else 0]
-            for c in range(n_classes):
-                left = np.float64(counts[e, c]) - (taken * value if c == own else 0.0)
-                weight[c] = _log(left, smoothing, log_small)
+            if counted:
+                left = np.float64(table[group[e], own]) - s * value
+                smoothing = alpha[group[e] if len(alpha) > 1 else 0]
+                weights[e, own] = _log(left, smoothing, log_small)
             if leave[e] == n_points:  # it stays to the end, as most do
                 at = np.uint64(enter[e])
                 for c in range(n_classes):
-                    change[at, c] += value * weight[c]
+                    change[at, c] += value * weights[e, c]
                 change[at, n_classes] += value
             else:
                 more = (more_feature, more_ptr, more_enter, more_leave)
                 j = indices[start + e]
-                _come_and_go(change, j, enter[e], leave[e], *more, value, weight)
+                _come_and_go(change, j, enter[e], leave[e], *more, value, weights[e])
         _decide_counts(change, earliest, own, s, taken, total, shift, prior, wrong)
 
 
@@ -215,14 +215,14 @@ def _read_row(
     start: int,
     size: int,
     stay: Array,
-    table: Array,
+    logs: FloatArray,
     n_points: int,
     group: IntArray,
     enter: IntArray,
     leave: IntArray,
-    counts: Array,
+    weights: FloatArray,
 ) -> None:
-    """Read groups, stays and counts of the features of a row."""
+    """Read groups, stays and logarithms of the features of a row."""
     for e in range(size):
         j = np.uint64(indices[start + e])
         group[e] = stay[j, 0]
@@ -230,8 +230,8 @@ def _read_row(
         leave[e] = stay[j, 2]
     for e in range(size):
         if enter[e] != n_points:
-            for c in range(counts.shape[1]):
-                counts[e, c] = table[group[e], c]
+            for c in range(weights.shape[1]):
+                weights[e, c] = logs[group[e], c]
 
 
 @kernel
