@@ -14,6 +14,7 @@ from naively.kernels.weighted_top import take_largest, weighted_threshold
 from naively.selection.coupled import coupled_columns
 from naively.selection.dual import coupled_problem, solve_dual
 from naively.selection.groups import count_groups
+from naively.selection.near import solve_near
 from naively.selection.rounding import basic_solution, improved_by_swaps, rounded_mixture
 from naively.selection.solve import solve
 from reference_nfs import (
@@ -254,3 +255,24 @@ def test_groups_do_not_change_the_solution():
         solve_dual(coupled_problem(g.counts, 1.0, g.size), 40).bound for g in (grouped, single)
     ]
     assert bounds[0] == pytest.approx(bounds[1], rel=1e-12)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("n_classes", [2, 3, 6])
+def test_groups_near_the_threshold_have_the_bound_of_all(kind, n_classes, monkeypatch):
+    rng = np.random.default_rng([n_classes, len(kind)])
+    table = random_table(rng, kind, 400, n_classes)
+    coupled = coupled_columns(multinomial(0.5).coupled_counts(Counts(table)))
+    proven = 0
+    for k in (1, 2, 5, 17, 60, 200, 390):
+        monkeypatch.setattr("naively.selection.coupled.NEAR_ABOVE", 1 << 14)
+        whole = coupled.select(k, None, None)
+        monkeypatch.setattr("naively.selection.coupled.NEAR_ABOVE", 0)
+        monkeypatch.setattr("naively.selection.near.REACH", 8)
+        near = coupled.select(k, whole.shares, None)
+        proven += solve_near(coupled.problem, k, whole.shares, settled=False) is not None
+        assert near.take.sum() == k
+        assert near.bound == pytest.approx(whole.bound, rel=1e-12)
+        assert near.objective <= near.bound + 1e-9 * abs(near.bound)
+        assert near.objective == pytest.approx(whole.objective, rel=1e-4)
+    assert proven or len(coupled.groups.size) < 40  # else groups near the threshold are most

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -21,9 +22,7 @@ _Draw = Callable[[Any], list[Any]]
 
 def charts_of(summary: Summary) -> Charts:
     """Draw the charts of a summary."""
-    try:
-        import matplotlib  # noqa: F401 (only whether it is there)
-    except ImportError:
+    if find_spec("matplotlib") is None:
         return Charts()
     evaluation = summary.evaluation
     return Charts(

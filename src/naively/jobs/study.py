@@ -19,6 +19,7 @@ GRID_POINTS = 40
 _COVERAGE_POINTS = 50
 _CONFUSED_CLASSES = 100  # more are too many to keep every cell of the matrix
 _PREDICTED_CLASSES = 20  # the prediction compares all pairs in all classes
+_PREDICTED_TAILS = 1000  # of sums by the saddlepoint method, half a millisecond each
 _TESTED_COLUMNS = 1 << 16  # up to so many features, accuracy is measured up to all of them
 _TESTED_TIMES, _TESTED_LEAST = 16, 1000  # with more: up to so many times k, or so many
 _TESTED_CELLS = 1 << 23  # weights of the features tested, which every worker holds
@@ -97,17 +98,24 @@ def on_test_rows(estimator: Any, rows: Rows, kept: IntArray, grid: IntArray) -> 
 def predicted_error(
     family: Family[Any], statistics: Any, support: IntArray, rule: Rule
 ) -> float | None:
-    """Error that a model expects of itself; None where no law of it is known."""
-    from naively.error.decision_models import from_fitted
-    from naively.error.estimates import estimate, lengths_of
+    """Error that a model expects of itself; None where no law of it is known.
 
-    if len(statistics.classes) > _PREDICTED_CLASSES:
+    With many classes or lengths of rows, sums of log-odds are taken as normal.
+    """
+    from naively.error.decision_models import from_fitted
+    from naively.error.estimates import Method, estimate, lengths_of
+
+    n_classes = len(statistics.classes)
+    if n_classes > _PREDICTED_CLASSES:
         return None
     try:
         decision = from_fitted(family, statistics, support, rule, "classes")
         own = np.exp(decision.log_prior)
         lengths = lengths_of(statistics)
-        return float(estimate(decision, lengths, own / own.sum(), method="saddlepoint").error)
+        n_lengths = len(lengths.values) if decision.repeats else 1
+        n_tails = n_classes**2 * (n_classes - 1) // 2 * n_lengths
+        method: Method = "saddlepoint" if n_tails <= _PREDICTED_TAILS else "normal"
+        return float(estimate(decision, lengths, own / own.sum(), method=method).error)
     except (ValueError, AttributeError):  # only count and presence models have such a law
         return None
 

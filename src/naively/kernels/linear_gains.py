@@ -85,3 +85,30 @@ def best_selection(
         smoothing += smoothing_here
     totals[:] = taken_totals(counts, take) + smoothing
     return gains, threshold, value
+
+
+@kernel
+def linear_gains_csr(
+    data: FloatArray, indices: Array, indptr: Array, entropy: FloatArray, log_a: FloatArray
+) -> FloatArray:
+    """As `linear_gains`, of the counts that are not zero."""
+    gains = np.empty(len(entropy))
+    for i in range(len(entropy)):
+        total = 0.0
+        for p in range(indptr[i], indptr[i + 1]):
+            total += data[p] * log_a[indices[p]]
+        gains[i] = entropy[i] - total
+    return gains
+
+
+@kernel
+def taken_totals_csr(
+    data: FloatArray, indices: Array, indptr: Array, take: Array, n_classes: int
+) -> FloatArray:
+    """As `taken_totals`, of the counts that are not zero."""
+    totals = np.zeros(n_classes)
+    for i in range(len(take)):
+        if take[i] != 0:
+            for p in range(indptr[i], indptr[i + 1]):
+                totals[indices[p]] += data[p] * take[i]
+    return totals

@@ -15,10 +15,12 @@ from naively.selection.certificate import finite_baseline
 from naively.selection.dual import DualSolution, Problem, coupled_problem, solve_dual
 from naively.selection.exact import Search, SearchResult, branch_and_bound
 from naively.selection.groups import Groups, SingleColumns, count_groups
+from naively.selection.near import solve_near
 from naively.selection.rounding import round_solution
 from naively.selection.screen import ColumnTable, Window, column_table, solve_screened
 
 SCREEN_ABOVE = 1 << 15  # columns without groups; fewer are evaluated as a whole
+NEAR_ABOVE = 1 << 14  # groups; of more, those near the threshold are looked at first
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,11 +149,17 @@ class GroupedColumns:
     def select(self, k: int, start: FloatArray | None, search: Search | None) -> GroupSelection:
         """See `CoupledProblem`."""
         inner = min(k, self.n_seen)
-        dual = solve_dual(self.problem, inner, start=start)
         settled = _is_settled(inner, self.n_seen)
-        found = _found(self.problem, inner, dual, search, settled=settled)
+        problem, missing, near = self.problem, inner, None
+        if search is None and len(problem.size) > NEAR_ABOVE and 0 < inner < self.n_seen:
+            near = solve_near(problem, inner, start, settled=settled)
+        if near is None:
+            dual = solve_dual(problem, inner, start=start)
+        else:
+            problem, missing, dual = near.problem, near.missing, near.dual
+        found = _found(problem, missing, dual, search, settled=settled)
         return GroupSelection(
-            take=self._filled(found.take, k),
+            take=self._filled(found.take if near is None else near.completed(found.take), k),
             shares=dual.shares,
             objective=self.baseline + found.value,
             bound=self.baseline + found.bound,

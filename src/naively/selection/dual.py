@@ -30,7 +30,13 @@ from scipy.special import xlogy
 
 from naively._types import FloatArray, IntArray
 from naively.kernels.hull import best_point, log_shares
-from naively.kernels.linear_gains import best_selection, linear_gains, taken_totals
+from naively.kernels.linear_gains import (
+    best_selection,
+    linear_gains,
+    linear_gains_csr,
+    taken_totals,
+    taken_totals_csr,
+)
 from naively.kernels.weighted_top import take_largest
 from naively.selection.groups import Matrix
 
@@ -72,7 +78,10 @@ class Problem:
         shift = self.alpha * log_a.sum()
         if isinstance(self.counts, np.ndarray):
             return np.asarray(linear_gains(self.counts, self.entropy, log_a) - shift)
-        return np.asarray(self.entropy - self.counts @ log_a - shift)
+        f = self.counts
+        return np.asarray(
+            linear_gains_csr(f.data, f.indices, f.indptr, self.entropy, log_a) - shift
+        )
 
     def best(self, log_a: FloatArray, k: int) -> tuple[Vertex, FloatArray]:
         """Take the k columns of largest gain at the shares exp(log_a), the base aside.
@@ -98,11 +107,17 @@ class Problem:
         if isinstance(self.counts, np.ndarray):
             totals = taken_totals(self.counts, take)
         else:
+<<<<<<< HEAD
             totals = self.counts.T @ take
         # One product, where one will do: numbers of columns are many.
         single = isinstance(self.alpha, float)
         smoothing = self.alpha * take.sum() if single else np.sum(self.alpha * take)
         return np.asarray(totals + smoothing + self.base_totals)
+=======
+            f = self.counts
+            totals = taken_totals_csr(f.data, f.indices, f.indptr, take, f.shape[1])
+        return np.asarray(totals + np.sum(self.alpha * take) + self.base_totals)
+>>>>>>> 948a7f9 (The path of many classes looks at the groups near the threshold; predicted error of many classes from normal sums)
 
     def linear_value(self, take: FloatArray | IntArray) -> float:
         """Sum of the entropies of a (fractional) selection: nats."""
