@@ -107,17 +107,12 @@ class Problem:
         if isinstance(self.counts, np.ndarray):
             totals = taken_totals(self.counts, take)
         else:
-<<<<<<< HEAD
-            totals = self.counts.T @ take
+            f = self.counts
+            totals = taken_totals_csr(f.data, f.indices, f.indptr, take, f.shape[1])
         # One product, where one will do: numbers of columns are many.
         single = isinstance(self.alpha, float)
         smoothing = self.alpha * take.sum() if single else np.sum(self.alpha * take)
         return np.asarray(totals + smoothing + self.base_totals)
-=======
-            f = self.counts
-            totals = taken_totals_csr(f.data, f.indices, f.indptr, take, f.shape[1])
-        return np.asarray(totals + np.sum(self.alpha * take) + self.base_totals)
->>>>>>> 948a7f9 (The path of many classes looks at the groups near the threshold; predicted error of many classes from normal sums)
 
     def linear_value(self, take: FloatArray | IntArray) -> float:
         """Sum of the entropies of a (fractional) selection: nats."""

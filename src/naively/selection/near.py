@@ -71,9 +71,7 @@ def solve_near(
     taken = above > 0
     left = ~taken
     left[between] = False
-    holds = (
-        gains[taken].min(initial=np.inf) >= dual.threshold >= gains[left].max(initial=-np.inf)
-    )
+    holds = gains[taken].min(initial=np.inf) >= dual.threshold >= gains[left].max(initial=-np.inf)
     return solution if holds else None
 
 
