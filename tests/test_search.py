@@ -224,6 +224,23 @@ def test_weights_in_training_and_scoring(scoring):
         np.testing.assert_allclose(split_scores(search), expected, rtol=1e-9, atol=1e-10)
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [SparseMultinomialNB(alpha=0.0), SparseBernoulliNB(alpha=0.0), SparsePoissonNB(alpha=0.0)],
+)
+@pytest.mark.parametrize("rows", ["real", "class"])
+def test_weights_where_events_are_impossible(estimator, rows):
+    """Rows that every class with a prior excludes get the prior; a class without weight has none."""
+    for seed in range(5):
+        X, y = documents(n=60, m=14, seed=seed, rate=0.5)
+        weight = np.random.default_rng(seed).random(60) if rows == "real" else (y != "c") * 1.0
+        ks, cv = [2, 8, 13, 14], StratifiedKFold(3, shuffle=True, random_state=0)
+        for scoring in (None, make_scorer(matthews_corrcoef)):
+            search = SparsityCV(estimator, ks, cv, scoring).fit(X, y, sample_weight=weight)
+            expected = loop(estimator, X, y, ks, cv, scoring, weight)
+            np.testing.assert_allclose(split_scores(search), expected, rtol=0, atol=1e-10)
+
+
 def test_duplicates_in_sparse_rows():
     rows = sparse.csr_array(
         (np.array([1, 1, 2, 1, 1, 1]), np.array([0, 0, 1, 2, 2, 0]), np.arange(0, 7)), (6, 3)

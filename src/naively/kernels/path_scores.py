@@ -124,7 +124,7 @@ def _rule_out(
         for c in range(n_classes):
             if base_veto[g, c] + changed_veto[g, c] > 0.5:
                 scores[g, c] = -np.inf
-            else:
+            elif scores[g, c] > -np.inf:  # a class without prior is not possible either
                 possible += 1
             changed_veto[g + 1, c] += changed_veto[g, c]
         if possible == 0:
