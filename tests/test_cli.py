@@ -483,7 +483,7 @@ def test_full_disk_and_forbidden_places_leave_nothing(folder, monkeypatch, numbe
     def fail(*_args):
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr("naively.jobs.select.save_model", fail)
+    monkeypatch.setattr("naively.jobs.results.save_model", fail)
     refused("select", "reviews.tsv.gz", "-k", 4, match="result: cannot be written: ")
 
 
@@ -491,7 +491,7 @@ def test_out_of_memory_is_a_sentence(folder, monkeypatch):
     def fail(*_args, **_options):
         raise MemoryError
 
-    monkeypatch.setattr("naively.jobs.rows.count", fail)
+    monkeypatch.setattr("naively.scale.stream.run_task", fail)
     refused("select", "reviews.tsv.gz", match="not enough memory")
 
 

@@ -1,16 +1,21 @@
 """count, merge, solve and select in streams: the model of select in memory, or a clear sentence."""
 
+import gzip
 import json
 import random
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
 
+import naively.jobs.paths  # noqa: F401
+import naively.jobs.select  # noqa: F401 (patched by name)
 from naively.cli.scale import naively
 from naively.io.models import load_model
 from naively.scale.records import load_record
@@ -72,13 +77,14 @@ def test_held_out_rows_do_not_depend_on_the_workers(folder):
 
 
 @pytest.mark.parametrize("options", [[], ["--model", "bernoulli"], ["--exact"], ["--alpha", 0]])
-def test_the_summary_is_that_of_rows_in_memory(folder, options):
+def test_the_summary_is_that_of_rows_in_memory(folder, monkeypatch, options):
     texts, labels = zip(*rows(), strict=True)
     split = ["train" if i % 5 else "dev" if i % 10 else "test" for i in range(400)]
     pq.write_table(pa.table({"text": texts, "label": labels, "split": split}), "split.parquet")
     options = [*options, "split.parquet", "--split-column", "split", "-k", 3]
-    run("select", *options, "--out", "memory")
     run("select", *options, "--out", "stream", "--engine", "local", "--jobs", 2)
+    monkeypatch.setattr("naively.jobs.select.streamed_job", lambda job: None)
+    run("select", *options, "--out", "memory")
     first, second = (
         json.loads((folder / way / "summary.json").read_text()) for way in ("memory", "stream")
     )
@@ -89,6 +95,112 @@ def test_the_summary_is_that_of_rows_in_memory(folder, options):
     for name in ("command", "final_rows"):
         del first["settings"][name], second["settings"][name]
     assert_alike(first, second)
+
+
+WRITERS = {
+    "a.parquet": lambda table: pq.write_table(table, "a.parquet", row_group_size=70),
+    "a.csv": lambda table: pyarrow.csv.write_csv(table, "a.csv"),
+    "A.TSV.gz": lambda table: Path("A.TSV.gz").write_bytes(
+        gzip.compress("\n".join(map("\t".join, [NAMES, *spelled(table)])).encode())
+    ),
+    "a.json": lambda table: Path("a.json").write_text(
+        "\n\n".join(json.dumps(row) for row in table.to_pylist())
+    ),
+}
+NAMES = ("number", "words", "class")
+
+
+def spelled(table):
+    return [[str(row[name]).replace("\n", " ") for name in NAMES] for row in table.to_pylist()]
+
+
+def odd_table():
+    texts, labels = zip(*rows(300), strict=True)
+    texts = [f'{t} said "so",\né ÉTÉ 2020-01-0{i % 9 + 1}' for i, t in enumerate(texts)]
+    classes = [["yes ", "2020-01-01"][label == "pos"] for label in labels]
+    return pa.table(dict(zip(NAMES, (list(range(300)), texts, classes), strict=True)))
+
+
+@pytest.mark.parametrize("name", WRITERS)
+@pytest.mark.parametrize("options", [[], ["--model", "bernoulli", "--min-count", 2]])
+def test_a_file_alone_is_streamed_with_the_result_of_rows_in_memory(
+    folder, monkeypatch, name, options
+):
+    monkeypatch.setattr("naively.scale.sources._PART_BYTES", 4000)
+    WRITERS[name](odd_table())
+    options = [*options, "--text", "words", "--label", "class", "--ngrams", "1,2"]
+    options += ["--stop-words", "english"]
+    selected = ["select", name, "-k", 8, *options]
+    streamed = spied(monkeypatch, "naively.jobs.select.select_streamed")
+    run(*selected, "--out", "stream")
+    paths = [run("path", name, *options, "--json")]
+    assert streamed == [name]
+    monkeypatch.setattr("naively.jobs.select.streamed_job", lambda job: None)
+    monkeypatch.setattr("naively.jobs.paths.streamed_job", lambda job: None)
+    run(*selected, "--out", "memory")
+    paths.append(run("path", name, *options, "--json"))
+    assert streamed == [name]
+    first, second = (
+        json.loads((folder / way / "summary.json").read_text()) for way in ("memory", "stream")
+    )
+    assert 50 < first["evaluation"]["test_rows"] < 70
+    del first["settings"]["command"], second["settings"]["command"]
+    if "--min-count" in options:  # in memory, lengths are those of the kept words
+        del first["evaluation"]["predicted_error"], second["evaluation"]["predicted_error"]
+    assert_alike(first, second)
+    assert_alike(*map(json.loads, paths))
+    answers = [
+        run("predict", f"{way}/model.npz", name, "--text", "words") for way in ("memory", "stream")
+    ]
+    assert answers[0] == answers[1]
+
+
+def spied(monkeypatch, name):
+    """Note the files that a function is called on."""
+    module, _, function = name.rpartition(".")
+    original, called = getattr(sys.modules[module], function), []
+
+    def noted(job, progress):
+        called.append(job.counting.files[0])
+        return original(job, progress)
+
+    monkeypatch.setattr(name, noted)
+    return called
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("a.csv", 'text,label\n"ab"c,x\nd,y\n', "line 2: ',' expected after"),
+        ("a.csv", "text,label\nab,x\nd\n", "line 3 has 1 fields"),
+        ("a.csv", "text,label\nab,x\nd, \n", "line 3: the label in column `label` is missing"),
+        ("a.csv", "text,text,label\na,b,x\n", "2 columns are called `text`"),
+        ("a.jsonl", '{"text": "ab", "label": "x"}\n{"text": "c"\n', "line 2 is not JSON"),
+        ("a.jsonl", '{"text": ["ab"], "label": "x"}\n', "holds a list, not text"),
+    ],
+)
+def test_what_streams_cannot_read_is_told_by_line(folder, name, content, message):
+    Path(name).write_text(content)
+    assert message in run("select", name, status=2)
+
+
+def test_without_arrow_rows_are_in_memory(folder, monkeypatch):
+    pyarrow.csv.write_csv(pq.read_table("all.parquet"), "all.csv")
+    streamed = spied(monkeypatch, "naively.jobs.select.select_streamed")
+    monkeypatch.setattr("naively.jobs.route.find_spec", lambda name: None)
+    run("select", "all.csv", "-k", 3)
+    monkeypatch.undo()
+    assert streamed == []
+
+
+@pytest.mark.parametrize(
+    "options",
+    [["-k", "auto"], ["--model", "hybrid", "-k", 2], ["--token-pattern", "[a-f]+", "-k", 2]],
+)
+def test_what_needs_rows_has_them_in_memory(folder, monkeypatch, options):
+    streamed = spied(monkeypatch, "naively.jobs.select.select_streamed")
+    run("select", "all.parquet", *options)
+    assert streamed == []
 
 
 def assert_alike(first, second):

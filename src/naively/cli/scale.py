@@ -9,11 +9,13 @@ import click
 from naively.cli import insight
 from naively.cli.commands import (
     MODEL,
+    READING,
     TERMS,
     Options,
     explained,
     naively,
     repeatable_command,
+    style_of,
     with_options,
 )
 
@@ -38,7 +40,7 @@ COUNT: Options = [
         metavar="STEP",
         help="Round real numbers to multiples of this; sums are then exact in any order.",
     ),
-    click.option("--delimiter", metavar="CHAR", help="What separates the columns of CSV."),
+    *READING,
     click.option("--jobs", type=click.IntRange(min=1), metavar="N", help="Threads.  [1]"),
     _QUIET,
 ]
@@ -54,8 +56,6 @@ SOLVE: Options = [
     click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON."),
     _QUIET,
 ]
-
-_MATRICES = (".npz", ".csr", ".h5ad", ".svm", ".svmlight", ".libsvm")
 
 
 @naively.command(short_help="Count files by class, each into a record.")
@@ -78,10 +78,11 @@ def count(files: tuple[str, ...], out: str, jobs: int | None, quiet: bool, **opt
 def _counting(files: tuple[str, ...], options: dict[str, Any]) -> Any:
     from naively.io.text import TOKEN_PATTERN, TextRule
     from naively.jobs.records import Counting
+    from naively.jobs.route import is_matrix
     from naively.jobs.rows import stop_words
     from naively.scale.sources import Layout
 
-    numbers = options["numbers"] or _is_matrix(files[0])
+    numbers = options["numbers"] or is_matrix(files[0], options["format"])
     text = TextRule(
         columns=(options["text"],),
         analyzer=options["analyzer"],
@@ -89,10 +90,15 @@ def _counting(files: tuple[str, ...], options: dict[str, Any]) -> Any:
         stop_words=stop_words(options["stop_words"]),
         token_pattern=options["token_pattern"] or TOKEN_PATTERN,
     )
+    style = style_of(options)
     layout = Layout(
         label=options["label"],
         text=None if numbers else options["text"],
-        delimiter=options["delimiter"],
+        format=options["format"],
+        delimiter=style.delimiter,
+        quotes=style.quotes,
+        header=style.header,
+        encoding=style.encoding,
     )
     return Counting(
         files,
@@ -159,17 +165,6 @@ def solve(
         screen.show_summary(summary, out)
 
 
-def _is_matrix(input: str, format: str | None = None) -> bool:
-    from naively.scale.parts import COMPRESSED
-
-    if format is not None:
-        return format in ("svmlight", "npz", "h5ad")
-    name = input.lower()
-    for suffix in COMPRESSED:
-        name = name.removesuffix(suffix)
-    return name.endswith(_MATRICES)
-
-
 def _check_honoured(job: Any) -> None:
     """Refuse what streams would leave out of account."""
     layout = job.layout
@@ -200,40 +195,8 @@ def select_streamed(
 ) -> Any:
     """Run a `select` in streams."""
     from naively.jobs.engines import Engine
-    from naively.jobs.records import Counting
-    from naively.jobs.streamed import StreamedJob
+    from naively.jobs.route import in_streams
     from naively.jobs.streamed import select_streamed as run
-    from naively.scale.sources import Layout
 
     _check_honoured(job)
-    matrix = job.layout.numbers or _is_matrix(job.input, job.layout.format)
-    column = (job.text.columns or ("text",))[0]
-    presence = job.model.binary or job.model.kind == "bernoulli"
-    counting = Counting(
-        files=(job.input,),
-        layout=Layout(
-            label=job.layout.label or "label",
-            text=None if matrix else column,
-            format=job.layout.format,
-            delimiter=job.layout.style.delimiter,
-            split=job.test.split_column,
-            quotes=job.layout.style.quotes,
-            header=job.layout.style.header,
-            encoding=job.layout.style.encoding,
-        ),
-        text=None if matrix else job.text,
-        presence=presence,
-    )
-    return run(
-        StreamedJob(
-            counting=counting,
-            model=job.model,
-            test=job.test,
-            engine=Engine(engine or "local", address, jobs),
-            out=job.out,
-            force=job.force,
-            command=job.command,
-            checkpoint=checkpoint,
-        ),
-        progress,
-    )
+    return run(in_streams(job, Engine(engine or "local", address, jobs), checkpoint), progress)

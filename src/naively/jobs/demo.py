@@ -26,8 +26,9 @@ from naively.io.files import atomic_directory, check_directory
 from naively.io.progress import Progress, silent
 from naively.io.samples import Layout
 from naively.io.text import TextRule, english_stop_words
+from naively.jobs.results import RESULT_FILES, write_result
 from naively.jobs.rows import load
-from naively.jobs.select import RESULT_FILES, learn, write_result
+from naively.jobs.select import learn
 from naively.jobs.settings import ModelSettings, SelectJob, TestSettings
 from naively.report.summary import Summary
 from naively.scale.labels import clean

@@ -4,18 +4,24 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
 
 from naively._types import Array, IntArray
-from naively.io.errors import InputError, told_of
+from naively.io.errors import InputError, UnreadableError, told_of
 from naively.io.progress import Progress, silent
-from naively.jobs.rows import TRAIN, load
+from naively.jobs.engines import running
+from naively.jobs.route import streamed_job
+from naively.jobs.rows import load
 from naively.jobs.settings import SelectJob
+from naively.jobs.streamed import check_rows, count_job
+from naively.jobs.totals import family_of, feature_names, kept_totals
 from naively.jobs.training import kept_columns, new_estimator
+from naively.scale.holdout import TEST, TRAIN, counts_of
 
 _NEW_FEATURES = 1000  # named at each k
 
@@ -60,12 +66,11 @@ def path_of(job: SelectJob, ks: Sequence[int] | None, progress: Progress = silen
     """
     from naively.selection.path import path
 
-    X, labels, names, estimator = counted(job, progress)
-    check_ks(job.input, ks, X.shape[1])
+    counts = _streamed(job, progress) or _in_memory(job, progress)
+    check_ks(job.input, ks, counts.statistics.n_features)
     progress("solving", 0, 0)
     with told_of(job.input):
-        statistics = estimator.gather(X, labels)
-        track = path(estimator.family(statistics), statistics, ks)
+        track = path(counts.family, counts.statistics, ks)
     rows, before = [], np.empty(0, dtype=np.int64)
     for g, k in enumerate(track.k.tolist()):
         support = track.support(k)
@@ -73,10 +78,50 @@ def path_of(job: SelectJob, ks: Sequence[int] | None, progress: Progress = silen
         limit = float(track.bound[g] - track.baseline)
         gap = float(track.gap[g]) / limit if limit > 0 and np.isfinite(limit) else 0.0
         gain = float(track.objective[g] - track.baseline)
-        rows.append(PathRow(k, gain, limit, gap, tuple(names[i] for i in new.tolist())))
+        rows.append(PathRow(k, gain, limit, gap, counts.named(new)))
         before = support
     unit, quantity = _unit(job)
-    return PathTable(X.shape[1], X.shape[0], quantity, unit, tuple(rows))
+    return PathTable(counts.statistics.n_features, counts.n_rows, quantity, unit, tuple(rows))
+
+
+@dataclass(frozen=True, slots=True)
+class _Counts:
+    """What a path is solved on."""
+
+    family: Any
+    statistics: Any
+    n_rows: int
+    named: Callable[[IntArray], tuple[str, ...]]  # names of some features
+
+
+def _in_memory(job: SelectJob, progress: Progress) -> _Counts:
+    X, labels, names, estimator = counted(job, progress)
+    with told_of(job.input):
+        statistics = estimator.gather(X, labels)
+        family = estimator.family(statistics)
+    return _Counts(
+        family, statistics, X.shape[0], lambda columns: tuple(names[i] for i in columns.tolist())
+    )
+
+
+def _streamed(job: SelectJob, progress: Progress) -> _Counts | None:
+    """Count in streams; None where they do not give the same."""
+    streamed = streamed_job(job)
+    if streamed is None:
+        return None
+    with suppress(UnreadableError), running(streamed.engine) as engine:
+        found = count_job(streamed, engine, progress)
+        training, held_out = (counts_of(found.counts, kind) for kind in (TRAIN, TEST))
+        check_rows(streamed, training, held_out)
+        kept = kept_totals(found.source, training, job.model)
+        statistics = training if len(kept) == training.n_features else training.take(kept)
+        return _Counts(
+            family_of(job.model, training),
+            statistics,
+            int(training.class_rows.sum()),
+            lambda columns: feature_names(found.source, kept[columns]),
+        )
+    return None
 
 
 def _unit(job: SelectJob) -> tuple[str, str]:

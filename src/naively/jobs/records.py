@@ -13,7 +13,7 @@ from naively.io.files import atomic_directory, check_directory
 from naively.io.progress import Progress, silent
 from naively.io.text import ONE_CHARACTER, TOKEN_PATTERN, TextRule, text_features
 from naively.jobs.outcome import Asked, summarize
-from naively.jobs.select import RESULT_FILES, write_result
+from naively.jobs.results import RESULT_FILES, write_result
 from naively.jobs.settings import ModelSettings
 from naively.jobs.study import path_curve
 from naively.jobs.totals import Source, train_totals

@@ -11,15 +11,17 @@ import numpy as np
 
 from naively._types import Array, IntArray
 from naively.io.errors import InputError
-from naively.io.formats import format_by_name
+from naively.io.formats import format_by_name, format_of
 from naively.io.matrices import Matrix, check_memory, first_place, read_words
 from naively.io.models import COUNTING
 from naively.io.progress import Progress, silent
 from naively.io.samples import Layout, Numbered, Samples, is_text, read_samples
 from naively.io.text import TextRule, by_region, count, english_stop_words, side_by_side
-from naively.jobs.settings import SelectJob, TestSettings, method_of
+from naively.jobs.settings import SelectJob, method_of
 from naively.report.summary import FileRow
 from naively.scale.holdout import LEFT_OUT, TEST, TRAIN, kinds_in, kinds_of
+from naively.scale.parts import Layout as PartLayout
+from naively.scale.sources import rows_in_parts
 
 __all__ = ["LEFT_OUT", "TEST", "TRAIN", "Rows", "holdout_parts", "load"]
 
@@ -54,7 +56,7 @@ def load(job: SelectJob, progress: Progress = silent) -> Rows:
     if job.test.file is not None:
         samples.append(read_samples(job.test.file, _test_layout(job, layout), progress))
     labels = np.array([each for part in samples for each in part.labels or ()], dtype=object)
-    part = _parts(job.test, samples, labels)
+    part = _parts(job, samples, labels)
     check_labels(job.input, Counter(labels[part == TRAIN].tolist()))
     _check_table(job.input, samples[0], labels)
     n_regions = _regions(job, samples)
@@ -201,13 +203,16 @@ def check_labels(name: str, found: Mapping[str, int]) -> None:
 # Training and test rows ------------------------------------------------------------------------
 
 
-def _parts(settings: TestSettings, samples: Sequence[Samples], labels: Array) -> IntArray:
-    if settings.file is not None:
+def _parts(job: SelectJob, samples: Sequence[Samples], labels: Array) -> IntArray:
+    test = job.test
+    if test.file is not None:
         return np.repeat([TRAIN, TEST], [len(each) for each in samples])
-    if settings.split_column is not None:
-        return _column_parts(settings.split_column, samples[0])
-    name = samples[0].file.name
-    return kinds_of([(name, len(labels))], labels, settings.holdout, settings.seed)
+    if test.split_column is not None:
+        return _column_parts(test.split_column, samples[0])
+    format = format_of(job.input, job.layout.format)
+    layout = PartLayout(format=format, encoding=job.layout.style.encoding)
+    parts = rows_in_parts(job.input, layout, len(labels))
+    return kinds_of(parts, labels, test.holdout, test.seed)
 
 
 def _column_parts(column: str, samples: Samples) -> IntArray:

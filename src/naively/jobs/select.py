@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 
@@ -12,14 +12,17 @@ from naively._types import IntArray
 from naively.error.coverage import margins
 from naively.estimators.parameters import is_auto
 from naively.families.rules import winners
+from naively.io.errors import UnreadableError
 from naively.io.files import atomic_directory, check_directory
-from naively.io.models import Model, save_model
+from naively.io.models import Model
 from naively.io.progress import Progress, silent
-from naively.jobs.charts import charts_of
 from naively.jobs.examples import EXAMPLE_ROWS, examples
 from naively.jobs.outcome import Asked, Tested, quoted, summarize
+from naively.jobs.results import RESULT_FILES, write_result
+from naively.jobs.route import streamed_job
 from naively.jobs.rows import LEFT_OUT, TEST, TRAIN, Rows, load
 from naively.jobs.settings import SelectJob
+from naively.jobs.streamed import select_streamed
 from naively.jobs.study import (
     Accuracies,
     coverage_points,
@@ -32,15 +35,13 @@ from naively.jobs.study import (
     with_accuracies,
 )
 from naively.jobs.training import Fitted, Trained, score_test_rows, train
-from naively.report.documents import features_csv, summary_json
-from naively.report.page import summary_html
 from naively.report.summary import Example, PathCurve, Summary
-
-RESULT_FILES = ("features.csv", "model.npz", "report.html", "summary.json")
 
 
 def select(job: SelectJob, progress: Progress = silent) -> Summary:
     """Select features, train and test a classifier, and write the result folder.
+
+    Texts are counted in streams where those give the same; else all rows are held in memory.
 
     Raises
     ------
@@ -50,25 +51,16 @@ def select(job: SelectJob, progress: Progress = silent) -> Summary:
         If the result cannot be written. The result folder is then as it was before.
     """
     check_directory(job.out, RESULT_FILES, force=job.force)
+    streamed = streamed_job(job)
+    if streamed is not None:
+        with suppress(UnreadableError):  # read in memory, it is told by line what is wrong
+            return select_streamed(streamed, progress)
     rows = load(job, progress)
     summary, model = learn(job, rows, progress)
     progress("writing", 0, 0)
     with atomic_directory(job.out, RESULT_FILES, force=job.force) as folder:
         write_result(folder, summary, model)
     return summary
-
-
-def write_result(folder: Path, summary: Summary, model: Model) -> None:
-    """Write the files of a result into a folder."""
-    for name, document in (
-        ("features.csv", features_csv(summary)),
-        ("summary.json", summary_json(summary)),
-        ("report.html", summary_html(summary, charts_of(summary))),
-    ):
-        # Names of files may hold bytes that are no text; they are spelled out.
-        (folder / name).write_text(document, "utf-8", "backslashreplace", newline="")
-    with (folder / "model.npz").open("wb") as file:
-        save_model(model, file)
 
 
 def learn(job: SelectJob, rows: Rows, progress: Progress = silent) -> tuple[Summary, Model]:

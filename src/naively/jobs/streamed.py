@@ -22,8 +22,8 @@ from naively.jobs.engines import Engine, Running, running
 from naively.jobs.outcome import Asked, Tested, quoted, summarize
 from naively.jobs.quoting import found_by, search_for, whole
 from naively.jobs.records import Counting, definition, file_rows
+from naively.jobs.results import RESULT_FILES, write_result
 from naively.jobs.rows import check_labels, check_split
-from naively.jobs.select import RESULT_FILES, write_result
 from naively.jobs.settings import ModelSettings, TestSettings, method_of
 from naively.jobs.study import (
     Accuracies,
@@ -39,6 +39,7 @@ from naively.report.summary import Example, FileRow, PathCurve, Summary
 from naively.scale.features import TextFeatures
 from naively.scale.holdout import TEST, TRAIN, Holdout, counts_of
 from naively.scale.judging import Judge, Verdicts, judged, total
+from naively.scale.parts import Layout
 from naively.scale.stream import Task, tasks_of
 from naively.statistics.counts import ClassCounts
 
@@ -48,6 +49,7 @@ class StreamedJob:
     """All that `naively select` is asked, and where to do it."""
 
     counting: Counting
+    test_layout: Layout  # of the file to test on, if there is one
     model: ModelSettings
     test: TestSettings
     engine: Engine
@@ -76,7 +78,7 @@ def select_streamed(job: StreamedJob, progress: Progress = silent) -> Summary:
 
 
 @dataclass(frozen=True, slots=True)
-class _Counted:
+class Counted:
     """What one pass over the files gave."""
 
     source: Source
@@ -99,10 +101,10 @@ def learn_streamed(job: StreamedJob, progress: Progress = silent) -> tuple[Summa
     """Count, select, train and test, as `naively.jobs.select.learn` does on rows in memory."""
     given = job.test.file is not None or job.test.split_column is not None
     with running(job.engine) as engine:
-        counted = _counted(job, engine, progress)
+        counted = count_job(job, engine, progress)
         progress("selecting", 0, 0)
         training, held_out = (counts_of(counted.counts, kind) for kind in (TRAIN, TEST))
-        _check_rows(job, training, held_out)
+        check_rows(job, training, held_out)
         has_test = job.test.file is not None or bool(held_out.class_rows.sum())
         solved = train_totals(counted.source, training, job.model, clip=has_test and not given)
         candidate = _candidate(job.model, counted.source, solved) if has_test else None
@@ -127,7 +129,7 @@ def learn_streamed(job: StreamedJob, progress: Progress = silent) -> tuple[Summa
     return summarize(asked, files, test, final, curve, found, verdicts.left_out), final.model
 
 
-def _counted(job: StreamedJob, engine: Running, progress: Progress) -> _Counted:
+def count_job(job: StreamedJob, engine: Running, progress: Progress) -> Counted:
     """Count training and test rows in one pass."""
     counting = job.counting
     features, names = definition(counting)
@@ -142,11 +144,20 @@ def _counted(job: StreamedJob, engine: Running, progress: Progress) -> _Counted:
     name = ", ".join(counting.files)
     text = counting.text if counting.n_hashed is None else None
     source = Source(name, record.features, record.names, text)
-    return _Counted(source, tasks, record.statistics(), record.shards)
+    return Counted(source, tasks, record.statistics(), record.shards)
 
 
-def _check_rows(job: StreamedJob, training: ClassCounts, held_out: ClassCounts) -> None:
+def check_rows(job: StreamedJob, training: ClassCounts, held_out: ClassCounts) -> None:
+    """Refuse what `naively.jobs.rows.load` refuses of rows in memory.
+
+    Raises
+    ------
+    InputError
+        If labels, the split or the words cannot be used.
+    """
     name, column = ", ".join(job.counting.files), job.test.split_column
+    if not training.class_rows.sum() + held_out.class_rows.sum():
+        raise UnreadableError(f"{name}: there are no rows; give files with data in them.")
     if column is not None:
         check_split(name, column, training.class_rows.sum(), held_out.class_rows.sum())
     check_labels(
@@ -178,12 +189,12 @@ def _candidate(settings: ModelSettings, source: Source, solved: Solved) -> _Cand
 
 
 def _verdicts(
-    job: StreamedJob, counted: _Counted, candidate: _Candidate | None, engine: Running
+    job: StreamedJob, counted: Counted, candidate: _Candidate | None, engine: Running
 ) -> Verdicts:
     """Test on the rows of a file, or on those held out."""
     if candidate is None:
         return Verdicts()
-    features, layout = counted.source.features, job.counting.layout
+    features = counted.source.features
     if isinstance(features, TextFeatures) and candidate.judge.terms is None:
         raise InputError(
             "Hashed columns have no terms to be found in test rows; add --holdout 0, or leave out "
@@ -191,13 +202,13 @@ def _verdicts(
         )
     tasks = counted.tasks
     if job.test.file is not None:
-        layout = replace(layout, split=None)
-        tasks = tasks_of(job.test.file, features, layout, names=tasks[0].names, n_jobs=engine.jobs)
+        names, n_jobs = tasks[0].names, engine.jobs
+        tasks = tasks_of(job.test.file, features, job.test_layout, names=names, n_jobs=n_jobs)
     return total(engine.map(judged, tasks, candidate.judge))
 
 
 def _examples(
-    counted: _Counted, final: Trained, kinds: tuple[int, ...], engine: Running
+    counted: Counted, final: Trained, kinds: tuple[int, ...], engine: Running
 ) -> list[Example | None]:
     """Find rows, of those that were trained on, in which the features occur."""
     source = counted.source
@@ -228,7 +239,7 @@ def _tested(
     return test, with_accuracies(curve, accuracies)
 
 
-def _files(job: StreamedJob, counted: _Counted, verdicts: Verdicts) -> tuple[FileRow, ...]:
+def _files(job: StreamedJob, counted: Counted, verdicts: Verdicts) -> tuple[FileRow, ...]:
     """Tell what was read; a single file with a digest of all its bytes, as in memory."""
     files = job.counting.files
     if job.engine.name != "local" or len(files) > 1 or not os.path.isfile(files[0]):

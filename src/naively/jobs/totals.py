@@ -37,7 +37,7 @@ from naively.selection.path import path
 from naively.selection.solve import solve
 from naively.statistics.counts import ClassCounts
 
-_MODELS = {"multinomial": multinomial, "bernoulli": bernoulli}
+TRAINED_BY_TOTALS = {"multinomial": multinomial, "bernoulli": bernoulli}
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ def family_of(settings: ModelSettings, counts: ClassCounts) -> Family[ClassCount
     InputError
         If the statistics do not train it.
     """
-    if settings.kind not in _MODELS:
+    if settings.kind not in TRAINED_BY_TOTALS:
         raise InputError(
             f"Streams add up counts, which train multinomial and bernoulli models; got --model "
             f"{settings.kind}. Leave out --engine."
@@ -158,7 +158,7 @@ def family_of(settings: ModelSettings, counts: ClassCounts) -> Family[ClassCount
             "--presence; count the shards again, or choose the other model."
         )
     with mendable():
-        return _MODELS[settings.kind](settings.alpha)
+        return TRAINED_BY_TOTALS[settings.kind](settings.alpha)
 
 
 def kept_totals(source: Source, counts: ClassCounts, settings: ModelSettings) -> IntArray:

@@ -127,6 +127,47 @@ def _format(path: str, layout: Layout) -> str:
     return kind
 
 
+def holds_strings(path: str, column: str) -> bool:
+    """Whether a column of a Parquet file holds strings; False if it cannot be said."""
+    import pyarrow as pa
+
+    try:
+        kind = parquet_file(path).schema_arrow.field(column).type
+    except (pa.ArrowException, OSError, KeyError, ValueError):
+        return False
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def rows_in_parts(path: str, layout: Layout, n_rows: int) -> list[tuple[str, int]]:
+    """Return name and number of rows of each part of a file that is read as a whole.
+
+    Parameters
+    ----------
+    path
+        Of the file; a pipe is one part.
+    layout
+        Its format and encoding.
+    n_rows
+        Rows of the whole.
+    """
+    if not os.path.isfile(path):
+        return [(Path(path).name, n_rows)]
+    in_parts = layout.format in ("parquet", "jsonl") and not whole_file(path, layout)
+    found = _parts(path, layout) if in_parts else []
+    if len(found) < 2:
+        return [(f"{identity(path)}#0", n_rows)]
+    if layout.format == "parquet":
+        metadata = parquet_file(path).metadata
+        lengths = [metadata.row_group(part.begin).num_rows for part in found]
+    else:
+        lengths = [sum(map(_n_lines, lines(part, layout))) for part in found]
+    return list(zip((part.name for part in found), lengths, strict=True))
+
+
+def _n_lines(block: bytes) -> int:
+    return sum(1 for line in block.split(b"\n") if line.strip())
+
+
 def format_of(path: str) -> str:
     """Return the format that a name promises.
 

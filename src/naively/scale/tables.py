@@ -24,6 +24,7 @@ from naively.scale import parts
 from naively.scale.features import ColumnFeatures, FeatureDefinition
 from naively.scale.labels import clean, label_text
 from naively.scale.parts import Batch, Layout, Part, compression_of, no_column
+from naively.scale.strict import StrictQuotes
 from naively.scale.utf8 import rows_of_column
 from naively.scale.vocabulary import digest_of_names
 from naively.statistics.matrix import whole_numbers
@@ -224,7 +225,7 @@ def _csv_tables(path: str, layout: Layout, names: list[str]) -> Iterator[Any]:
     texts = wanted(layout)
     types = {name: pa.large_string() if name in texts else pa.float64() for name in names}
     reader = arrow.open_csv(
-        unpacked(path),
+        _strict(path, layout) if layout.quotes else unpacked(path),
         read_options=arrow.ReadOptions(
             block_size=parts.BLOCK_BYTES,
             use_threads=False,
@@ -243,11 +244,19 @@ def _csv_tables(path: str, layout: Layout, names: list[str]) -> Iterator[Any]:
     return iter(reader)
 
 
+def _strict(path: str, layout: Layout) -> Any:
+    """Open a file, refusing what Python's strict reader refuses; Arrow is more lenient."""
+    stream, delimiter = unpacked(path), _delimiter(path, layout)
+    of_bytes = delimiter.isascii() and "\n".encode(layout.encoding) == b"\n"
+    return StrictQuotes(stream, delimiter) if of_bytes else stream
+
+
 def _delimiter(path: str, layout: Layout) -> str:
     tab = layout.format == "tsv" or (
         layout.format is None and ".tsv" in [each.lower() for each in Path(path).suffixes[-2:]]
     )
-    delimiter = layout.delimiter or ("\t" if tab else ",")
+    usual = "\t" if tab else ","
+    delimiter = usual if layout.delimiter is None else layout.delimiter
     if len(delimiter) != 1:
         raise ValueError(f"`--delimiter` must be one character, such as ';'; got {delimiter!r}.")
     return delimiter

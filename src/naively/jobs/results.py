@@ -1,0 +1,26 @@
+"""The files of a result."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from naively.io.models import Model, save_model
+from naively.jobs.charts import charts_of
+from naively.report.documents import features_csv, summary_json
+from naively.report.page import summary_html
+from naively.report.summary import Summary
+
+RESULT_FILES = ("features.csv", "model.npz", "report.html", "summary.json")
+
+
+def write_result(folder: Path, summary: Summary, model: Model) -> None:
+    """Write the files of a result into a folder."""
+    for name, document in (
+        ("features.csv", features_csv(summary)),
+        ("summary.json", summary_json(summary)),
+        ("report.html", summary_html(summary, charts_of(summary))),
+    ):
+        # Names of files may hold bytes that are no text; they are spelled out.
+        (folder / name).write_text(document, "utf-8", "backslashreplace", newline="")
+    with (folder / "model.npz").open("wb") as file:
+        save_model(model, file)
