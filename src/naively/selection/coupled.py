@@ -120,7 +120,7 @@ def _found(
     take, value = round_solution(problem, k, dual)
     if search is not None:
         return branch_and_bound(problem, k, dual, take, search)
-    return SearchResult(take, value, max(dual.bound, value), 0)
+    return SearchResult(take, value, float(max(dual.bound, value)), 0)
 
 
 def _is_settled(k: int, n_seen: int) -> bool:

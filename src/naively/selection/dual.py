@@ -196,7 +196,7 @@ def solve_dual(problem: Problem, k: int, start: FloatArray | None = None) -> Dua
         if hull.value > before + TOLERANCE * abs(before):
             improved = evaluations
     return DualSolution(
-        bound=max(bound, hull.value),
+        bound=float(max(bound, hull.value)),
         value=hull.value,
         log_a=best[0],
         threshold=best[1],
