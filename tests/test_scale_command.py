@@ -389,3 +389,49 @@ def test_where_nothing_can_be_written_is_named(folder):
     message = run("select", "data/*.parquet", "-k", 3, "-q", "--checkpoint", "work", status=2)
     assert "work: cannot be written" in message
     assert not (folder / "result").exists()
+
+
+@pytest.mark.parametrize("name", ["t.parquet", "t.jsonl"])
+def test_lists_of_strings_are_counted_as_they_stand(folder, monkeypatch, name):
+    found = [(text.title().split(), label) for text, label in rows()]
+    found[7] = ([], "neg")
+    table = pa.table(dict(zip(("text", "label"), zip(*found, strict=True), strict=True)))
+    if name == "t.parquet":
+        pq.write_table(table, name, row_group_size=90)
+    else:
+        Path(name).write_text("\n".join(map(json.dumps, table.to_pylist())))
+    options = ["select", name, "--analyzer", "tokens", "--stop-words", "stop.txt", "-k", 3]
+    Path("stop.txt").write_text("Film\n")
+    streamed = spied(monkeypatch, "naively.jobs.select.select_streamed")
+    run(*options, "--out", "stream")
+    assert streamed == [name]
+    monkeypatch.setattr("naively.jobs.select.streamed_job", lambda job: None)
+    run(*options, "--out", "memory")
+    first, second = (
+        json.loads((folder / way / "summary.json").read_text()) for way in ("memory", "stream")
+    )
+    del first["settings"]["command"], second["settings"]["command"]
+    assert_alike(first, second)
+    assert first["settings"]["features"] == "occurrences (tokens)"
+    assert {row["name"] for row in first["features"]} <= {"Great", "Lovely", "Awful", "Boring"}
+    assert first["features"][0]["example"]["hit"] == first["features"][0]["name"]
+    assert run("predict", "memory/model.npz", name) == run("predict", "stream/model.npz", name)
+    assert "Awful" in run("explain", "stream/model.npz", "Awful Boring The")
+    run("count", name, "-o", "records", "--analyzer", "tokens", "--stop-words", "stop.txt")
+    assert "Film" not in list(load_record(next((folder / "records").iterdir())).names)
+    assert "not a list" in run("select", "all.parquet", "--analyzer", "tokens", status=2)
+
+
+def test_files_without_header_quotes_or_utf8_are_counted_too(folder):
+    lines = [f'{label}|"{text} é' for text, label in rows(40)]
+    Path("odd.txt").write_text("\n".join(lines), "latin-1")
+    options = ["--format", "csv", "--delimiter", "|", "--no-header", "--no-quotes"]
+    options += ["--encoding", "latin-1", "--text", 2, "--label", 1]
+    run("count", "odd.txt", "-o", "records", *options, "--ngrams", 1)
+    record = load_record(next((folder / "records").iterdir()))
+    assert record.n_rows == 40
+    assert "great" in list(record.names)
+    run("select", "odd.txt", *options, "-k", 2)
+    assert "mtx are not read in streams" in run(
+        "count", "odd.txt", "-o", "r", "--format", "mtx", status=2
+    )

@@ -194,10 +194,11 @@ READING: Options = [
 TERMS: Options = [
     click.option(
         "--analyzer",
-        type=click.Choice(["word", "char", "char_wb"]),
+        type=click.Choice(["word", "char", "char_wb", "tokens"]),
         default="word",
         show_default=True,
-        help="Count words, or characters (char_wb: within words).",
+        help="Count words, or characters (char_wb: within words), or the strings of a column of "
+        "lists (tokens; Parquet and JSON Lines).",
     ),
     click.option(
         "--ngrams",
@@ -488,6 +489,7 @@ def _select_job(input: str, options: dict[str, Any]) -> Any:
         ngrams=options["ngrams"],
         stop_words=stop_words(options["stop_words"]),
         token_pattern=options["token_pattern"] or TOKEN_PATTERN,
+        lowercase=options["analyzer"] != "tokens",
     )
     model = ModelSettings(
         kind=options["model"],
@@ -499,6 +501,7 @@ def _select_job(input: str, options: dict[str, Any]) -> Any:
         label=options["label"],
         labels_file=options["labels"],
         names_file=options["names"],
+        tokens=options["analyzer"] == "tokens",
         numbers=options["numbers"] or options["transpose"] or _wants_numbers(options),
         transpose=options["transpose"],
         ignore=options["ignore"],

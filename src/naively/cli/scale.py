@@ -89,6 +89,7 @@ def _counting(files: tuple[str, ...], options: dict[str, Any]) -> Any:
         ngrams=options["ngrams"],
         stop_words=stop_words(options["stop_words"]),
         token_pattern=options["token_pattern"] or TOKEN_PATTERN,
+        lowercase=options["analyzer"] != "tokens",
     )
     style = style_of(options)
     layout = Layout(

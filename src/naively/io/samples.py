@@ -36,6 +36,7 @@ class Layout:
     key: str | None = None  # column that identifies a row, copied to predictions
     labels_file: str | None = None  # for a matrix: one label a line
     names_file: str | None = None  # for a matrix: one column name a line
+    tokens: bool = False  # the columns of text hold lists of strings
     numbers: bool = False  # a table holds numbers, not text
     transpose: bool = False  # of a table of numbers: rows are features
     ignore: tuple[str, ...] = ()  # columns of a table of numbers to leave out
@@ -139,6 +140,7 @@ def read_unlabelled(
             "training."
         )
     if model.text is not None:
+        layout = replace(layout, tokens=model.text.analyzer == "tokens")
         return _read_table(source, layout, progress)
     wanted = layout.label or layout.labels_file
     if format_of(source, layout.format) in TABLE_FORMATS:
@@ -190,7 +192,7 @@ def _read_table(source: Source, layout: Layout, progress: Progress) -> Samples:
     )
     return Samples(
         fingerprint(source),
-        texts_of(columns, layout.text),
+        texts_of(columns, layout.text, tokens=layout.tokens),
         labels=labels_of(columns, layout.label) if layout.label else None,
         split=labels_of(columns, layout.split) if layout.split else None,
         keys=_keys(columns, layout.key) if layout.key else None,

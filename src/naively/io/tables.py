@@ -358,16 +358,33 @@ _READERS: dict[str, _RowReader] = {
 # Cells -----------------------------------------------------------------------------------------
 
 
-def texts_of(columns: Columns, names: Sequence[str]) -> list[tuple[str, ...]]:
+def texts_of(
+    columns: Columns, names: Sequence[str], *, tokens: bool = False
+) -> list[tuple[Any, ...]]:
     """Documents: one tuple per row with the text of each named column; a null is empty text.
+
+    With `tokens`, each cell is a list of strings, which becomes a tuple of them.
 
     Raises
     ------
     InputError
         Naming line and column, if a cell is neither text nor a number.
     """
-    parts = [_texts(columns, name) for name in names]
+    parts: list[list[Any]] = [(_tokens if tokens else _texts)(columns, name) for name in names]
     return list(zip(*parts, strict=True))
+
+
+def _tokens(columns: Columns, name: str) -> list[tuple[str, ...]]:
+    rows = []
+    for row, value in enumerate(columns.column(name)):
+        found = [] if value is None else value
+        if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
+            raise InputError(
+                f"{columns.where(row)}: column `{name}` holds a {type(value).__name__}, not a list "
+                "of strings, which --analyzer tokens counts."
+            )
+        rows.append(tuple(map(clean, found)))
+    return rows
 
 
 def _texts(columns: Columns, name: str) -> list[str]:

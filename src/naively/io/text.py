@@ -17,7 +17,7 @@ from naively.scale.features import TextFeatures
 from naively.scale.text import count_rows, text_matrix
 from naively.scale.vocabulary import Vocabulary
 
-ANALYZERS = ("word", "char", "char_wb")
+ANALYZERS = ("word", "char", "char_wb", "tokens")
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"  # scikit-learn's: words of two or more letters or digits
 ONE_CHARACTER = r"(?u)\b\w+\b"
 NO_WORD = (
@@ -125,7 +125,9 @@ def text_features(rule: TextRule) -> TextFeatures | None:
     if rule.stop_words and rule.analyzer == "word":
         # A stop word is taken apart as the texts are, or "don't" would never match.
         stop = tuple(count_rows(list(rule.stop_words), plain)[0])
-    analyzer = cast("Literal['word', 'char', 'char_wb']", rule.analyzer)
+    elif rule.analyzer == "tokens":
+        stop = rule.stop_words
+    analyzer = cast("Literal['word', 'char', 'char_wb', 'tokens']", rule.analyzer)
     return replace(plain, analyzer=analyzer, ngram_range=rule.ngrams, stop_words=stop)
 
 

@@ -121,7 +121,8 @@ def _row_of(X: Any, j: int, labels: Array, wanted: str) -> tuple[int | None, flo
 
 
 def _excerpt(document: tuple[str, ...], name: str, find: _Find, row: int, label: str) -> Example:
-    for text in document:
+    texts = [part if isinstance(part, str) else " ".join(part) for part in document]  # tokens
+    for text in texts:
         place = find(text, name)
         if place is not None:
             start, end = place
@@ -129,7 +130,7 @@ def _excerpt(document: tuple[str, ...], name: str, find: _Find, row: int, label:
             before = (_MARK if start > _BEFORE else "") + text[max(start - _BEFORE, 0) : start]
             after = text[cut : end + _AFTER] + (_MARK if len(text) > end + _AFTER else "")
             return Example(row, label, *map(_in_one_line, (text[start:cut], before, after)))
-    first = document[0]  # the rule has changed the text too much to point at the place
+    first = texts[0]  # the rule has changed the text too much to point at the place
     return Example(row, label, "", _in_one_line(first[:_AFTER]), _MARK * (len(first) > _AFTER))
 
 

@@ -82,6 +82,9 @@ def explain_text(model_path: str, texts: Sequence[str]) -> Explanation:
 
 def _counted(model: Model, texts: tuple[str, ...]) -> FloatArray:
     rule = model.text or TextRule()
+    if rule.analyzer == "tokens":  # a text on the command line is a list of what blanks separate
+        listed: Any = tuple(text.split() for text in texts)
+        return _dense(count_known([listed], model.names, rule))
     if model.n_regions > 1:
         counts = count_known(by_region([texts]), model.names, rule)
         return _dense(side_by_side(counts, model.n_regions))

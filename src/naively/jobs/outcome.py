@@ -228,7 +228,7 @@ def features_in_words(text: TextRule | None, settings: ModelSettings) -> str:
     if text is None:
         return "rows with a value above 0" if presence else "sum of the values of the column"
     lo, hi = text.ngrams
-    units = "words" if text.analyzer == "word" else "characters"
+    units = {"word": "words", "tokens": "tokens"}.get(text.analyzer, "characters")
     sizes = f"runs of {lo} to {hi} {units}" if hi > lo else f"runs of {hi} {units}"
-    what = "words" if units == "words" and hi == 1 else sizes
+    what = units if units != "characters" and hi == 1 else sizes
     return f"rows that hold it ({what})" if presence else f"occurrences ({what})"

@@ -45,7 +45,8 @@ def streamed_job(job: SelectJob) -> StreamedJob | None:
     if job.test.file is not None:
         files.append((job.test.file, streamed.test_layout.format))
     readable = all(
-        os.path.isfile(name) and (format != "parquet" or holds_strings(name, column))
+        os.path.isfile(name)
+        and (format != "parquet" or holds_strings(name, column, lists=job.layout.tokens))
         for name, format in files
     )
     return streamed if readable else None

@@ -44,7 +44,7 @@ from naively.scale.tables import (
     read_parquet,
     whole_file,
 )
-from naively.scale.utf8 import as_texts
+from naively.scale.utf8 import as_texts, is_list
 from naively.scale.vocabulary import Vocabulary, digest_of_names
 from naively.statistics.matrix import is_sparse, whole_numbers
 
@@ -127,14 +127,16 @@ def _format(path: str, layout: Layout) -> str:
     return kind
 
 
-def holds_strings(path: str, column: str) -> bool:
-    """Whether a column of a Parquet file holds strings; False if it cannot be said."""
+def holds_strings(path: str, column: str, *, lists: bool = False) -> bool:
+    """Whether a column of a Parquet file holds strings, or lists; False if it cannot be said."""
     import pyarrow as pa
 
     try:
         kind = parquet_file(path).schema_arrow.field(column).type
     except (pa.ArrowException, OSError, KeyError, ValueError):
         return False
+    if lists:
+        return is_list(kind)
     return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
 
 
