@@ -13,7 +13,7 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 
 $(VENV)/.command: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable '.[cli]'
+	$(BIN)/python -m pip install --quiet --editable '.[cli,report]'
 	touch $@
 
 $(VENV)/.documentation: pyproject.toml | $(BIN)/python

@@ -127,6 +127,16 @@ def test_split_by_column_trains_on_train_only(folder):
     assert sum(each["train_rows"] for each in summary["classes"]) == 40
 
 
+def test_a_test_on_the_training_rows_is_said_to_flatter(folder):
+    for test, same in (("copy.tsv", True), ("more.csv", False)):
+        rows = table(reviews(), "\t" if same else ",")
+        Path(test).write_text(rows)
+        Path("reviews.tsv").write_text(table(reviews()))
+        run("select", "reviews.tsv", "-k", 4, "--test", test)
+        notes = json.loads(Path("result/summary.json").read_text("utf-8"))["notes"]
+        assert any("are the training rows" in note for note in notes) == same
+
+
 def test_split_by_file_equals_split_by_column(folder):
     rows = reviews()
     Path("reviews.tsv.gz").write_bytes(gzip.compress(table(rows[:40]).encode()))

@@ -120,10 +120,11 @@ def test_select_measures_what_the_report_shows(folder):
 
 
 def test_k_chosen_by_cross_validation(folder):
-    run("select", "reviews.csv", "-k", "auto")
+    said = run("select", "reviews.csv", "-k", "auto").stdout
     summary = summary_of_json(Path("result/summary.json").read_text("utf-8"))
     assert summary.settings.k == "auto"
     assert len(summary.features) == summary.path.chosen
+    assert f"k = {summary.path.chosen} was chosen by cross-validation" in said
     assert "cross-validation" in summary.path.accuracy_of
     assert all(point.spread is not None for point in summary.path.points)
     assert "chosen by cross-validation" in Path("result/report.html").read_text("utf-8")

@@ -68,6 +68,13 @@ def show_summary(summary: Summary, out: str) -> None:
     if summary.evaluation is not None:
         console.print(Text(accuracy_sentence(summary.evaluation)))
     console.print(Text(f"The model was {summary.settings.final_rows}{_shared(summary)}."))
+    if summary.settings.k == "auto":
+        console.print(
+            Text(
+                f"k = {len(summary.features):,} was chosen by cross-validation: the smallest "
+                "within one standard error of the best."
+            )
+        )
     for note in summary.notes:
         console.print(Text(note))
     report = visible(str(Path(out) / "report.html"))

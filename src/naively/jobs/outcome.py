@@ -90,6 +90,7 @@ def summarize(
         )
     if test is not None:
         notes.extend(_unseen_note(test))
+    notes.extend(_same_rows_note(files))
     features = feature_rows(final)
     quoted = [replace(row, example=each) for row, each in zip(features, examples, strict=False)]
     return Summary(
@@ -172,6 +173,16 @@ def _by_truth(pairs: Mapping[tuple[str, str], int]) -> Counter[str]:
 
 def _right(pairs: Mapping[tuple[str, str], int]) -> int:
     return sum(n for (truth, answer), n in pairs.items() if truth == answer)
+
+
+def _same_rows_note(files: tuple[FileRow, ...]) -> Iterable[str]:
+    trained = {each.sha256 for each in files if each.role == "training"} - {""}
+    for each in files:
+        if each.role == "test" and each.sha256 in trained:
+            yield (
+                f"The test rows of {each.name} are the training rows, so the accuracy flatters; "
+                "give other rows with --test, or leave it out to hold some back."
+            )
 
 
 def _unseen_note(test: Tested) -> Iterable[str]:
