@@ -435,3 +435,19 @@ def test_files_without_header_quotes_or_utf8_are_counted_too(folder):
     assert "mtx are not read in streams" in run(
         "count", "odd.txt", "-o", "r", "--format", "mtx", status=2
     )
+
+
+def test_a_split_column_of_other_words_is_named_with_its_place(folder):
+    lines = [
+        json.dumps({"text": t, "label": y, "part": "ab"[i % 2]}) for i, (t, y) in enumerate(rows())
+    ]
+    (folder / "a.jsonl").write_text("\n".join(lines))
+    message = run(
+        "select", "a.jsonl", "--engine", "local", "--split-column", "part", "-q", status=2
+    )
+    assert "a.jsonl" in message
+    assert "the split column must hold train and test" in message
+
+
+def test_a_shard_under_two_names_is_one_record(folder):
+    assert "1 records" in run("count", "data/0.parquet", "./data/0.parquet", "-o", "counted", "-q")

@@ -261,6 +261,13 @@ def test_whole_numbers_are_rounded_as_real_ones_are(resolution):
     assert all(table.tolist() == expected for table in tables)
 
 
+@pytest.mark.parametrize("value", [-2.5, -2])
+def test_with_a_resolution_a_negative_value_is_named_as_it_is(value):
+    counter = MatrixCounter(ColumnFeatures(1, resolution=0.25))
+    with pytest.raises(ValueError, match=f"{value} at row 0, column 0"):
+        counter.update(np.array([[value]]), [0])
+
+
 def test_whole_numbers_beyond_those_of_reals_stay_exact():
     counter = MatrixCounter(ColumnFeatures(1, resolution=0.5))
     counter.update(np.array([[2**53 + 1]]), [0])

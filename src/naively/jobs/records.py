@@ -105,7 +105,7 @@ def count(
                 record = count_files(file, features, counting.layout, names=names, n_jobs=jobs)
                 _save(record, path)
             written.append(str(path))
-    return written
+    return list(dict.fromkeys(written))
 
 
 def _save(record: CountRecord, path: Path) -> None:

@@ -150,23 +150,21 @@ def _multiples(X: Any, resolution: float) -> Any:
     values = X.data if is_sparse(X) else X
     per_unit = 1.0 / resolution
     if values.dtype.kind != "f" and per_unit >= 1.0 and per_unit.is_integer():
-        largest = max((abs(int(value)) for value in _range(values)), default=0)
+        if values.size and values.min() < 0:
+            return X  # refused, with its place, when it is counted
+        largest = int(values.max()) if values.size else 0
         _check_multiples(largest * int(per_unit), largest, resolution)
         scaled = values.astype(np.int64) * int(per_unit)  # exact, beyond 2**53 too
     else:
         quotients = np.rint(np.asarray(values, dtype=np.float64) / resolution)
-        if not np.isfinite(quotients).all():
-            return X  # refused, with its place, when it is counted
+        if not np.isfinite(quotients).all() or (quotients < 0).any():
+            return X
         if quotients.size:
             _check_multiples(np.abs(quotients).max(), np.abs(values).max(), resolution)
         scaled = quotients.astype(np.int64)
     if not is_sparse(X):
         return scaled
     return type(X)((scaled, X.indices, X.indptr), shape=X.shape, copy=False)
-
-
-def _range(values: Array) -> tuple[Any, ...]:
-    return (values.min(), values.max()) if values.size else ()
 
 
 def _check_multiples(multiple: float, value: float, resolution: float) -> None:

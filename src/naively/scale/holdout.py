@@ -64,7 +64,7 @@ class Holdout:
         for batch in batches:
             names, codes = text_labels(batch.labels)
             split = batch.split
-            kinds = chooser.kinds(names, codes) if split is None else kinds_in(split)
+            kinds = chooser.kinds(names, codes) if split is None else _kinds_of_column(split)
             yield batch.rows, names, codes, kinds
 
 
@@ -111,6 +111,13 @@ def _random(key: str, numbers: IntArray) -> IntArray:
         z = (z ^ (z >> np.uint64(30))) * _MIX1
         z = (z ^ (z >> np.uint64(27))) * _MIX2
     return ((z ^ (z >> np.uint64(31))) >> np.uint64(1)).astype(np.int64)
+
+
+def _kinds_of_column(split: Array) -> IntArray:
+    try:
+        return kinds_in(split)
+    except ValueError as error:
+        raise ValueError(f"the split column {error}") from error
 
 
 def kinds_in(split: Array) -> IntArray:

@@ -14,7 +14,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from naively._types import Array, IntArray
 from naively.scale.counters import new_counter, record_of
@@ -27,6 +27,7 @@ from naively.statistics.sparse_table import DENSE_CELLS
 
 CHECKPOINT_PARTS = 8  # parts between two records of a run that can be resumed
 Progress = Callable[[str, int, int], None]
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,13 +182,25 @@ def run_task(
 def batches_of(task: Task, part: Part) -> Iterator[Batch]:
     """Read a part; if rows are held out, labels tell training from test rows."""
     batches = read(part, task.layout, task.features)
-    return batches if task.holdout is None else task.holdout.marked(part.name, batches)
+    if task.holdout is None:
+        return batches
+    return _named(part, task.holdout.marked(part.name, batches))
 
 
 def parted_rows(task: Task, part: Part) -> Iterator[tuple[Any, Array, Array, IntArray]]:
     """Read a part as `Holdout.parted` gives it; all rows are tested on if none are held out."""
     holdout = task.holdout or Holdout(share=1.0)
-    return holdout.parted(part.name, read(part, task.layout, task.features))
+    return _named(part, holdout.parted(part.name, read(part, task.layout, task.features)))
+
+
+def _named(part: Part, rows: Iterator[T]) -> Iterator[T]:
+    """Name the part in the message of what goes wrong with its rows."""
+    while True:
+        with explained(str(part)):
+            found = next(rows, None)
+        if found is None:
+            return
+        yield found
 
 
 def _records(
