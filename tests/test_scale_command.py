@@ -317,6 +317,23 @@ def test_streams_need_no_scikit_learn(folder):
             "train multinomial and",
         ),
         (["merge", "data", "-o", "x.npz"], "holds no statistics"),
+        (["select", "data/*.parquet", "--address", "tcp://x:1"], "add --engine dask or spark"),
+        (
+            ["select", "data/*.parquet", "--engine", "dask", "--address", "tcp://127.0.0.1:1"],
+            "no scheduler answers there",
+        ),
+        (
+            ["select", "data/*.parquet", "--engine", "dask", "--checkpoint", "x.npz"],
+            "--checkpoint is of this machine only",
+        ),
+        (
+            ["count", "all.parquet", "-o", "x.npz", "--resolution", 0.5],
+            "--resolution is of numbers (--numbers) only",
+        ),
+        (
+            ["count", "all.parquet", "--numbers", "-o", "x.npz", "--hash", 8],
+            "--hash is of text only",
+        ),
         (["solve", "no.npz", "-k", 3], "no.npz: No such file or directory; check name"),
         (["solve", "data", "-k", 3], "data: is a folder; add its records with `naively merge"),
         (["merge", "all.parquet", "-o", "x.npz"], "no statistics file of naively"),

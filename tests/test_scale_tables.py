@@ -303,9 +303,12 @@ def test_svmlight_is_numbered_from_1(tmp_path):
     counts = count_files(tmp_path / "a.svm", ColumnFeatures(3), layout).counts
     assert counts.table.tolist() == [[2, 0], [0, 1], [1, 0]]
     assert counts.table.dtype == np.int64
+    (tmp_path / "a.svm").rename(tmp_path / "b.svm")
     (tmp_path / "a.svm").write_text("1 0:2 3:1\n2 2:1\n")
-    with pytest.raises(ValueError, match="there is a column 0; streams read columns numbered"):
+    with pytest.raises(ValueError, match="a column 0; columns must be numbered from 1 to 3"):
         count_files(tmp_path / "a.svm", ColumnFeatures(3), layout)
+    with pytest.raises(ValueError, match="a column 3; columns must be numbered from 1 to 2"):
+        count_files(tmp_path / "b.svm", ColumnFeatures(2), layout)
 
 
 @pytest.mark.parametrize("n_labels", [1, 3])

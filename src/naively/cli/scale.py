@@ -83,6 +83,10 @@ def _counting(files: tuple[str, ...], options: dict[str, Any]) -> Any:
     from naively.scale.sources import Layout
 
     numbers = options["numbers"] or is_matrix(files[0], options["format"])
+    for name, other in (("n_hashed", "--hash"), ("resolution", "--resolution")):
+        if options[name] is not None and numbers == (name == "n_hashed"):
+            what = "text" if numbers else "numbers (--numbers)"
+            raise click.UsageError(f"{other} is of {what} only; leave it out.")
     text = TextRule(
         columns=(options["text"],),
         analyzer=options["analyzer"],
@@ -195,6 +199,13 @@ def select_streamed(
     checkpoint: str | None,
 ) -> Any:
     """Run a `select` in streams."""
+    if address is not None and engine in (None, "local"):
+        raise click.UsageError("--address is that of an engine; add --engine dask or spark.")
+    if checkpoint is not None and engine in ("dask", "spark"):
+        raise click.UsageError(
+            f"--checkpoint is of this machine only; leave out it or --engine {engine}, or write "
+            "records with naively count."
+        )
     from naively.jobs.engines import Engine
     from naively.jobs.route import in_streams
     from naively.jobs.streamed import select_streamed as run

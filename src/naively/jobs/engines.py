@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
+from naively.io.errors import mendable
 from naively.io.progress import Progress
 from naively.scale.records import CountRecord
 from naively.scale.stream import Task, run_tasks
@@ -40,12 +41,12 @@ def running(engine: Engine) -> Iterator[Running]:
             lambda tasks, folder, progress: run_tasks(tasks, jobs, folder, progress),
             lambda function, tasks, *arguments: _mapped(function, tasks, arguments, jobs),
         )
-    elif engine.name == "dask":
-        with _on_dask(engine, jobs) as started:
-            yield started
-    else:
-        with _on_spark(engine, jobs) as started:
-            yield started
+        return
+    with ExitStack() as stack:
+        with mendable():  # an extra is missing, or nobody answers
+            on = _on_dask if engine.name == "dask" else _on_spark
+            started = stack.enter_context(on(engine, jobs))
+        yield started
 
 
 def _mapped(

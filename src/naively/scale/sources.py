@@ -281,12 +281,15 @@ def _read_svmlight(part: Part, layout: Layout, features: FeatureDefinition) -> I
     n_columns = _n_columns(features)
     _no_split(layout)
     for block in lines(part, layout):
-        X, y = load_svmlight_file(
-            io.BytesIO(block), n_features=n_columns + 1, zero_based=True, dtype=np.float64
-        )
-        if X.indices.size and X.indices.min() == 0:
-            raise ValueError("there is a column 0; streams read columns numbered from 1.")
-        X = sp.csr_array((whole_numbers(X.data), X.indices, X.indptr), shape=X.shape)
+        X, y = load_svmlight_file(io.BytesIO(block), zero_based=True, dtype=np.float64)
+        found = X.indices if X.nnz else np.ones(1, dtype=int)
+        if found.min() < 1 or found.max() > n_columns:
+            raise ValueError(
+                f"there is a column {found.min() if found.min() < 1 else found.max()}; columns "
+                f"must be numbered from 1 to {n_columns}, as many as were said to be there."
+            )
+        shape = (X.shape[0], n_columns + 1)
+        X = sp.csr_array((whole_numbers(X.data), X.indices, X.indptr), shape=shape)
         yield from _row_batches(X[:, 1:], np.asarray(y))
 
 
