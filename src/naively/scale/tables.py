@@ -101,6 +101,8 @@ def _labels(column: Any, name: str, first: int) -> Array:
 
     kind = column.type
     kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+    if pa.types.is_integer(column.type) and not column.null_count:
+        return _whole_numbers(column)
     if pa.types.is_integer(kind) or pa.types.is_boolean(kind) or pa.types.is_floating(kind):
         numbers = column.to_numpy(zero_copy_only=False)
         missing = column.is_null(nan_is_null=True).to_numpy(zero_copy_only=False)
@@ -140,8 +142,19 @@ def _distinct(column: Any) -> tuple[list[Any], Array]:
         column = column.cast(pa.large_binary())
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
-    codes = column.indices.fill_null(len(column.dictionary)).to_numpy(zero_copy_only=False)
-    return [*column.dictionary.to_pylist(), None], codes.astype(np.int64)
+    indices = column.indices
+    if indices.null_count:
+        indices = indices.fill_null(len(column.dictionary))
+    return [*column.dictionary.to_pylist(), None], _whole_numbers(indices).astype(np.int64)
+
+
+def _whole_numbers(column: Any) -> Array:
+    """Integers of which none is missing; without pandas, which Arrow imports to convert them."""
+    _, content = column.buffers()
+    kind = np.dtype(str(column.type))  # int8 to uint64 are called alike
+    if content is None:
+        return np.empty(0, dtype=kind)
+    return np.frombuffer(content, kind)[column.offset : column.offset + len(column)]
 
 
 def _is_text(kind: Any) -> bool:

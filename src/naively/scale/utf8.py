@@ -130,7 +130,7 @@ def rows_of_column(column: Any) -> Texts | TokenRows:
 
     if is_list(column.type):
         return as_tokens(column.fill_null(pa.scalar([], column.type)))
-    return as_texts(column.fill_null(""))
+    return as_texts(column.fill_null("") if column.null_count else column)
 
 
 def as_texts(texts: Any) -> Texts:
