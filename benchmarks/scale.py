@@ -152,7 +152,7 @@ def parts(options):
     from naively.cli import main as command
     from naively.jobs import select as writing
     from naively.jobs import streamed
-    from naively.scale import sources, text
+    from naively.scale import tables, text
     from naively.scale.analysis import Analyzer
     from naively.scale.vocabulary import Vocabulary
 
@@ -170,7 +170,7 @@ def parts(options):
 
         setattr(owner, name, timed)
 
-    clocked(sources, "_arrow_batch", "columns to texts and labels")
+    clocked(tables, "_batch", "columns to texts and labels")
     clocked(Analyzer, "read", "tokenising")
     clocked(text, "count_ids", "adding up")
     clocked(text.TextCounter, "result", "vocabulary")

@@ -13,7 +13,7 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from naively import ClassCounts
 from naively.scale.features import TextFeatures
-from naively.scale.text import TextCounter, count_text, text_matrix
+from naively.scale.text import TextCounter, _CellSums, count_text, text_matrix
 from naively.scale.vocabulary import Vocabulary
 from naively.statistics.sparse_table import SparseTable
 
@@ -152,6 +152,18 @@ def test_many_classes_are_counted_in_a_hash_table_with_the_same_result(monkeypat
     expected = count_text(TEXTS, LABELS)
     monkeypatch.setattr("naively.scale.text._DENSE_SUMS", 4)
     vocabulary, counts = count_text(TEXTS, LABELS)
+    assert vocabulary.equals(expected[0])
+    assert counts.equals(expected[1])
+
+
+def test_sums_that_might_exceed_32_bits_are_counted_in_64_with_the_same_result(monkeypatch):
+    expected = count_text(TEXTS, LABELS)
+    monkeypatch.setattr("naively.scale.text._MOST_TERMS", 7)
+    counter = TextCounter(TextFeatures())
+    for text, label in zip(TEXTS, LABELS, strict=True):
+        counter.update([text], [label])
+    vocabulary, counts = counter.result()
+    assert isinstance(counter._sums, _CellSums)
     assert vocabulary.equals(expected[0])
     assert counts.equals(expected[1])
 

@@ -35,7 +35,7 @@ def distinct_ids(ids: Array, ends: IntArray, stamps: IntArray, stamp: int, kept:
 
 
 @kernel
-def count_ids(ids: Array, ends: IntArray, codes: Array, n_classes: int, table: IntArray) -> None:
+def count_ids(ids: Array, ends: IntArray, codes: Array, n_classes: int, table: Array) -> None:
     """Count identifiers by class in a flat dense table."""
     begin = 0
     width = np.uint64(n_classes)
@@ -44,6 +44,17 @@ def count_ids(ids: Array, ends: IntArray, codes: Array, n_classes: int, table: I
         for position in range(begin, ends[i]):
             table[np.uint64(ids[position]) * width + c] += 1
         begin = ends[i]
+
+
+@kernel
+def add_rows(counts: Array, columns: IntArray, order: IntArray, table: IntArray) -> None:
+    """Add row i of `counts` to row columns[i] of the table, entry c to entry order[c]."""
+    for i in range(len(columns)):
+        row = columns[i]
+        for c in range(len(order)):
+            count = counts[i, c]
+            if count != 0:
+                table[row, order[c]] += np.int64(count)
 
 
 @kernel

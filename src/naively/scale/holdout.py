@@ -170,7 +170,10 @@ def counts_of(counts: ClassCounts, kind: int) -> ClassCounts:
     if isinstance(table, SparseTable):
         table = _classes_of(table, chosen)
     else:
-        table = np.ascontiguousarray(table[:, chosen])
+        # The classes of a kind stand side by side, as they are sorted: copied many times faster.
+        first, last = (chosen[0], chosen[-1]) if len(chosen) else (0, -1)
+        adjacent = last - first + 1 == len(chosen)
+        table = np.ascontiguousarray(table[:, slice(first, last + 1) if adjacent else chosen])
     weight = counts.length_weight[:, chosen]
     occurring = weight.any(axis=1)
     return replace(

@@ -17,7 +17,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from naively._types import Array, IntArray
-from naively.kernels.cells import add_cells, count_ids, distinct_ids, move_cells
+from naively.kernels.cells import add_cells, add_rows, count_ids, distinct_ids, move_cells
 from naively.scale.analysis import Analyzer, Stream
 from naively.scale.features import TextFeatures
 from naively.scale.utf8 import Texts, TokenRows, as_texts, as_tokens
@@ -30,7 +30,8 @@ from naively.statistics.sparse_table import DENSE_CELLS, SparseTable, settled
 Progress = Callable[[str, int, int], None]
 _BATCH_BYTES = 1 << 23  # texts read at a time: their identifiers take about twice as much
 _HASHED_TERMS = 1 << 22  # terms remembered at a time when columns are hashed
-_DENSE_SUMS = 1 << 25  # sums kept in a dense table while there are few: 256 MiB
+_DENSE_SUMS = 1 << 26  # sums kept in a dense table while there are few: 256 MiB
+_MOST_TERMS = (1 << 32) - 1  # counted in such a table, of 32 bits a sum
 _NO_VALUES = np.empty(0, dtype=np.int64)
 
 
@@ -259,7 +260,10 @@ class TextCounter:
             if self.features.n_hashed is not None:  # terms of one column are one feature
                 stream = Stream(self._alike_up_to(n_terms)[stream.ids], stream.ends)
             stream = self._distinct(stream, n_terms)
-        if isinstance(self._sums, _DenseSums) and n_terms * n_classes > _DENSE_SUMS:
+        if isinstance(self._sums, _DenseSums) and (
+            n_terms * n_classes > _DENSE_SUMS
+            or self._sums.n_counted + len(stream.ids) > _MOST_TERMS
+        ):
             self._sums = _CellSums.of(self._sums)
         self._sums.add(stream, codes, n_terms, n_classes)
         return np.diff(stream.ends, prepend=0)
@@ -291,8 +295,12 @@ class TextCounter:
         """Return the sums, classes in their order, with identifier i in columns[i]."""
         position = {label: c for c, label in enumerate(self._rows.classes.tolist())}
         order = np.array([position[label] for label in self._code_of] or [0], dtype=np.int64)
-        ids, codes, values = self._sums.cells(self._analyzer.n_terms)
         shape = (n_columns, len(self._rows.classes))
+        if isinstance(self._sums, _DenseSums) and shape[0] * shape[1] <= self._dense_cells:
+            table = np.zeros(shape, dtype=np.int64)
+            self._sums.add_to(table, columns, order[: len(self._code_of)])
+            return table
+        ids, codes, values = self._sums.cells(self._analyzer.n_terms)
         cells = columns[ids] * shape[1] + order[codes]
         if shape[0] * shape[1] > self._dense_cells:
             return SparseTable.of(shape, cells, values)
@@ -321,22 +329,29 @@ class _DenseSums:
     """Sums in a table of all identifiers and classes."""
 
     def __init__(self) -> None:
-        self.counts = np.zeros((0, 0), dtype=np.int64)
+        self.counts = np.zeros((0, 0), dtype=np.uint32)
+        self.n_counted = 0  # bounds every sum
 
     def add(self, stream: Stream, codes: Array, n_terms: int, n_classes: int) -> None:
         height, width = self.counts.shape
         if n_terms > height or n_classes > width:
             wider = max(n_classes, 2 * width) if n_classes > width else width
-            larger = np.zeros((max(2 * n_terms, height), wider), dtype=np.int64)
+            larger = np.zeros((max(2 * n_terms, height), wider), dtype=np.uint32)
             larger[:height, :width] = self.counts
             self.counts = larger
         width = self.counts.shape[1]
+        self.n_counted += len(stream.ids)
         count_ids(stream.ids, stream.ends, codes, width, self.counts.reshape(-1))
 
     def cells(self, n_terms: int) -> tuple[IntArray, IntArray, IntArray]:
         """Return identifier, class and value of each sum that is not zero."""
         ids, codes = np.nonzero(self.counts[:n_terms])
-        return ids, codes, self.counts[ids, codes]
+        return ids, codes, self.counts[ids, codes].astype(np.int64)
+
+    def add_to(self, table: IntArray, columns: IntArray, order: IntArray) -> None:
+        """Add the sums to a table, identifier i in row columns[i], class c in column order[c]."""
+        counted = min(len(columns), len(self.counts))  # stop words have identifiers at once
+        add_rows(self.counts, columns[:counted], order, table)
 
 
 class _CellSums:
