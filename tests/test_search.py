@@ -230,7 +230,7 @@ def test_weights_in_training_and_scoring(scoring):
 )
 @pytest.mark.parametrize("rows", ["real", "class"])
 def test_weights_where_events_are_impossible(estimator, rows):
-    """Rows that every class with a prior excludes get the prior; a class without weight has none."""
+    """Rows that every class with a prior excludes get the prior; none without weight has one."""
     for seed in range(5):
         X, y = documents(n=60, m=14, seed=seed, rate=0.5)
         weight = np.random.default_rng(seed).random(60) if rows == "real" else (y != "c") * 1.0
