@@ -54,3 +54,7 @@ def test_a_path_is_a_table_of_its_ends_and_some_between():
         assert f"<td>{path.k[g]}</td><td>{path.objective[g] - path.baseline:,.6g}</td>" in shown
     short = sparsity_path(SparseMultinomialNB(), X, Y, ks=[1])
     assert short._repr_html_().count("<tr>") == 2
+
+
+def test_a_path_is_shown_without_its_supports():
+    assert len(repr(sparsity_path(SparseMultinomialNB(), X, Y))) < 300

@@ -18,6 +18,7 @@ from sklearn.model_selection import (
     ShuffleSplit,
     StratifiedKFold,
 )
+from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from naively import (
@@ -516,6 +517,10 @@ def test_needs_classifiers_with_k():
     X, y = documents()
     with pytest.raises(TypeError, match="a parameter `k`"):
         SparsityCV(MultinomialNB()).fit(X, y)
+    with pytest.raises(TypeError, match="got Pipeline. In a pipeline, make SparsityCV"):
+        SparsityCV(make_pipeline(SparseMultinomialNB())).fit(X, y)
+    with pytest.raises(ValueError, match=r"'all' or 'auto'; got '10'"):
+        SparseMultinomialNB(k="10").fit(X, y)
     with pytest.raises(TypeError, match="got the class SparseMultinomialNB"):
         SparsityCV(SparseMultinomialNB).fit(X, y)
 
