@@ -150,7 +150,7 @@ def wide(options):
 def parts(options):
     """CPU seconds of the steps of `naively select` in one thread."""
     from naively.cli import main as command
-    from naively.jobs import select as writing
+    from naively.jobs import results as writing
     from naively.jobs import streamed
     from naively.scale import tables, text
     from naively.scale.analysis import Analyzer
