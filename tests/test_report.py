@@ -14,7 +14,7 @@ import pytest
 from naively.jobs.charts import charts_of
 from naively.report.documents import features_csv, summary_json
 from naively.report.markdown import escaped, summary_markdown
-from naively.report.names import printable, visible
+from naively.report.names import printable, shortened, visible
 from naively.report.page import summary_html
 from naively.report.reading import summary_of_json
 from naively.report.summary import (
@@ -196,6 +196,48 @@ def broken(change):
 def test_json_that_is_no_summary_is_refused_with_its_fault(text, match):
     with pytest.raises(ValueError, match=match):
         summary_of_json(text)
+
+
+@pytest.mark.parametrize(
+    ("place", "value", "fault"),
+    [
+        (("certificate", "baseline"), math.nan, "NaN is no number"),
+        (("certificate", "objective"), "-inf", "leaves more open"),
+        (("certificate", "bound"), -30.0, "above its bound"),
+        (("classes",), [], "less than two classes"),
+        (("features", 0, "weights"), [1.0], "figures for each class"),
+        (("features", 1, "counts"), [], "feature 2 has other figures than the first"),
+        (("features", 1, "speaks_for"), "nobody", "feature 2 speaks for a class that is none"),
+        (("settings", "image"), [0, 3], "an image must have pixels"),
+        (("path", "points", 0, "k"), -1, "a number of features is negative"),
+        (("evaluation", "test_rows"), 0, "a test must have rows"),
+        (("evaluation", "accuracy"), 1.5, "must lie in 0 to 1"),
+        (("evaluation", "confusion", "rows"), [], "a row for each class tested"),
+        (("evaluation", "confusion", "rows", 0, 0), -1, "counts rows"),
+    ],
+)
+def test_json_that_contradicts_itself_is_refused_with_its_fault(place, value, fault):
+    record = json.loads(summary_json(summary_of()))
+    inner = record
+    for key in place[:-1]:
+        inner = inner[key]
+    inner[place[-1]] = value
+    with pytest.raises(ValueError, match=fault):
+        summary_of_json(json.dumps(record))
+
+
+def test_long_names_are_cut_on_the_page_and_whole_in_the_files():
+    names, classes = [f"{i}{'y' * 3000}" for i in range(1000)], ("c" * 3000, "d" * 3000)
+    summary = summary_of(names, classes)
+    rows = tuple(replace(row, example=None) for row in summary.features)  # they are cut already
+    summary = replace(summary, features=rows)
+    page = summary_html(summary)
+    assert len(page.encode()) < 1e6
+    assert shortened(names[7]) in page
+    assert len(shortened(names[7])) == 120
+    assert len(title(summary)) < 200
+    assert names[7] in features_csv(summary)
+    assert summary_of_json(summary_json(summary)).classes == summary.classes
 
 
 def test_markdown_holds_the_same_figures_and_shows_names_as_they_are():

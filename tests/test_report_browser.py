@@ -7,7 +7,7 @@ import pytest
 
 from browser import Browser, executable
 from naively.jobs.charts import charts_of
-from naively.report.names import visible
+from naively.report.names import shortened
 from naively.report.page import summary_html
 from test_report import HOSTILE, summary_of
 
@@ -166,13 +166,20 @@ def test_text_stands_out_in_light_and_dark(browser, tmp_path, scheme):
         assert (light + 0.05) / (dark + 0.05) >= 4.5, selector  # WCAG 2, level AA
 
 
+def test_long_names_make_no_page_wide(browser, tmp_path):
+    show(browser, tmp_path, summary_of(["w" * 5000, "v"], ("c" * 5000, "d" * 5000)))
+    for width in (1280, 400):
+        browser.resize(width, 800)
+        assert browser.value("document.documentElement.scrollWidth") <= width
+
+
 def test_hostile_names_run_nothing(browser, tmp_path):
     show(browser, tmp_path, summary_of(HOSTILE, (HOSTILE[0], HOSTILE[2])))
     assert browser.value("document.scripts.length") == 1
     assert browser.value("document.querySelectorAll('img, svg[onload]').length") == 0
-    assert column(browser, 1) == [visible(name) for name in HOSTILE]
+    assert column(browser, 1) == [shortened(name) for name in HOSTILE]
     browser.click("#feature-table tbody tr:nth-child(1) td:nth-child(3)")
-    assert visible(HOSTILE[0]) in browser.value("document.querySelector('tr.figures').innerText")
+    assert shortened(HOSTILE[0]) in browser.value("document.querySelector('tr.figures').innerText")
     browser.resize(400, 800)
     assert browser.value("document.documentElement.scrollWidth") <= 400
 

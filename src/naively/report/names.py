@@ -21,6 +21,12 @@ def visible(name: str) -> str:
     return _BLANK * before + printable(inner) + _BLANK * after
 
 
+def shortened(name: str, most: int = 120) -> str:
+    """Name as `visible` spells it, cut if it is long: a page and a line have room for so much."""
+    shown = visible(name[: most + 1] if len(name) > most else name)
+    return shown if len(shown) <= most else shown[: most - 1] + "\N{HORIZONTAL ELLIPSIS}"
+
+
 def printable(text: str) -> str:
     """Spell out the characters of a text that have no shape."""
     return text if text.isprintable() else "".join(map(_shaped, text))

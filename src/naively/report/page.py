@@ -15,7 +15,7 @@ from importlib.resources import files
 
 from naively.report import bars, words
 from naively.report.documents import FigureGroup, figure_groups
-from naively.report.names import printable, visible
+from naively.report.names import printable, shortened
 from naively.report.summary import Confusion, Evaluation, FeatureRow, Summary
 
 SHOWN_FEATURES = 1000  # on the page; features.csv has all
@@ -66,7 +66,7 @@ def summary_html(summary: Summary, charts: Charts | None = None) -> str:
         lstrip_blocks=True,
     )
     environment.filters |= {
-        "visible": visible,
+        "name": shortened,
         "printable": printable,
         "figure": words.figure,
         "share": words.share,
@@ -173,7 +173,7 @@ class _View:
         pairs = [("measured on the test rows", evaluation.accuracy)]
         if evaluation.predicted_error is not None:
             pairs.append(("predicted by the model itself", 1 - evaluation.predicted_error))
-        pairs.append((f"always {visible(evaluation.usual_class)}", evaluation.usual_accuracy))
+        pairs.append((f"always {shortened(evaluation.usual_class)}", evaluation.usual_accuracy))
         return pairs
 
     def surest(self, evaluation: Evaluation) -> list[tuple[float, float]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from naively.report.names import visible
+from naively.report.names import shortened
 from naively.report.summary import Evaluation, FeatureRow, Summary
 from naively.selection.certificate import Certificate
 
@@ -14,7 +14,7 @@ _NORMAL_95 = 1.959963984540054  # normal quantile of a 95 % interval
 
 def title(summary: Summary) -> str:
     """Say the outcome in one line."""
-    k, classes = len(summary.features), [visible(each.name) for each in summary.classes]
+    k, classes = len(summary.features), [shortened(each.name, 60) for each in summary.classes]
     what = f"{k:,} of {summary.n_features:,} features"
     if len(classes) == 2:
         return f"{what} tell {classes[0]} from {classes[1]}"
