@@ -33,6 +33,7 @@ def main():
     parser.add_argument("--rows", type=int, default=1_600_000)
     parser.add_argument("--classes", type=int, default=2)
     parser.add_argument("--imdb", type=Path, help="a .jsonl.gz with text and label")
+    parser.add_argument("--one-file", choices=["parquet", "csv"], help="messages in one file")
     parser.add_argument("-k", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--ngrams", default="1,1")
@@ -44,7 +45,8 @@ def main():
 def data(options):
     """Pattern of the files, and the number of rows."""
     if options.imdb is None:
-        return f"{messages.files(options.rows, options.classes)}/*.parquet", options.rows
+        pattern = f"{messages.files(options.rows, options.classes)}/*.parquet"
+        return (one_file(pattern, options) if options.one_file else pattern), options.rows
     folder = Path(tempfile.gettempdir()) / "naively-benchmarks" / "imdb"
     path = folder / "imdb.parquet"
     if not path.exists():
@@ -60,6 +62,24 @@ def data(options):
         table = pa.table({name: [row[name] for row in rows] for name in ("text", "label")})
         pq.write_table(table, path, row_group_size=5000)
     return str(path), 50_000
+
+
+def one_file(pattern, options):
+    """Write all messages into one file, once."""
+    import pyarrow.csv
+    import pyarrow.parquet as pq
+
+    path = (
+        Path(pattern).parent.parent
+        / f"messages-{options.classes}-{options.rows}.{options.one_file}"
+    )
+    if not path.exists():
+        table = pq.read_table(Path(pattern).parent)
+        if options.one_file == "csv":
+            pyarrow.csv.write_csv(table, path)
+        else:
+            pq.write_table(table, path, row_group_size=50_000)
+    return str(path)
 
 
 def measured(command):
@@ -86,6 +106,8 @@ def child(options, job, **more):
     arguments = ["-k", str(options.k), "--jobs", str(options.jobs), "--ngrams", options.ngrams]
     arguments += ["--rows", str(options.rows), "--classes", str(options.classes)]
     arguments += ["--hash", str(options.hash)]
+    if options.one_file is not None:
+        arguments += ["--one-file", options.one_file]
     if options.imdb is not None:
         arguments += ["--imdb", str(options.imdb)]
     return [sys.executable, __file__, job, *arguments]
@@ -104,9 +126,10 @@ def select(options):
 
 
 def arguments(options, pattern, out):
+    engine = [] if options.one_file else ["--jobs", str(options.jobs), "--engine", "local"]
     return [
         "select", pattern, "-k", str(options.k), "--out", f"{out}/result", "--quiet",
-        "--jobs", str(options.jobs), "--ngrams", options.ngrams, "--engine", "local",
+        "--ngrams", options.ngrams, *engine,
     ]  # fmt: skip
 
 

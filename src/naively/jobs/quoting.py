@@ -16,7 +16,7 @@ from naively.jobs.examples import EXAMPLE_ROWS, Quotes, Wanted
 from naively.report.summary import Example, FeatureRow
 from naively.scale.features import FeatureDefinition
 from naively.scale.holdout import rows_at
-from naively.scale.judging import seen
+from naively.scale.judging import eye
 from naively.scale.sources import explained
 from naively.scale.stream import Task, parted_rows
 from naively.scale.utf8 import Texts, TokenRows
@@ -75,7 +75,7 @@ def found_by(task: Task, search: Search) -> list[Example | None]:
 
 def _of_open(rows: Any, search: Search, open_: IntArray) -> Any:
     terms = None if search.terms is None else search.terms.take(open_)
-    return seen(rows, search.features, terms, search.columns[open_])
+    return eye(search.features, terms, search.columns[open_])(rows)
 
 
 def _document(rows: Any, i: int) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ answers at each k of a path, and the margin of each row, or their histogram if t
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 from typing import Any, final
 
 import numpy as np
@@ -21,7 +21,7 @@ from naively.scale.features import FeatureDefinition, TextFeatures
 from naively.scale.holdout import LEFT_OUT, TEST, rows_at
 from naively.scale.sources import explained
 from naively.scale.stream import Task, parted_rows
-from naively.scale.text import text_matrix
+from naively.scale.text import TermReader
 from naively.scale.vocabulary import Vocabulary
 
 SINGLE_MARGINS = 1 << 21  # rows whose margins are kept one by one; of more, a histogram
@@ -41,15 +41,15 @@ class Answerer:
 
     def answers(self, rows: Any) -> Array:
         """Label that the rule gives each row, (n,): of texts, or of a matrix."""
-        X = seen(rows, self.features, self.terms, self.columns)
+        X = eye(self.features, self.terms, self.columns)(rows)
         answers: Array = np.array(self.classes, dtype=str)[winners(self.rule.scores(X))]
         return answers
 
 
-def seen(
-    rows: Any, features: FeatureDefinition, terms: Vocabulary | None, columns: IntArray
-) -> Any:
-    """Return rows over some features only, (n, k): terms of texts, or columns of a matrix.
+def eye(
+    features: FeatureDefinition, terms: Vocabulary | None, columns: IntArray
+) -> Callable[[Any], Any]:
+    """Return what sees rows over some features only, (n, k): terms, or columns of a matrix.
 
     Raises
     ------
@@ -59,9 +59,14 @@ def seen(
     if isinstance(features, TextFeatures):
         if terms is None:
             raise ValueError("hashed columns have no terms by which rows could be read.")
-        return text_matrix(rows, replace(features, n_hashed=None), terms)
-    X = rows[:, columns]
-    return (X > features.threshold).astype(np.int64) if features.presence else X
+        return TermReader(features, terms).rows
+    presence, threshold = features.presence, features.threshold
+
+    def columns_of(rows: Any) -> Any:
+        X = rows[:, columns]
+        return (X > threshold).astype(np.int64) if presence else X
+
+    return columns_of
 
 
 @final
@@ -146,9 +151,8 @@ class Judge:
         seen_by = (answerer.features, answerer.terms, answerer.columns)
         return cls(answerer.rule, answerer.classes, *seen_by, own)
 
-    def verdicts(self, rows: Any, labels: Array) -> Verdicts:
-        """Judge rows, of texts or of a matrix, with their labels (n,)."""
-        X = seen(rows, self.features, self.terms, self.columns)
+    def verdicts(self, X: Any, labels: Array) -> Verdicts:
+        """Judge rows over the U features (n, U), with their labels (n,)."""
         names = np.array(self.classes, dtype=str)
         scores = self.rule.scores(X[:, self.own])
         answers = names[winners(scores)]
@@ -176,13 +180,13 @@ def _as_csr(X: Any) -> Any:
 
 def judged(task: Task, judge: Judge) -> Verdicts:
     """Judge the test rows of a task, or all rows if none are held out."""
-    found = Verdicts()
+    found, see = Verdicts(), eye(judge.features, judge.terms, judge.columns)
     for part in task.parts:
         for rows, names, codes, kinds in parted_rows(task, part):
             with explained(str(part)):
                 chosen = np.flatnonzero(kinds == TEST)
                 left_out = Verdicts(left_out=int((kinds == LEFT_OUT).sum()))
                 if len(chosen):
-                    found += judge.verdicts(rows_at(rows, chosen), names[codes[chosen]])
+                    found += judge.verdicts(see(rows_at(rows, chosen)), names[codes[chosen]])
                 found += left_out
     return found

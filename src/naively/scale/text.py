@@ -143,11 +143,29 @@ def text_matrix(
     X : csr_array of shape (n, m), int64
         Sorted indices; ones if presence is counted.
     """
-    texts = _as_rows(texts, features)
-    analyzer = Analyzer(replace(features, n_hashed=None), vocabulary)
-    stream = _read(analyzer, texts, progress)
-    columns = np.arange(len(vocabulary))
-    return _rows_of(stream, columns, len(vocabulary), parts, presence=features.presence)
+    return TermReader(features, vocabulary).rows(texts, parts=parts, progress=progress)
+
+
+@final
+class TermReader:
+    """Counts terms of a vocabulary in texts, as `text_matrix` does, again and again.
+
+    Parameters
+    ----------
+    features, vocabulary
+        As of `text_matrix`.
+    """
+
+    def __init__(self, features: TextFeatures, vocabulary: Vocabulary) -> None:
+        self._features = replace(features, n_hashed=None)
+        self._analyzer = Analyzer(self._features, vocabulary)
+        self._columns = np.arange(len(vocabulary))
+
+    def rows(self, texts: Any, *, parts: int = 1, progress: Progress | None = None) -> sp.csr_array:
+        """Return the counts of some texts; parameters as of `text_matrix`."""
+        stream = _read(self._analyzer, _as_rows(texts, self._features), progress)
+        n_columns, presence = len(self._columns), self._features.presence
+        return _rows_of(stream, self._columns, n_columns, parts, presence=presence)
 
 
 def _as_rows(texts: Any, features: TextFeatures) -> Texts | TokenRows:
