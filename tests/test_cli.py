@@ -106,6 +106,26 @@ def test_select_leaves_a_complete_result(folder):
     assert result.stderr == ""
 
 
+@pytest.mark.parametrize("way", [(), ("--token-pattern", "[a-z0-9]+")])  # streamed, in memory
+def test_quick_tells_the_features_and_the_test_and_nothing_more(folder, way):
+    summaries = []
+    for name, options in (("full", ()), ("quick", ("--quick",))):
+        run("select", "reviews.tsv.gz", "-k", 8, *way, *options, "--out", name)
+        assert sorted(os.listdir(name)) == RESULT
+        summaries.append(json.loads(Path(name, "summary.json").read_text("utf-8")))
+    assert Path("full/features.csv").read_text() == Path("quick/features.csv").read_text()
+    assert Path("full/model.npz").read_bytes() == Path("quick/model.npz").read_bytes()
+    full, quick = summaries
+    assert full["path"] and full["evaluation"]["coverage"] and full["features"][0]["example"]
+    assert quick["path"] is None
+    assert all(row["example"] is None for row in quick["features"])
+    for left_out in ("coverage", "predicted_error"):
+        assert not quick["evaluation"].pop(left_out)
+        del full["evaluation"][left_out]
+    assert quick["evaluation"] == full["evaluation"]
+    assert "<svg viewBox" not in Path("quick/report.html").read_text("utf-8")
+
+
 def test_the_same_command_gives_the_same_bytes(folder):
     contents = []
     for _ in range(2):

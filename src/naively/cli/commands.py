@@ -364,6 +364,9 @@ SELECT: Options = [
     ),
     click.option("--image", type=Size(), help="The columns are pixels, row by row: show them so."),
     click.option("--force", is_flag=True, help="Write into a folder with other files in it."),
+    click.option(
+        "--quick", is_flag=True, help="Only the features, the model and its test: a plain report."
+    ),
     *STREAMING,
     click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON."),
     click.option("-q", "--quiet", is_flag=True, help="Show no progress."),
@@ -464,8 +467,9 @@ _UNTESTED = {"test": None, "test_labels": None, "split_column": None, "holdout":
 
 def untested_job(input: str, options: dict[str, Any]) -> Any:
     """Job for a command that reads all rows of a file as `select` does, and tests nothing."""
-    others = {"k": 1, "exact": False, "time_limit": None, "image": None, "out": "", "force": False}
-    return _select_job(input, {**_UNTESTED, **others, **options})
+    others = {"k": 1, "exact": False, "time_limit": None, "image": None, "out": ""}
+    flags = {"force": False, "quick": False}
+    return _select_job(input, {**_UNTESTED, **others, **flags, **options})
 
 
 def _select_job(input: str, options: dict[str, Any]) -> Any:
@@ -515,6 +519,7 @@ def _select_job(input: str, options: dict[str, Any]) -> Any:
         test=_test_settings(options),
         out=options["out"],
         force=options["force"],
+        quick=options["quick"],
         command=repeatable_command(),
     )
 

@@ -84,6 +84,7 @@ def in_streams(job: SelectJob, engine: Engine, checkpoint: str | None = None) ->
         out=job.out,
         force=job.force,
         command=job.command,
+        quick=job.quick,
         checkpoint=checkpoint,
     )
 

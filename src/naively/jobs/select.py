@@ -81,7 +81,8 @@ def learn(job: SelectJob, rows: Rows, progress: Progress = silent) -> tuple[Summ
     test = None
     accuracies = cross_validated(fitted.estimator)
     if has_test:
-        test = _tested(fitted, rows)
+        test = _tested(fitted, rows, quick=job.quick)
+    if has_test and not job.quick:
         grid = _grid(rows, tested)
         accuracies = accuracies or on_test_rows(fitted.estimator, rows, fitted.kept, grid)
     if has_test and not given:
@@ -89,13 +90,13 @@ def learn(job: SelectJob, rows: Rows, progress: Progress = silent) -> tuple[Summ
         fitted = train(rows, (TRAIN, TEST), settings)
     final = fitted.trained
     asked = Asked(job.model, rows.text, job.command, job.test.split_column)
-    curve = _curve(fitted, accuracies)
+    curve = None if job.quick else _curve(fitted, accuracies)
     left_out = int((rows.part == LEFT_OUT).sum())
-    found = _examples(rows, final)
+    found = [] if job.quick else _examples(rows, final)
     return summarize(asked, rows.files, test, final, curve, found, left_out), final.model
 
 
-def _tested(fitted: Fitted, rows: Rows) -> Tested:
+def _tested(fitted: Fitted, rows: Rows, *, quick: bool) -> Tested:
     """Answer the test rows."""
     trained, estimator = fitted.trained, fitted.estimator
     scores = score_test_rows(trained.model, rows)
@@ -103,14 +104,14 @@ def _tested(fitted: Fitted, rows: Rows) -> Tested:
     answers = np.array(trained.model.classes, dtype=object)[winners(scores)]
     right = (truth == answers).astype(np.int64)
     error = None
-    if hasattr(estimator, "family_"):
+    if hasattr(estimator, "family_") and not quick:
         support = estimator.selection_.support
         error = predicted_error(estimator.family_, estimator.statistics_, support, estimator.rule_)
     return Tested(
         trained=trained,
         method=rows.test_method,
         pairs=Counter(zip(truth.tolist(), answers.tolist(), strict=True)),
-        coverage=coverage_points(margins(scores), np.ones_like(right), right),
+        coverage=() if quick else coverage_points(margins(scores), np.ones_like(right), right),
         predicted_error=error,
     )
 

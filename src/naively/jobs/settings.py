@@ -67,3 +67,4 @@ class SelectJob:
     out: str
     force: bool = False
     command: str = ""  # to repeat the run
+    quick: bool = False  # no other k, no rows to quote, no charts

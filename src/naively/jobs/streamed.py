@@ -56,6 +56,7 @@ class StreamedJob:
     out: str
     force: bool = False
     command: str = ""
+    quick: bool = False
     checkpoint: str | None = None
 
 
@@ -107,17 +108,19 @@ def learn_streamed(job: StreamedJob, progress: Progress = silent) -> tuple[Summa
         check_rows(job, training, held_out)
         has_test = job.test.file is not None or bool(held_out.class_rows.sum())
         solved = train_totals(counted.source, training, job.model, clip=has_test and not given)
-        candidate = _candidate(job.model, counted.source, solved) if has_test else None
+        candidate = _candidate(job, counted.source, solved) if has_test else None
         if has_test and not given:
             solved = train_totals(counted.source, training + held_out, job.model)
         final, ks = solved.trained, None if candidate is None else candidate.grid
-        curve = path_curve(solved.family, solved.statistics, len(final.selection.support), ks)
+        curve = None
+        if not job.quick:
+            curve = path_curve(solved.family, solved.statistics, len(final.selection.support), ks)
         del solved, training, held_out
         progress("testing", 0, 0)
         with mendable(UnreadableError):
             verdicts = _verdicts(job, counted, candidate, engine)
             kinds = (TRAIN,) if given else (TRAIN, TEST)
-            found = _examples(counted, final, kinds, engine)
+            found = [] if job.quick else _examples(counted, final, kinds, engine)
     test = None
     if candidate is not None:
         test, curve = _tested(job, candidate, verdicts, curve)
@@ -167,12 +170,14 @@ def check_rows(job: StreamedJob, training: ClassCounts, held_out: ClassCounts) -
         raise InputError(f"{name}: {NO_WORD}")
 
 
-def _candidate(settings: ModelSettings, source: Source, solved: Solved) -> _Candidate:
+def _candidate(job: StreamedJob, source: Source, solved: Solved) -> _Candidate:
     """Return the trained model, and those of other k, ready to be tested."""
     trained, model = solved.trained, solved.trained.model
     support = trained.selection.support
-    grid = grid_of_test(trained.n_features, len(support), len(model.classes))
-    path, columns = rules_of(solved, settings, grid)
+    grid = np.array([len(support)], dtype=np.int64)
+    if not job.quick:
+        grid = grid_of_test(trained.n_features, len(support), len(model.classes))
+    path, columns = rules_of(solved, job.model, grid)
     union = np.union1d(columns, model.columns)
     judge = Judge(
         rule=model.rule,
@@ -184,7 +189,9 @@ def _candidate(settings: ModelSettings, source: Source, solved: Solved) -> _Cand
         path=path,
         on_path=np.searchsorted(union, columns),
     )
-    error = predicted_error(solved.family, solved.statistics, support, model.rule)
+    error = None
+    if not job.quick:
+        error = predicted_error(solved.family, solved.statistics, support, model.rule)
     return _Candidate(trained, judge, grid, error)
 
 
@@ -233,7 +240,7 @@ def _tested(
         trained=candidate.trained,
         method=method,
         pairs=verdicts.pairs,
-        coverage=coverage_points(*verdicts.by_margin()),
+        coverage=() if job.quick else coverage_points(*verdicts.by_margin()),
         predicted_error=candidate.predicted_error,
     )
     return test, with_accuracies(curve, accuracies)
