@@ -1,6 +1,7 @@
 """Text at full speed: whole jobs in processes of their own, by CPU seconds and peak memory.
 
     python benchmarks/scale.py select --rows 1600000 --classes 2     naively select and its parts
+    python benchmarks/scale.py select --quick                        what is done by hand, no more
     python benchmarks/scale.py by-hand --rows 1600000 --classes 2    the same job in scikit-learn
     python benchmarks/scale.py count --rows 10000000 --classes 2     naively count, bounded memory
     python benchmarks/scale.py wide                                  tables too wide to be dense
@@ -34,6 +35,7 @@ def main():
     parser.add_argument("--classes", type=int, default=2)
     parser.add_argument("--imdb", type=Path, help="a .jsonl.gz with text and label")
     parser.add_argument("--one-file", choices=["parquet", "csv"], help="messages in one file")
+    parser.add_argument("--quick", action="store_true", help="as `naively select --quick`")
     parser.add_argument("-k", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--ngrams", default="1,1")
@@ -117,19 +119,20 @@ def child(options, job, **more):
 
 
 def select(options):
-    """`naively select` on streams; then once more with a clock around its parts."""
+    """`naively select` on streams; then, unless quick, once more with a clock around its parts."""
     pattern, n_rows = data(options)
     with tempfile.TemporaryDirectory() as out:
         command = [sys.executable, "-m", "naively", *arguments(options, pattern, out)]
         shown("naively select", *measured(command), n_rows)
-    measured(child(options, "parts"))
+    if not options.quick:
+        measured(child(options, "parts"))
 
 
 def arguments(options, pattern, out):
     engine = [] if options.one_file else ["--jobs", str(options.jobs), "--engine", "local"]
     return [
         "select", pattern, "-k", str(options.k), "--out", f"{out}/result", "--quiet",
-        "--ngrams", options.ngrams, *engine,
+        "--ngrams", options.ngrams, *engine, *(["--quick"] if options.quick else []),
     ]  # fmt: skip
 
 
