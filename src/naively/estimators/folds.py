@@ -222,10 +222,11 @@ class Folds:
         parts = [rows for rows in self._left_out if rows is not None]
         n, cells = len(self.rows.labels), self.rows.X.shape[1] * len(self.classes)
         in_memory = len(parts) * cells <= _MOST_CELLS
-        counts = [
-            self._gather(rows) if in_memory and rows is not None else None
-            for rows in self._left_out
-        ]
+
+        def counted(rows: IntArray | None) -> Any:
+            return self._gather(rows) if in_memory and rows is not None else None
+
+        counts = in_threads(counted, self._left_out)
         if self.total is None and parts:
             divided = in_memory and (np.bincount(np.concatenate(parts), minlength=n) == 1).all()
             known = [each for each in counts if each is not None]
