@@ -215,21 +215,31 @@ def test_whole_numbers_as_floats_select_the_same():
         np.testing.assert_array_equal(a.support, b.support)
 
 
-def test_weighted_top_is_the_top_of_the_repeated_values():
+@pytest.mark.parametrize("most", [12, 2000])  # of many values a sample brackets the threshold
+@pytest.mark.parametrize("kind", ["tied", "spread", "rising", "infinite"])
+def test_weighted_top_is_the_top_of_the_repeated_values(kind, most):
     rng = np.random.default_rng(8)
-    for _ in range(200):
-        d = int(rng.integers(1, 12))
+    for case in range(100):
+        d = int(rng.integers(most // 6, most))
         values, sizes = rng.integers(0, 5, d) / 3, rng.integers(0, 4, d)
         if sizes.sum() == 0:
             continue
-        k = int(rng.integers(1, sizes.sum() + 1))
+        if kind != "tied":
+            values = rng.normal(size=d)
+        if kind == "rising":
+            values, sizes = np.sort(values), np.where(rng.random(d) < 0.01, 500, sizes)
+        if kind == "infinite":
+            values[rng.random(d) < 0.3] = -np.inf
+        total = sizes.sum()
+        k = (1, int(total), max(1, int(total) - 1), int(rng.integers(1, total + 1)))[case % 4]
         repeated = np.sort(np.repeat(values, sizes))[::-1]
         take = np.empty_like(sizes)
         assert take_largest(values, sizes, k, take) == repeated[k - 1]
         assert weighted_threshold(values, sizes, k) == repeated[k - 1]
         assert take.sum() == k
         assert (take <= sizes).all()
-        assert np.sum(take * values) == pytest.approx(repeated[:k].sum())
+        taken = np.sort(np.repeat(values, take))[::-1]
+        np.testing.assert_array_equal(taken, repeated[:k])
 
 
 @pytest.mark.parametrize("n_classes", [2, 5, 40])

@@ -169,7 +169,17 @@ def best_point(
 
     `ghost` counts are added to every class of a vertex where shares are concerned.
     """
-    weights = best_weights(values, totals + ghost)
+    raised = np.empty(totals.shape)
+    for v in range(len(totals)):
+        for c in range(totals.shape[1]):
+            raised[v, c] = totals[v, c] + ghost
+    weights = best_weights(values, raised)
     mixed = _mixed(totals, weights)
-    reached = np.sum(weights * values) - np.sum(mixed * log_shares(mixed))
-    return weights, reached, log_shares(mixed + ghost)
+    logs = log_shares(mixed)
+    reached = 0.0
+    for v in range(len(values)):
+        reached += weights[v] * values[v]
+    for c in range(len(mixed)):
+        reached -= mixed[c] * logs[c]
+        mixed[c] += ghost
+    return weights, reached, log_shares(mixed)

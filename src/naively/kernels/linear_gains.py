@@ -71,7 +71,9 @@ def best_selection(
     value : sum of the entropies selected
     """
     gains = linear_gains(counts, entropy, log_a)
-    slope = log_a.sum()
+    slope = 0.0
+    for c in range(len(log_a)):
+        slope += log_a[c]
     for i in range(len(gains)):
         gains[i] -= slope * alpha[i if len(alpha) > 1 else 0]
     threshold = take_largest(gains, sizes, k, take)
@@ -83,7 +85,9 @@ def best_selection(
             smoothing_here += take[i] * alpha[i if len(alpha) > 1 else 0]
         value += value_here
         smoothing += smoothing_here
-    totals[:] = taken_totals(counts, take) + smoothing
+    summed = taken_totals(counts, take)
+    for c in range(len(totals)):
+        totals[c] = summed[c] + smoothing
     return gains, threshold, value
 
 

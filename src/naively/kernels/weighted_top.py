@@ -19,10 +19,11 @@ def weighted_threshold(values: FloatArray, sizes: IntArray, k: int) -> float:
     values: a sample brackets the threshold, and only the values in between are partitioned. Only
     the value matters, so the result does not depend on the order of equal elements.
     """
-    if len(values) <= _FEW:
-        return _quickselect(values.copy(), sizes.copy(), k)
-    sample = np.sort(values[:: len(values) // _SAMPLE])
-    low, high, above = -1, len(sample), 0
+    bracketed = len(values) > _FEW
+    low, high, above = -1, _SAMPLE if bracketed else 0, 0
+    sample = np.empty(_SAMPLE)
+    if bracketed:
+        _sorted_sample(values, sample)
     while high - low > 1:
         middle = (low + high) // 2
         weight = _weight_above(values, sizes, sample[middle])
@@ -30,13 +31,26 @@ def weighted_threshold(values: FloatArray, sizes: IntArray, k: int) -> float:
             low = middle
         else:
             high, above = middle, weight
+    from_below = low < 0  # no sampled value on that side
+    to_above = not bracketed or high == _SAMPLE
+    least, most = sample[max(low, 0)], sample[min(high, _SAMPLE - 1)]
     inside, weights, n = np.empty(len(values)), np.empty(len(values), np.int64), 0
     for i in range(len(values)):
         inside[n], weights[n] = values[i], sizes[i]
-        n += (low < 0 or values[i] > sample[low]) & (
-            high == len(sample) or values[i] <= sample[high]
-        )
-    return _quickselect(inside[:n], weights[:n], k - above)
+        n += (from_below | (values[i] > least)) & (to_above | (values[i] <= most))
+    return _quickselect(inside, weights, n, k - above)
+
+
+@kernel
+def _sorted_sample(values: FloatArray, sample: FloatArray) -> None:
+    """Fill the sample with values at equal distances, ascending."""
+    step = len(values) // len(sample)
+    for i in range(len(sample)):
+        at, value = i, values[i * step]
+        while at > 0 and sample[at - 1] > value:
+            sample[at] = sample[at - 1]
+            at -= 1
+        sample[at] = value
 
 
 @kernel
@@ -48,9 +62,9 @@ def _weight_above(values: FloatArray, sizes: IntArray, limit: float) -> int:
 
 
 @kernel
-def _quickselect(v: FloatArray, w: IntArray, k: int) -> float:
-    """k-th largest of v, v[i] occurring w[i] times; a three-way partition, in place."""  # noqa: D403
-    low, high, missing = 0, len(v), k
+def _quickselect(v: FloatArray, w: IntArray, n: int, k: int) -> float:
+    """k-th largest of the first n, v[i] occurring w[i] times; reorders both."""  # noqa: D403
+    low, high, missing = 0, n, k
     while True:
         a, b, c = v[low], v[(low + high) // 2], v[high - 1]
         pivot = max(min(a, b), min(max(a, b), c))
@@ -86,8 +100,11 @@ def take_largest(values: FloatArray, sizes: IntArray, k: int, take: IntArray) ->
     Equal values are taken in order. 0 <= k <= sum of sizes; returns the largest value if k = 0.
     """
     if k == 0:
-        take[:] = 0
-        return np.max(values) if len(values) else 0.0
+        largest = values[0] if len(values) else 0.0
+        for i in range(len(values)):
+            take[i] = 0
+            largest = max(largest, values[i])
+        return largest
     threshold = weighted_threshold(values, sizes, k)
     missing = k
     for i in range(len(values)):
