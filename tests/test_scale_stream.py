@@ -11,6 +11,7 @@ import sys
 import time
 import zipfile
 
+import joblib
 import numpy as np
 import pyarrow as pa
 import pyarrow.csv
@@ -33,7 +34,7 @@ from naively.scale.records import (
     split,
 )
 from naively.scale.sources import Layout, columns_of, cut, find_files, save_mapped
-from naively.scale.stream import count_files
+from naively.scale.stream import count_files, tasks_of
 from naively.scale.text import count_text
 
 WORDS = ["red", "green", "blue", "näive", "Straße", "x1", "don't", "ok", "the", "THE"]
@@ -84,6 +85,16 @@ def same(record, expected_names, expected):
         ("a.jsonl.gz", write_jsonl_gz),
     ],
 )
+def test_a_task_for_each_processor(tmp_path, monkeypatch):
+    monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "2")
+    for i in range(6):
+        pq.write_table(pa.table({"text": [f"a{i}"], "label": ["x"]}), tmp_path / f"{i}.parquet")
+    cut = {n: len(tasks_of(f"{tmp_path}/*.parquet", TextFeatures(), n_jobs=n)) for n in (None, 2)}
+    assert cut == {None: 1, 2: 2}
+    every = tasks_of(f"{tmp_path}/*.parquet", TextFeatures(), n_jobs=-1)
+    assert len(every) == joblib.effective_n_jobs(-1)
+
+
 @pytest.mark.parametrize("n_jobs", [1, 2, 7])
 def test_texts_from_any_table_in_any_number_of_tasks(tmp_path, monkeypatch, name, write, n_jobs):
     monkeypatch.setattr(sources, "_PART_BYTES", 1000)

@@ -135,12 +135,20 @@ def tasks_of(
     layout = layout or Layout()
     parts = cut(find_files(files), layout)
     _check_distinct(parts)
-    n_tasks = max(n_jobs or 1, 1)
-    length = CHECKPOINT_PARTS if resumable else max(-(-len(parts) // n_tasks), 1)
+    length = CHECKPOINT_PARTS if resumable else max(-(-len(parts) // _workers(n_jobs)), 1)
     return [
         Task(tuple(parts[start : start + length]), layout, features, names, tuple(classes), holdout)
         for start in range(0, max(len(parts), 1), length)
     ]
+
+
+def _workers(n_jobs: int | None) -> int:
+    """Number of workers that joblib takes; -1 is one for each processor."""
+    if n_jobs is None or n_jobs > 0:
+        return n_jobs or 1
+    from joblib import effective_n_jobs
+
+    return int(effective_n_jobs(n_jobs))
 
 
 def _check_distinct(parts: Sequence[Part]) -> None:
