@@ -76,15 +76,6 @@ def same(record, expected_names, expected):
     assert record.counts.equals(expected)
 
 
-@pytest.mark.parametrize(
-    ("name", "write"),
-    [
-        ("a.parquet", write_parquet),
-        ("a.csv", write_csv),
-        ("a.jsonl", write_jsonl),
-        ("a.jsonl.gz", write_jsonl_gz),
-    ],
-)
 def test_a_task_for_each_processor(tmp_path, monkeypatch):
     monkeypatch.setenv("LOKY_MAX_CPU_COUNT", "2")
     for i in range(6):
@@ -95,6 +86,15 @@ def test_a_task_for_each_processor(tmp_path, monkeypatch):
     assert len(every) == joblib.effective_n_jobs(-1)
 
 
+@pytest.mark.parametrize(
+    ("name", "write"),
+    [
+        ("a.parquet", write_parquet),
+        ("a.csv", write_csv),
+        ("a.jsonl", write_jsonl),
+        ("a.jsonl.gz", write_jsonl_gz),
+    ],
+)
 @pytest.mark.parametrize("n_jobs", [1, 2, 7])
 def test_texts_from_any_table_in_any_number_of_tasks(tmp_path, monkeypatch, name, write, n_jobs):
     monkeypatch.setattr(sources, "_PART_BYTES", 1000)

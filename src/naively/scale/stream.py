@@ -143,7 +143,7 @@ def tasks_of(
 
 
 def _workers(n_jobs: int | None) -> int:
-    """Number of workers that joblib takes; -1 is one for each processor."""
+    """Count the workers that joblib takes; -1 is one for each processor."""
     if n_jobs is None or n_jobs > 0:
         return n_jobs or 1
     from joblib import effective_n_jobs
