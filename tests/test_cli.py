@@ -396,7 +396,12 @@ HEAD = "text,label,split\n"
         ("a.jsonl", '{"text": "a", "label": NaN}\n', (), ["line 1: the label"]),
         ("a.jsonl", '{"text": "a"\n', (), ["line 1 is not JSON"]),
         ("a.tsv.gz", b"text\tlabel\n", (), ["not gz data"]),
-        ("a.tsv.gz", gzip.compress(table(reviews()).encode())[:-40], (), ["broken or cut off"]),
+        (
+            "a.tsv.gz",
+            gzip.compress(table(reviews()).encode(), mtime=0)[:-40],
+            (),
+            ["broken or cut off"],
+        ),
         ("a.xyz", "text,label\n", (), ["--format csv|tsv"]),
         ("a.parquet", b"no", (), ["not a Parquet file"]),
         ("a.svmlight", "1 1:x\n", (), ["line 1 is not svmlight"]),

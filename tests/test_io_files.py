@@ -15,12 +15,12 @@ from naively.io.files import (
     atomic_directory,
     atomic_file,
     check_directory,
-    clean,
     fingerprint,
     open_input,
     read_lines,
 )
 from naively.io.formats import format_by_name, format_of
+from naively.scale.labels import clean
 
 CONTENT = "text\tlabel\nfein, süß\tja\n".encode()
 NAMES = ("one.txt", "two.txt")
