@@ -433,7 +433,7 @@ def select(input: str, as_json: bool, quiet: bool, **options: Any) -> None:
     matrix (svmlight, .npz, Matrix Market, .h5ad), plain or compressed.
 
     FILE may be - for the standard input, with --format, or many files: a pattern in quotes, such
-    as 'data/*.csv'.
+    as 'part-?.csv'.
 
     The folder gets features.csv, model.npz, summary.json and report.html. It appears when all is
     done. A folder that is empty or holds an earlier result is replaced; one with other files
