@@ -10,7 +10,8 @@ import os
 import pyarrow as pa
 import pytest
 
-from naively.io.errors import InputError, OutputError, nearest, reason
+from naively._nearest import nearest
+from naively.io.errors import InputError, OutputError, reason
 from naively.io.files import (
     atomic_directory,
     atomic_file,

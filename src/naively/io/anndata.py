@@ -9,8 +9,9 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
+from naively._nearest import nearest
 from naively._types import Array
-from naively.io.errors import InputError, nearest
+from naively.io.errors import InputError
 from naively.io.matrices import Matrix, strings
 
 

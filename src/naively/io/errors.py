@@ -7,9 +7,8 @@ line shows the sentence alone; a traceback would only hide it.
 from __future__ import annotations
 
 import errno
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
-from difflib import get_close_matches
 
 
 class InputError(ValueError):
@@ -42,18 +41,6 @@ def mendable(kind: type[InputError] = InputError) -> Iterator[None]:
         raise
     except (ValueError, ModuleNotFoundError) as error:
         raise kind(str(error)) from error
-
-
-def nearest(name: str, known: Iterable[str]) -> str:
-    """Hint for a mistyped name: the nearest known one, or all (the first ten) when none is near."""
-    names = list(known)
-    folded = {each.casefold(): each for each in reversed(names)}
-    close = get_close_matches(name.casefold(), folded, n=1)
-    if close:
-        return f"did you mean `{folded[close[0]]}`?"
-    shown = ", ".join(f"`{each}`" for each in names[:10])
-    more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-    return f"it has {shown}{more}." if names else "it has no columns."
 
 
 def reason(error: OSError) -> str:

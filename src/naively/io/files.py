@@ -19,7 +19,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
-from naively.io.errors import InputError, OutputError, nearest, reason
+from naively._nearest import nearest
+from naively.io.errors import InputError, OutputError, reason
 from naively.io.formats import Source, compression_of, name_of
 from naively.io.progress import Progress, silent
 

@@ -12,8 +12,9 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 
+from naively._nearest import nearest
 from naively._types import Array
-from naively.io.errors import InputError, nearest
+from naively.io.errors import InputError
 from naively.io.files import cause, explained, open_input, passes, read_lines
 from naively.io.formats import MATRIX_FORMATS, Source, format_of, name_of
 from naively.scale.labels import clean, label_text

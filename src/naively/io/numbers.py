@@ -13,8 +13,9 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
+from naively._nearest import nearest
 from naively._types import FloatArray
-from naively.io.errors import InputError, nearest
+from naively.io.errors import InputError
 from naively.io.files import Input, explained, open_input
 from naively.io.formats import Source, format_of
 from naively.io.matrices import Matrix, check_matrix, strings

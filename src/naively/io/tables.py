@@ -11,7 +11,8 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any, TypeAlias
 
-from naively.io.errors import InputError, nearest
+from naively._nearest import nearest
+from naively.io.errors import InputError
 from naively.io.files import Input, cause, explained, open_input, passes, read_lines
 from naively.io.formats import Source, format_of, name_of
 from naively.io.progress import Progress, silent

@@ -14,10 +14,8 @@ from naively.jobs.records import Counting
 from naively.jobs.settings import SelectJob
 from naively.jobs.streamed import StreamedJob
 from naively.jobs.totals import TRAINED_BY_TOTALS
-from naively.scale.parts import COMPRESSED, Layout
+from naively.scale.parts import Layout
 from naively.scale.sources import holds_strings
-
-_MATRICES = (".npz", ".csr", ".h5ad", ".svm", ".svmlight", ".libsvm")
 
 
 def streamed_job(job: SelectJob) -> StreamedJob | None:
@@ -54,12 +52,9 @@ def streamed_job(job: SelectJob) -> StreamedJob | None:
 
 def is_matrix(input: str, format: str | None = None) -> bool:
     """Whether a file holds a matrix, by its format or its name."""
-    if format is not None:
-        return format in ("svmlight", "npz", "h5ad")
-    name = input.lower()
-    for suffix in COMPRESSED:
-        name = name.removesuffix(suffix)
-    return name.endswith(_MATRICES)
+    if format is None and input.lower().endswith(".csr"):  # a folder of mapped arrays
+        return True
+    return (format or format_by_name(input)) in ("svmlight", "npz", "h5ad")
 
 
 def in_streams(job: SelectJob, engine: Engine, checkpoint: str | None = None) -> StreamedJob:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
+from naively._nearest import nearest
 from naively._types import Array
 
 BATCH_ROWS = 25_000
@@ -115,8 +115,4 @@ def _in_words(error: Exception) -> str:
 
 def no_column(name: str, known: list[str], what: str = "column", where: str = "") -> ValueError:
     """Return the error of a missing column, which names the nearest one, or some of them."""
-    folded = {each.casefold(): each for each in reversed(known)}
-    close = get_close_matches(name.casefold(), folded, n=1)
-    shown = ", ".join(f"`{each}`" for each in known[:10])
-    hint = f"did you mean `{folded[close[0]]}`?" if close else f"it has {shown or 'none'}."
-    return ValueError(f"there is no {what} `{name}`{where}; {hint}")
+    return ValueError(f"there is no {what} `{name}`{where}; {nearest(name, known)}")
