@@ -78,10 +78,11 @@ def multinomial_errors(
         the rows are new.
     """
     alpha = np.atleast_1d(np.asarray(alpha, dtype=np.float64))  # of groups: single columns, if many
-    smoothing = np.broadcast_to(alpha[:, None], (len(stays.counts), 1))
-    total = stays.totals(stays.counts) + stays.totals(smoothing)
+    counts = stays.counts
+    smoothing = np.broadcast_to(alpha[:, None], (len(counts), 1))
+    total = stays.totals(counts) + stays.totals(smoothing)
     total = np.where(total > 0, total, 1.0)  # no feature: no row has a size there
-    logs = np.log(stays.counts + smoothing)
+    logs = np.log(counts + smoothing)
     small = np.log(np.arange(_SMALL_COUNTS if len(alpha) == 1 else 0) + alpha[0])
 
     def sweep(first: int, last: int, wrong: FloatArray) -> None:
@@ -98,7 +99,7 @@ def multinomial_errors(
             stays.more_ptr,
             stays.more_enter,
             stays.more_leave,
-            stays.counts,
+            counts,
             logs,
             alpha,
             small,

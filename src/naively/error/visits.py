@@ -7,10 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
-from naively.kernels.path_visits import group_stays, group_visits, list_visits
+from naively.kernels.path_visits import group_stays, list_visits
 from naively.selection.path import SparsityPath, SteppedSupports
-
-_NONE = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,13 +41,18 @@ def path_visits(path: SparsityPath, n_features: int) -> Visits:
     """Visits of all features along a path."""
     G = len(path.k)
     if isinstance(path.supports, SteppedSupports):
-        return _stepped_visits(path.supports, n_features, G)
+        return _stepped_visits(path)
     first = path.supports.first_grid_position(path.k)
-    slot = np.full(n_features, -1, dtype=np.int32)
     inside = np.flatnonzero(first < G)
-    slot[inside] = np.arange(len(inside), dtype=np.int32)
     ptr = np.arange(len(inside) + 1)
+    slot = _slots(inside, n_features)
     return Visits(slot, ptr, first[inside], np.full(len(inside), G), G)
+
+
+def _slots(feature: IntArray, n_features: int) -> Array:
+    slot = np.full(n_features, -1, dtype=np.int32)
+    slot[feature] = np.arange(len(feature), dtype=np.int32)
+    return slot
 
 
 def _changes(supports: SteppedSupports, G: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:
@@ -77,8 +80,12 @@ class Stays:
     more_ptr: IntArray  # one more
     more_enter: IntArray
     more_leave: IntArray
-    counts: Array  # (d, C) of the groups of equal columns
     supports: SteppedSupports
+
+    @property
+    def counts(self) -> Array:
+        """Counts of the groups of equal columns: (d, C)."""
+        return self.supports.coupled.groups.dense()
 
     @property
     def n_points(self) -> int:
@@ -112,15 +119,20 @@ def path_stays(path: SparsityPath) -> Stays:
     feature, rank, ptr = feature[:several], rank[:several], ptr[: several + 1]
     enter, leave = np.empty((2, ptr[-1]), np.int64)
     list_visits(group[feature], rank, pointer, position, change, G, ptr, enter, leave)
-    return Stays(stay, feature, ptr, enter, leave, groups.dense(), supports)
+    return Stays(stay, feature, ptr, enter, leave, supports)
 
 
-def _stepped_visits(supports: SteppedSupports, n_features: int, G: int) -> Visits:
+def _stepped_visits(path: SparsityPath) -> Visits:
     """Visits of a path whose supports are not nested."""
-    changes = (*_changes(supports, G), G)
-    slot = np.empty(n_features, dtype=np.int32)
-    U, V = group_visits(*changes, slot, _NONE, _NONE, _NONE)
-    ptr, enter, leave = np.zeros(U + 1, np.int64), np.empty(V, np.int64), np.empty(V, np.int64)
-    if V:
-        group_visits(*changes, slot, ptr, enter, leave)
-    return Visits(slot, ptr, enter, leave, G)
+    stays = path_stays(path)
+    enters, leaves = stays.stay[:, 1], stays.stay[:, 2]
+    feature = np.flatnonzero(enters < stays.n_points)
+    several = leaves[feature] < 0
+    n_visits = np.ones(len(feature), dtype=np.int64)
+    n_visits[several] = np.diff(stays.more_ptr)
+    ptr = np.append(0, np.cumsum(n_visits))
+    listed = np.repeat(several, n_visits)
+    enter, leave = np.empty((2, ptr[-1]), np.int64)
+    enter[listed], leave[listed] = stays.more_enter, stays.more_leave
+    enter[~listed], leave[~listed] = enters[feature[~several]], leaves[feature[~several]]
+    return Visits(_slots(feature, len(enters)), ptr, enter, leave, stays.n_points)

@@ -9,72 +9,6 @@ from naively.kernels.compiled import kernel
 
 
 @kernel
-def group_visits(
-    group: IntArray,
-    pointer: IntArray,
-    position: IntArray,
-    change: IntArray,
-    n_points: int,
-    slot: Array,
-    visit_ptr: IntArray,
-    enter: IntArray,
-    leave: IntArray,
-) -> tuple[int, int]:
-    """List the visits of columns that enter and leave by groups, lowest index first.
-
-    Called twice: with empty `visit_ptr`, `enter` and `leave` to count, then to write.
-
-    Parameters
-    ----------
-    group : ndarray of shape (m,)
-        Group of each column.
-    pointer : ndarray of shape (d + 1,)
-        Where the changes of each group start.
-    position, change : ndarray
-        Grid position and number of columns of each change, ascending within a group.
-    n_points : int
-        Number of grid points G.
-    slot : ndarray of shape (m,)
-        Receives the slots, -1 for columns that are never in.
-    visit_ptr, enter, leave : ndarray of shape (U + 1,) and (V,)
-        Receive the visits.
-
-    Returns
-    -------
-    U, V : int
-        Number of columns that are ever in, and of their visits.
-    """
-    seen = np.zeros(len(pointer) - 1, np.int64)  # columns of the group so far
-    slots = 0
-    visits = 0
-    for j in range(len(group)):
-        g = group[j]
-        rank = seen[g]
-        seen[g] += 1
-        level = 0
-        inside = False
-        before = visits
-        for at in range(pointer[g], pointer[g + 1]):
-            level += change[at]
-            if inside == (level > rank):
-                continue
-            inside = not inside
-            if inside:
-                if len(enter):
-                    enter[visits] = position[at]
-                    leave[visits] = n_points
-                visits += 1
-            elif len(enter):
-                leave[visits - 1] = position[at]
-        slot[j] = slots if visits > before else -1
-        if visits > before:
-            slots += 1
-            if len(visit_ptr):
-                visit_ptr[slots] = visits
-    return slots, visits
-
-
-@kernel
 def group_stays(
     group: IntArray,
     pointer: IntArray,
@@ -90,8 +24,14 @@ def group_stays(
 
     Parameters
     ----------
-    group, pointer, position, change, n_points
-        As in `group_visits`.
+    group : ndarray of shape (m,)
+        Group of each column; the columns of a group enter lowest index first.
+    pointer : ndarray of shape (d + 1,)
+        Where the changes of each group start.
+    position, change : ndarray
+        Grid position and number of columns of each change, ascending within a group.
+    n_points : int
+        Number of grid points G.
     stay : ndarray of shape (m, 3)
         Receives the stays, see `leave_one_out_counts_csr`.
     more_feature, more_rank, more_ptr : ndarray of shape (F,), (F,) and (F + 1,)
