@@ -4,7 +4,7 @@
     python benchmarks/cost_model.py --rows 1600000
 
 Word 1-2-grams of messages, hashed to 2^26 columns, counted in parts as workers do it, divided into
-blocks of columns, merged in trees as `naively.scale.dask` does, joined and solved as on the driver.
+blocks of columns, merged in trees as `naively.work.dask` does, joined and solved as on the driver.
 Bytes are those of the pickles that would travel.
 """
 
@@ -18,9 +18,9 @@ import time
 import messages
 
 from naively import SparseMultinomialNB
-from naively.scale.features import TextFeatures
-from naively.scale.records import join, merge, split
-from naively.scale.stream import run_task, tasks_of
+from naively.text.features import TextFeatures
+from naively.work.records import join, merge, split
+from naively.work.stream import run_task, tasks_of
 
 MIB = 1 << 20
 SPLIT_EVERY = 8

@@ -15,9 +15,9 @@ import numpy as np
 from shapes import load
 
 from naively import ClassCounts, SparseMultinomialNB, sparsity_path
-from naively.error.feature_search import Criterion, search
-from naively.error.leave_one_out import Rows, multinomial_errors
-from naively.error.visits import path_stays
+from naively.expected.feature_search import Criterion, search
+from naively.judging.leave_one_out import Rows, multinomial_errors
+from naively.judging.visits import path_stays
 
 
 def median_seconds(job, rounds):

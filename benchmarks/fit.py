@@ -19,7 +19,7 @@ from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.naive_bayes import MultinomialNB
 
 from naively import ClassCounts, SparseMultinomialNB, sparsity_path
-from naively.families.family import CoupledCounts
+from naively.models.family import CoupledCounts
 from naively.selection.coupled import coupled_columns
 
 FRACTIONS = {"A": [1e-4, 1e-2], "B": [1e-4, 1e-3, 1e-2], "C": [1e-4, 1e-2]}

@@ -143,7 +143,7 @@ def by_hand(options):
 
 def count(options):
     """`naively count` and the size of its table: what memory is needed beyond it."""
-    from naively.scale.records import load_record
+    from naively.work.records import load_record
 
     pattern, n_rows = data(options)
     with tempfile.TemporaryDirectory() as out:
@@ -178,9 +178,10 @@ def parts(options):
     from naively.cli import main as command
     from naively.jobs import results as writing
     from naively.jobs import streamed
-    from naively.scale import tables, text
-    from naively.scale.analysis import Analyzer
-    from naively.scale.vocabulary import Vocabulary
+    from naively.scale import tables
+    from naively.text import counter as text
+    from naively.text.analysis import Analyzer
+    from naively.text.vocabulary import Vocabulary
 
     seconds = {}
 
@@ -270,8 +271,8 @@ def columns(options):
 def hashed(options):
     """Word 1-2-grams of 1.6 million messages of 20 classes hashed to 2^28 columns."""
     from naively import SparseMultinomialNB
-    from naively.scale.features import TextFeatures
-    from naively.scale.stream import count_files
+    from naively.text.features import TextFeatures
+    from naively.work.stream import count_files
 
     features = TextFeatures(ngram_range=(1, 2), n_hashed=1 << 28)
     start = time.process_time()

@@ -11,9 +11,9 @@ from datasets import arguments, rows
 from sklearn.feature_extraction.text import CountVectorizer
 
 from naively import ClassCounts
-from naively.scale.features import TextFeatures
-from naively.scale.text import count_text, text_matrix
 from naively.statistics.sparse_table import SparseTable
+from naively.text.counter import count_text, text_matrix
+from naively.text.features import TextFeatures
 
 SETTINGS = {
     "words": {},

@@ -11,7 +11,7 @@ from datasets import arguments, rows, text_split
 from sklearn.feature_extraction.text import CountVectorizer
 
 from naively import ClassCounts, SparseMultinomialNB
-from naively.families.family import CoupledCounts
+from naively.models.family import CoupledCounts
 from naively.selection.coupled import coupled_columns
 from naively.selection.dual import solve_dual
 

@@ -12,10 +12,10 @@ from math import erfc, sqrt
 import numpy as np
 from numba import njit
 
-from naively.error.decision_models import from_probabilities
-from naively.error.estimates import expected_error
-from naively.error.gaussian import compensated_variance, exact_variance, uncorrelated_variance
-from naively.error.log_odds import log_odds
+from naively.expected.decision_models import from_probabilities
+from naively.expected.estimates import expected_error
+from naively.expected.gaussian import compensated_variance, exact_variance, uncorrelated_variance
+from naively.expected.log_odds import log_odds
 
 METHODS = ["exact", "saddlepoint", "normal", "compensated", "uncorrelated"]
 FEATURES = 500

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 from sklearn.naive_bayes import BernoulliNB
 
-from naively.families.bernoulli import bernoulli, bernoulli_gain, feature_log_prob
-from naively.families.priors import log_prior
+from naively.models.bernoulli import bernoulli, bernoulli_gain, feature_log_prob
+from naively.models.priors import log_prior
 from naively.selection.solve import solve
 from reference_nfs import Counts, bernoulli_log_likelihood, best_by_brute_force
 

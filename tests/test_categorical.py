@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference_centers as reference
-from naively.families.categorical import (
+from naively.models.categorical import (
     categorical,
     categorical_gain,
     log_probabilities,

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 import reference
-from naively.kernels import class_sums as kernels
-from naively.kernels.compiled import read_only
+from naively._kernels import class_sums as kernels
+from naively._kernels.compiled import read_only
 from naively.statistics import buckets, source, tally
 from naively.statistics.source import Quantity
 

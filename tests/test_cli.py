@@ -527,7 +527,7 @@ def test_out_of_memory_is_a_sentence(folder, monkeypatch):
     def fail(*_args, **_options):
         raise MemoryError
 
-    monkeypatch.setattr("naively.scale.stream.run_task", fail)
+    monkeypatch.setattr("naively.work.stream.run_task", fail)
     refused("select", "reviews.tsv.gz", match="not enough memory")
 
 

@@ -8,7 +8,7 @@ from scipy.optimize import approx_fprime
 from sklearn.linear_model import LogisticRegression
 
 import reference_hybrid as reference
-from naively.families.conditional import expand, fit_conditional
+from naively.models.conditional import expand, fit_conditional
 
 
 def log_posterior(features, theta, intercept):
@@ -88,7 +88,7 @@ def test_many_classes_reach_the_optimum(n_classes):
 def test_rows_in_chunks_are_all_used(monkeypatch):
     b, y, weights = sample(100, 2, 3)
     whole = fit_conditional(b, y, weights)
-    monkeypatch.setattr("naively.families.conditional._CHUNK", 50)
+    monkeypatch.setattr("naively.models.conditional._CHUNK", 50)
     parts = fit_conditional(b, y, weights)
     np.testing.assert_allclose(parts.theta, whole.theta, rtol=1e-9)
 

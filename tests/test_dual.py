@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from naively.families.multinomial import multinomial
-from naively.kernels.hull import best_weights
-from naively.kernels.weighted_top import take_largest, weighted_threshold
+from naively._kernels.hull import best_weights
+from naively._kernels.weighted_top import take_largest, weighted_threshold
+from naively.models.multinomial import multinomial
 from naively.selection.coupled import coupled_columns
 from naively.selection.dual import coupled_problem, solve_dual
 from naively.selection.groups import count_groups

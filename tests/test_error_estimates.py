@@ -11,12 +11,12 @@ from hypothesis import strategies as st
 
 import reference_error as reference
 from naively import SparseMultinomialNB
-from naively.error.decision_models import from_probabilities, switches
-from naively.error.estimates import estimate, expected_error
-from naively.error.gaussian import compensated_variance, uncorrelated_variance
-from naively.error.lengths import as_lengths
-from naively.error.log_odds import log_odds, moments
-from naively.error.many_classes import simulated_rows
+from naively.expected.decision_models import from_probabilities, switches
+from naively.expected.estimates import estimate, expected_error
+from naively.expected.gaussian import compensated_variance, uncorrelated_variance
+from naively.expected.lengths import as_lengths
+from naively.expected.log_odds import log_odds, moments
+from naively.expected.many_classes import simulated_rows
 
 METHODS = ["exact", "saddlepoint", "normal", "compensated", "uncorrelated"]
 
@@ -127,7 +127,7 @@ def test_the_grid_equals_the_sum_atom_by_atom(seed, monkeypatch):
     for length in (1, 4, 30):
         atoms = expected_error(P, length=length).confusion
         with monkeypatch.context() as patch:
-            patch.setattr("naively.error.atoms.FEW_ATOMS", 0)
+            patch.setattr("naively.expected.atoms.FEW_ATOMS", 0)
             grid = expected_error(P, length=length).confusion
         np.testing.assert_allclose(grid, atoms, atol=2e-5)
 
@@ -139,7 +139,7 @@ def test_a_heavy_sum_just_beside_the_threshold(kept, monkeypatch):
     P[1] *= 1 - 1e-5
     atoms = expected_error(P, length=10)
     with monkeypatch.context() as patch:
-        patch.setattr("naively.error.atoms.FEW_ATOMS", 0)
+        patch.setattr("naively.expected.atoms.FEW_ATOMS", 0)
         grid = expected_error(P, length=10)
     assert grid.error == pytest.approx(atoms.error, rel=1e-3)
     split = expected_error(P, length=10, ties="split")
@@ -280,7 +280,7 @@ def test_binary_columns_equal_enumeration(seed, monkeypatch):
     expected = reference.confusion_of_switches(presence, np.log(priors))
     lengths = as_lengths(1, 2)
     np.testing.assert_allclose(estimate(model, lengths, priors).confusion, expected, atol=1e-12)
-    monkeypatch.setattr("naively.error.atoms.FEW_ATOMS", 0)
+    monkeypatch.setattr("naively.expected.atoms.FEW_ATOMS", 0)
     # On the grid an outcome within a few points of the threshold passes for a tie.
     np.testing.assert_allclose(estimate(model, lengths, priors).confusion, expected, atol=0.015)
     approximate = estimate(model, lengths, priors, method="saddlepoint").confusion

@@ -21,8 +21,8 @@ from naively import (
     error_path,
     expected_error,
 )
-from naively.error.error_path import ErrorPath, FoldErrors
 from naively.estimators.folds import checked_rows, fold_errors, fresh, stratified_folds
+from naively.judging.error_path import ErrorPath, FoldErrors
 
 ESTIMATORS = [
     SparseMultinomialNB(),

@@ -12,7 +12,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import reference_error as reference
 from naively import ErrorSearchSelector, expected_error
-from naively.error.feature_search import Criterion, search
+from naively.expected.feature_search import Criterion, search
 
 
 def problem(seed, n_classes, n_features):

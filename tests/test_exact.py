@@ -7,8 +7,8 @@ from functools import partial
 import numpy as np
 import pytest
 
-from naively.families.bernoulli import bernoulli
-from naively.families.multinomial import multinomial
+from naively.models.bernoulli import bernoulli
+from naively.models.multinomial import multinomial
 from naively.selection.solve import solve
 from reference_nfs import (
     Counts,

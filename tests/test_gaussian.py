@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference_centers as reference
-from naively.families.gaussian import gaussian, gaussian_gain, sparse_parameters
+from naively.models.gaussian import gaussian, gaussian_gain, sparse_parameters
 from naively.selection.solve import solve
 from naively.statistics.moments import ClassMoments
 

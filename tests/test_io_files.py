@@ -21,7 +21,7 @@ from naively.io.files import (
     read_lines,
 )
 from naively.io.formats import format_by_name, format_of
-from naively.scale.labels import clean
+from naively.text.labels import clean
 
 CONTENT = "text\tlabel\nfein, süß\tja\n".encode()
 NAMES = ("one.txt", "two.txt")

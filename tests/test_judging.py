@@ -10,9 +10,9 @@ import pytest
 from naively.scale import judging
 from naively.scale.holdout import TEST, TRAIN, Chooser, Holdout, kinds_in, kinds_of
 from naively.scale.judging import Verdicts, total
-from naively.scale.labels import text_labels
 from naively.scale.sources import Batch
 from naively.statistics.labels import encode_labels
+from naively.text.labels import text_labels
 
 RNG = np.random.default_rng(0)
 LABELS = RNG.choice(["a", "b", "c"], 500, p=[0.6, 0.38, 0.02])

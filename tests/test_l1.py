@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference_centers as reference
-from naively.families.l1_centers import l1_centers, l1_gain, sparse_centers
+from naively.models.l1_centers import l1_centers, l1_gain, sparse_centers
 from naively.selection.solve import solve
 from naively.statistics.values import ClassMedians
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference_centers as reference
-from naively.families.l2_centers import l2_centers, l2_gain, sparse_centers
+from naively.models.l2_centers import l2_centers, l2_gain, sparse_centers
 from naively.selection.solve import solve
 from naively.selection.top_k import gain_order
 from naively.statistics.moments import ClassMoments

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import reference_hybrid as reference
-from naively.families.hybrid import WordModel
+from naively.models.hybrid import WordModel
 from naively.statistics.regions import Regions, WordCounts, is_whole
 
 

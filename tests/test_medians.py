@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from naively.kernels.medians import compare_exactly, compare_to_half, segment_centers
+from naively._kernels.medians import compare_exactly, compare_to_half, segment_centers
 from naively.statistics.values import _digits
 from reference_centers import exact_median
 

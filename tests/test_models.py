@@ -12,10 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from naively import SparseBernoulliNB, SparseMultinomialNB
-from naively.families.rules import LinearRule
 from naively.io.errors import InputError
 from naively.io.models import Model, load_model, posterior, save_model, scores
 from naively.io.text import TextRule
+from naively.models.rules import LinearRule
 
 X = np.array([[3, 0, 1, 0], [2, 1, 0, 0], [0, 3, 1, 1], [0, 2, 0, 2], [1, 1, 4, 0], [0, 0, 3, 1]])
 Y = np.array(["a", "a", "b", "b", "c", "c"])

@@ -7,14 +7,14 @@ import pytest
 from scipy.special import logsumexp
 from sklearn.naive_bayes import MultinomialNB
 
-from naively.families.family import divergence
-from naively.families.multinomial import (
+from naively.models.family import divergence
+from naively.models.multinomial import (
     class_shares,
     feature_log_prob,
     multinomial,
     multinomial_gain,
 )
-from naively.families.priors import log_prior
+from naively.models.priors import log_prior
 from reference_nfs import Counts, multinomial_gain_vector, multinomial_log_likelihood
 
 

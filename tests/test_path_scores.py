@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from naively.error.leave_one_out import Rows, multinomial_errors, presence_errors
-from naively.error.path_rule import path_rule, rule_of_rules
-from naively.error.visits import Visits, path_stays, path_visits
-from naively.families.bernoulli import bernoulli
-from naively.families.multinomial import multinomial
-from naively.families.priors import log_prior
+from naively.judging.leave_one_out import Rows, multinomial_errors, presence_errors
+from naively.judging.path_rule import path_rule, rule_of_rules
+from naively.judging.visits import Visits, path_stays, path_visits
+from naively.models.bernoulli import bernoulli
+from naively.models.multinomial import multinomial
+from naively.models.priors import log_prior
 from naively.selection.path import path
 from naively.statistics.counts import ClassCounts
 

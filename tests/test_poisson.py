@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import reference_centers as reference
-from naively.families.poisson import poisson, poisson_gain, rates
+from naively.models.poisson import poisson, poisson_gain, rates
 from naively.selection.solve import solve
 from naively.statistics.counts import ClassCounts
 

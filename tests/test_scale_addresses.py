@@ -4,7 +4,7 @@ import socket
 
 import pytest
 
-from naively.scale.addresses import check_answers
+from naively.work.addresses import check_answers
 
 EXAMPLE = "tcp://127.0.0.1:8786"
 

@@ -18,7 +18,7 @@ import naively.jobs.paths  # noqa: F401
 import naively.jobs.select  # noqa: F401 (patched by name)
 from naively.cli.scale import naively
 from naively.io.models import load_model
-from naively.scale.records import load_record
+from naively.work.records import load_record
 
 GOOD, BAD = ["great", "lovely", "film", "the"], ["awful", "boring", "film", "the"]
 

@@ -17,11 +17,11 @@ from click.testing import CliRunner
 
 from naively import ClassCounts, ClassMedians, SparseL1Centers, SparseMultinomialNB
 from naively.cli.scale import naively
-from naively.scale import dask as on_dask
-from naively.scale.features import ColumnFeatures, TextFeatures
 from naively.scale.judging import Answerer, Judge, judged, total
-from naively.scale.stream import count_files, tasks_of
-from naively.scale.text import count_text
+from naively.text.counter import count_text
+from naively.text.features import ColumnFeatures, TextFeatures
+from naively.work import dask as on_dask
+from naively.work.stream import count_files, tasks_of
 
 WORDS = ["red", "green", "blue", "näive", "Straße", "x1", "ok", "the", "THE"]
 # Skewed and empty blocks included.
@@ -173,7 +173,7 @@ def test_prediction_of_texts_is_a_map():
 
 
 def texts_of(texts):
-    from naively.scale.utf8 import as_texts
+    from naively.text.utf8 import as_texts
 
     return as_texts(texts)
 

@@ -19,11 +19,11 @@ if shutil.which("java") is None and "JAVA_HOME" not in os.environ:
     pytest.skip("Spark needs Java", allow_module_level=True)
 
 from naively import ClassCounts, SparseMultinomialNB
-from naively.scale import spark as on_spark
-from naively.scale.features import ColumnFeatures, TextFeatures
 from naively.scale.judging import Answerer, Judge, judged, total
-from naively.scale.stream import count_files, tasks_of
-from naively.scale.text import count_text
+from naively.text.counter import count_text
+from naively.text.features import ColumnFeatures, TextFeatures
+from naively.work import spark as on_spark
+from naively.work.stream import count_files, tasks_of
 
 pytestmark = [
     pytest.mark.engines,
@@ -35,7 +35,7 @@ WORDS = ["red", "green", "blue", "näive", "Straße", "x1", "ok", "the", "THE"]
 CLUSTER = "local-cluster[2,1,1024]"  # executors of their own: one of them can be killed
 CONNECT_SERVER = """
 import sys
-from naively.scale.spark import local_session
+from naively.work.spark import local_session
 settings = {
     "spark__plugins": "org.apache.spark.sql.connect.SparkConnectPlugin",
     "spark__connect__grpc__binding__address": "127.0.0.1",
@@ -186,7 +186,7 @@ def test_files_and_answers(session, files):
     assert total(on_spark.map_tasks(session, judged, tasks, judge)).pairs == expected
     texts, labels = sample()
     answered = on_spark.predict(text_frame(session, texts, labels, 2), answerer).toArrow()
-    from naively.scale.utf8 import as_texts
+    from naively.text.utf8 import as_texts
 
     assert answered["answer"].to_pylist() == answerer.answers(as_texts(answered["text"])).tolist()
 

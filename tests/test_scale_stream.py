@@ -22,9 +22,11 @@ from sklearn.datasets import dump_svmlight_file
 
 from naively import ClassCounts, SparseMultinomialNB
 from naively.scale import parts, sources
-from naively.scale.counters import MatrixCounter
-from naively.scale.features import ColumnFeatures, TextFeatures, fingerprint
-from naively.scale.records import (
+from naively.scale.sources import Layout, columns_of, cut, find_files, save_mapped
+from naively.text.counter import count_text
+from naively.text.features import ColumnFeatures, TextFeatures, fingerprint
+from naively.work.counters import MatrixCounter
+from naively.work.records import (
     CountRecord,
     join,
     load_record,
@@ -33,9 +35,7 @@ from naively.scale.records import (
     save_record,
     split,
 )
-from naively.scale.sources import Layout, columns_of, cut, find_files, save_mapped
-from naively.scale.stream import count_files, tasks_of
-from naively.scale.text import count_text
+from naively.work.stream import count_files, tasks_of
 
 WORDS = ["red", "green", "blue", "näive", "Straße", "x1", "don't", "ok", "the", "THE"]
 
@@ -343,7 +343,7 @@ def text_record(start, stop, shard, **options):
 
 @pytest.mark.parametrize("dense_cells", [10, 1 << 27])
 def test_a_record_survives_its_file(tmp_path, monkeypatch, dense_cells):
-    monkeypatch.setattr("naively.scale.text.DENSE_CELLS", dense_cells)
+    monkeypatch.setattr("naively.text.counter.DENSE_CELLS", dense_cells)
     monkeypatch.setattr("naively.statistics.sparse_table.DENSE_CELLS", dense_cells)
     record = text_record(0, 40, "a")
     save_record(record, tmp_path / "a.npz")
@@ -378,7 +378,7 @@ def test_records_that_come_one_by_one_are_merged_in_pairs(monkeypatch):
         most.append(len(records))
         return merge(records)
 
-    monkeypatch.setattr("naively.scale.records.merge", counted)
+    monkeypatch.setattr("naively.work.records.merge", counted)
     for n in (1, 2, 7, 30):
         assert merge_stream(iter(parts[:n])).equals(merge(parts[:n]))
     assert max(most) <= 5
@@ -484,7 +484,7 @@ def rewritten(path, **changes):
     ],
 )
 def test_a_record_that_nobody_wrote_is_refused(tmp_path, monkeypatch, changes, dense_cells):
-    monkeypatch.setattr("naively.scale.text.DENSE_CELLS", dense_cells)
+    monkeypatch.setattr("naively.text.counter.DENSE_CELLS", dense_cells)
     monkeypatch.setattr("naively.statistics.sparse_table.DENSE_CELLS", dense_cells)
     path, record = tmp_path / "a.npz", text_record(0, 40, "a")
     save_record(record, path)
@@ -549,9 +549,9 @@ def test_a_poisoned_row_group_is_named(tmp_path):
 
 RUN = """
 import sys, time
-from naively.scale import stream
-from naively.scale.features import TextFeatures
-from naively.scale.records import save_record
+from naively.work import stream
+from naively.text.features import TextFeatures
+from naively.work.records import save_record
 stream.CHECKPOINT_PARTS = 2
 print("ready", flush=True)
 save_record(stream.count_files(sys.argv[1], TextFeatures(), checkpoint=sys.argv[2]), sys.argv[3])
@@ -638,8 +638,8 @@ def test_records_of_other_settings_are_not_taken(tmp_path):
 def test_counting_does_not_import_scikit_learn(tmp_path):
     write_parquet(tmp_path / "a.parquet", TEXTS, LABELS)
     script = (
-        "import sys; from naively.scale.stream import count_files;"
-        "from naively.scale.features import TextFeatures;"
+        "import sys; from naively.work.stream import count_files;"
+        "from naively.text.features import TextFeatures;"
         f"count_files({str(tmp_path / 'a.parquet')!r}, TextFeatures(), n_jobs=2);"
         "sys.exit('sklearn' in sys.modules)"
     )

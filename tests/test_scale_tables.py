@@ -15,10 +15,10 @@ import scipy.sparse as sp
 
 from naively.io.tables import TableStyle, labels_of, read_columns, texts_of
 from naively.scale import parts
-from naively.scale.features import ColumnFeatures, TextFeatures
 from naively.scale.sources import Layout, columns_of, find_files, identity, save_mapped
-from naively.scale.stream import count_files
-from naively.scale.text import count_text
+from naively.text.counter import count_text
+from naively.text.features import ColumnFeatures, TextFeatures
+from naively.work.stream import count_files
 
 TEXTS = ["ab cd", 'say "ef", gh', "two\nlines", "café ΑΣ", "NA", "", "12", "ab ab"]
 LETTERS = ["a", "b"] * 4

@@ -12,10 +12,10 @@ from hypothesis import strategies as st
 from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from naively import ClassCounts
-from naively.scale.features import TextFeatures
-from naively.scale.text import TextCounter, _CellSums, count_text, text_matrix
-from naively.scale.vocabulary import Vocabulary
 from naively.statistics.sparse_table import SparseTable
+from naively.text.counter import TextCounter, _CellSums, count_text, text_matrix
+from naively.text.features import TextFeatures
+from naively.text.vocabulary import Vocabulary
 
 TEXTS = [
     "Hello hello WORLD, a b ÀÉ straße İstanbul ΣΑΣ σας",
@@ -129,8 +129,8 @@ def test_the_terms_of_one_hashed_column_are_present_once_a_row(monkeypatch, opti
     expected = ClassCounts.from_matrix(X.astype(np.int64), LABELS, presence=True)
     features = TextFeatures(**options, n_hashed=5, presence=True)
     assert count_text(TEXTS, LABELS, features)[1].equals(expected)
-    monkeypatch.setattr("naively.scale.text._HASHED_TERMS", 3)
-    monkeypatch.setattr("naively.scale.text._BATCH_BYTES", 40)
+    monkeypatch.setattr("naively.text.counter._HASHED_TERMS", 3)
+    monkeypatch.setattr("naively.text.counter._BATCH_BYTES", 40)
     counter = TextCounter(features)
     for text, label in zip(TEXTS, LABELS, strict=True):
         counter.update([text], [label])
@@ -150,7 +150,7 @@ def test_batches_of_any_division_give_the_same_statistics():
 
 def test_many_classes_are_counted_in_a_hash_table_with_the_same_result(monkeypatch):
     expected = count_text(TEXTS, LABELS)
-    monkeypatch.setattr("naively.scale.text._DENSE_SUMS", 4)
+    monkeypatch.setattr("naively.text.counter._DENSE_SUMS", 4)
     vocabulary, counts = count_text(TEXTS, LABELS)
     assert vocabulary.equals(expected[0])
     assert counts.equals(expected[1])
@@ -158,7 +158,7 @@ def test_many_classes_are_counted_in_a_hash_table_with_the_same_result(monkeypat
 
 def test_sums_that_might_exceed_32_bits_are_counted_in_64_with_the_same_result(monkeypatch):
     expected = count_text(TEXTS, LABELS)
-    monkeypatch.setattr("naively.scale.text._MOST_TERMS", 7)
+    monkeypatch.setattr("naively.text.counter._MOST_TERMS", 7)
     counter = TextCounter(TextFeatures())
     for text, label in zip(TEXTS, LABELS, strict=True):
         counter.update([text], [label])
@@ -171,7 +171,7 @@ def test_sums_that_might_exceed_32_bits_are_counted_in_64_with_the_same_result(m
 def test_the_dictionary_of_hashed_terms_may_be_forgotten_at_any_time(monkeypatch):
     features = TextFeatures(n_hashed=64)
     expected = count_text(TEXTS * 3, LABELS * 3, features)[1]
-    monkeypatch.setattr("naively.scale.text._HASHED_TERMS", 2)
+    monkeypatch.setattr("naively.text.counter._HASHED_TERMS", 2)
     counter = TextCounter(features)
     for text, label in zip(TEXTS * 3, LABELS * 3, strict=True):
         counter.update([text], [label])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from naively.families.family import CoupledCounts
+from naively.models.family import CoupledCounts
 from naively.selection import coupled
 from naively.selection.coupled import ScreenedColumns, coupled_columns
 

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 from naively import SparseBernoulliNB, SparseL1Centers, SparseMultinomialNB, sparsity_path
-from naively.error.coverage import margins
 from naively.jobs.rows import TEST, TRAIN, Rows
 from naively.jobs.study import (
     confusion_of,
@@ -18,6 +17,7 @@ from naively.jobs.study import (
     predicted_error,
     with_accuracies,
 )
+from naively.judging.coverage import margins
 
 RNG = np.random.default_rng(3)
 X = RNG.poisson(1 + (np.arange(12) < 4) * (np.arange(60) % 2)[:, None] * 2.0)

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from naively.kernels.whole import make_whole, null_vector
+from naively._kernels.whole import make_whole, null_vector
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -24,8 +24,8 @@ from naively._notebook import note_html
 from naively._types import Array, BoolArray, FloatArray
 from naively.estimators.folds import choose_k
 from naively.estimators.parameters import is_auto, resolve_k
-from naively.families.family import Family
-from naively.families.rules import winners
+from naively.models.family import Family
+from naively.models.rules import winners
 from naively.selection.certificate import Certificate, Selection
 from naively.selection.solve import solve
 from naively.statistics.matrix import as_matrix, canonical, check_library, is_sparse

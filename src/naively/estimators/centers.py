@@ -17,9 +17,9 @@ from naively.estimators.base import (
     PosteriorMixin,
     contrast,
 )
-from naively.families import l1_centers, l2_centers
-from naively.families.family import Family
-from naively.families.priors import log_prior
+from naively.models import l1_centers, l2_centers
+from naively.models.family import Family
+from naively.models.priors import log_prior
 from naively.statistics.moments import ClassMoments
 from naively.statistics.values import ClassMedians
 from naively.statistics.whitened import WhitenedMoments

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.stats import rankdata
 
 from naively._types import Array, FloatArray, IntArray
-from naively.error.error_path import Choice, chosen
+from naively.judging.error_path import Choice, chosen
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,11 +7,6 @@ from typing import Any
 import numpy as np
 
 from naively._types import FloatArray, IntArray
-from naively.error.decision_models import from_fitted
-from naively.error.error_path import ErrorPath
-from naively.error.estimates import Method, Rivals, estimate, lengths_of
-from naively.error.leave_one_out import Rows, multinomial_errors, presence_errors
-from naively.error.visits import path_stays, path_visits
 from naively.estimators.folds import (
     checked_rows,
     fold_errors,
@@ -19,8 +14,13 @@ from naively.estimators.folds import (
     gather_rows,
     rule_rows,
 )
-from naively.families.family import Family, checked_alpha
-from naively.families.rules import winners
+from naively.expected.decision_models import from_fitted
+from naively.expected.estimates import Method, Rivals, estimate, lengths_of
+from naively.judging.error_path import ErrorPath
+from naively.judging.leave_one_out import Rows, multinomial_errors, presence_errors
+from naively.judging.visits import path_stays, path_visits
+from naively.models.family import Family, checked_alpha
+from naively.models.rules import winners
 from naively.selection.path import SparsityPath, path
 
 SIMULATED_ROWS = 20_000  # of all classes together, for each predicted error of many classes

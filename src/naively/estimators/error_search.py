@@ -13,10 +13,10 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from naively._types import BoolArray
-from naively.error.estimates import check_priors, lengths_of
-from naively.error.feature_search import Criterion, SearchResult, Strategy, search
 from naively.estimators.parameters import is_auto, resolve_k
-from naively.families.family import checked_alpha, smoothing
+from naively.expected.estimates import check_priors, lengths_of
+from naively.expected.feature_search import Criterion, SearchResult, Strategy, search
+from naively.models.family import checked_alpha, smoothing
 from naively.statistics.counts import ClassCounts
 from naively.statistics.matrix import check_library
 

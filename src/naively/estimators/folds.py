@@ -16,11 +16,11 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from naively._types import Array, FloatArray, IntArray
-from naively.error.error_path import FoldErrors
-from naively.error.leave_one_out import Rows, multinomial_errors
-from naively.error.path_rule import PathRule, path_rule
-from naively.error.visits import path_stays
-from naively.families.rules import LinearRule, winners
+from naively.judging.error_path import FoldErrors
+from naively.judging.leave_one_out import Rows, multinomial_errors
+from naively.judging.path_rule import PathRule, path_rule
+from naively.judging.visits import path_stays
+from naively.models.rules import LinearRule, winners
 from naively.selection.path import checked_grid, path
 from naively.statistics.labels import encode_labels
 from naively.statistics.matrix import canonical, is_sparse

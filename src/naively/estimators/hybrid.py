@@ -2,7 +2,7 @@
 
     class counts -> word probabilities -> features of each row without itself -> weights -> scores
 
-The mathematics is in :mod:`naively.families.hybrid` and :mod:`naively.families.conditional`.
+The mathematics is in :mod:`naively.models.hybrid` and :mod:`naively.models.conditional`.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from naively.estimators.base import (
     refuse_negative,
 )
 from naively.estimators.regions import resolve_regions
-from naively.families.conditional import ConditionalFit, fit_conditional
-from naively.families.family import checked_alpha, smoothing
-from naively.families.hybrid import WordModel
-from naively.families.rules import HybridRule
+from naively.models.conditional import ConditionalFit, fit_conditional
+from naively.models.family import checked_alpha, smoothing
+from naively.models.hybrid import WordModel
+from naively.models.rules import HybridRule
 from naively.statistics.counts import ClassCounts
 from naively.statistics.labels import encode_labels
 from naively.statistics.regions import (

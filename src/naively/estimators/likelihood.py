@@ -8,9 +8,9 @@ import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
 from naively.estimators.base import AbstractSparseNaiveBayes, LinearWeightsMixin, refuse_negative
-from naively.families import categorical, gaussian, poisson
-from naively.families.family import Family
-from naively.families.priors import log_prior
+from naively.models import categorical, gaussian, poisson
+from naively.models.family import Family
+from naively.models.priors import log_prior
 from naively.statistics.categories import ClassCategories
 from naively.statistics.counts import ClassCounts
 from naively.statistics.moments import ClassMoments

@@ -10,10 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from naively._types import Array, FloatArray
 from naively.estimators.base import AbstractSparseNaiveBayes, LinearWeightsMixin
-from naively.families.bernoulli import bernoulli
-from naively.families.family import Family
-from naively.families.multinomial import multinomial
-from naively.families.priors import log_prior
+from naively.models.bernoulli import bernoulli
+from naively.models.family import Family
+from naively.models.multinomial import multinomial
+from naively.models.priors import log_prior
 from naively.statistics.counts import ClassCounts
 from naively.statistics.matrix import is_sparse
 

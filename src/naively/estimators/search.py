@@ -20,7 +20,6 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from naively._types import Array, IntArray
-from naively.error.error_path import Choice
 from naively.estimators.base import AbstractSparseClassifier
 from naively.estimators.cv_results import Curve, Ranking, best_curve, ranking, results_table
 from naively.estimators.folds import Folds, weighted_rows
@@ -33,6 +32,7 @@ from naively.estimators.search_checks import (
     checked_splits,
     one_scorer,
 )
+from naively.judging.error_path import Choice
 from naively.selection.path import checked_grid
 from naively.statistics.labels import encode_labels
 from naively.statistics.matrix import is_sparse

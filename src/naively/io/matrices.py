@@ -17,8 +17,8 @@ from naively._types import Array
 from naively.io.errors import InputError
 from naively.io.files import cause, explained, open_input, passes, read_lines
 from naively.io.formats import MATRIX_FORMATS, Source, format_of, name_of
-from naively.scale.labels import clean, label_text
 from naively.statistics.matrix import whole_numbers
+from naively.text.labels import clean, label_text
 
 _SVMLIGHT_ENTRY = re.compile(r"\d+:\S+")
 

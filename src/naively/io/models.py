@@ -21,13 +21,13 @@ import numpy as np
 from numpy.lib import format as npy
 
 from naively._types import Array, FloatArray, IntArray
-from naively.families.rules import HybridRule, LinearRule, hybrid_rule
-from naively.families.value_rules import AbsoluteRule, QuadraticRule
 from naively.io.errors import InputError
 from naively.io.files import cause, open_input, passes
 from naively.io.formats import LARGEST_NGRAM, Source
 from naively.io.text import ANALYZERS, TextRule, pattern_fault
-from naively.scale.labels import clean
+from naively.models.rules import HybridRule, LinearRule, hybrid_rule
+from naively.models.value_rules import AbsoluteRule, QuadraticRule
+from naively.text.labels import clean
 
 FORMAT = "naively model"
 VERSION = 1

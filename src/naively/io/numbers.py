@@ -21,7 +21,7 @@ from naively.io.formats import Source, format_of
 from naively.io.matrices import Matrix, check_matrix, strings
 from naively.io.progress import Progress, silent
 from naively.io.tables import TableStyle, delimited_records, parquet_records
-from naively.scale.labels import clean
+from naively.text.labels import clean
 
 Records: TypeAlias = Iterator[tuple[int, list[Any]]]
 

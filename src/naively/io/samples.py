@@ -20,7 +20,7 @@ from naively.io.tables import (
     read_columns,
     texts_of,
 )
-from naively.scale.labels import label_text
+from naively.text.labels import label_text
 
 Documents: TypeAlias = list[tuple[str, ...]]
 

@@ -16,7 +16,7 @@ from naively.io.errors import InputError
 from naively.io.files import Input, cause, explained, open_input, passes, read_lines
 from naively.io.formats import Source, format_of, name_of
 from naively.io.progress import Progress, silent
-from naively.scale.labels import clean, label_text
+from naively.text.labels import clean, label_text
 
 _BATCH_ROWS = 8192
 _ROLES = " Name the columns of text and of labels with --text and --label."

@@ -13,9 +13,9 @@ import numpy as np
 
 from naively.io.errors import InputError
 from naively.io.progress import Progress, silent
-from naively.scale.features import TextFeatures
-from naively.scale.text import count_rows, text_matrix
-from naively.scale.vocabulary import Vocabulary
+from naively.text.counter import count_rows, text_matrix
+from naively.text.features import TextFeatures
+from naively.text.vocabulary import Vocabulary
 
 ANALYZERS = ("word", "char", "char_wb", "tokens")
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"  # scikit-learn's: words of two or more letters or digits

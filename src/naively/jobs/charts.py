@@ -51,7 +51,7 @@ def _path_chart(path: PathCurve) -> Chart | None:
 
 
 def _coverage_chart(points: Sequence[CoveragePoint]) -> Chart:
-    from naively.error.coverage import CoverageCurve
+    from naively.judging.coverage import CoverageCurve
     from naively.plots.coverage import CoverageDisplay
     from naively.plots.svg import PALETTE
 

@@ -31,7 +31,7 @@ from naively.jobs.rows import load
 from naively.jobs.select import learn
 from naively.jobs.settings import ModelSettings, SelectJob, TestSettings
 from naively.report.summary import Summary
-from naively.scale.labels import clean
+from naively.text.labels import clean
 
 DATA = "docstrings.jsonl.gz"
 DEMO_FILES = (*RESULT_FILES, DATA)

@@ -9,8 +9,8 @@ from typing import Any
 
 from naively.io.errors import mendable
 from naively.io.progress import Progress
-from naively.scale.records import CountRecord
-from naively.scale.stream import Task, run_tasks
+from naively.work.records import CountRecord
+from naively.work.stream import Task, run_tasks
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ def _mapped(
 
 @contextmanager
 def _on_dask(engine: Engine, jobs: int) -> Iterator[Running]:
-    from naively.scale import dask
+    from naively.work import dask
 
     cluster = dask.local_cluster(jobs) if engine.address is None else dask.connected(engine.address)
     with cluster:
@@ -72,7 +72,7 @@ def _on_dask(engine: Engine, jobs: int) -> Iterator[Running]:
 
 @contextmanager
 def _on_spark(engine: Engine, jobs: int) -> Iterator[Running]:
-    from naively.scale import spark
+    from naively.work import spark
 
     if engine.address is None:
         opened = spark.local_session(f"local[{jobs},4]")

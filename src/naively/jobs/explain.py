@@ -15,14 +15,14 @@ from typing import Any
 import numpy as np
 
 from naively._types import FloatArray
-from naively.families.rules import HybridRule, LinearRule, winners
-from naively.families.value_rules import AbsoluteRule
 from naively.io.errors import InputError
 from naively.io.models import Model, load_model, posterior, scores
 from naively.io.progress import Progress, silent
 from naively.io.samples import Layout, read_unlabelled
 from naively.io.text import TextRule, by_region, count_known, side_by_side
 from naively.jobs.predict import model_file, selected_columns
+from naively.models.rules import HybridRule, LinearRule, winners
+from naively.models.value_rules import AbsoluteRule
 
 
 @dataclass(frozen=True, slots=True)

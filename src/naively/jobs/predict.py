@@ -11,7 +11,6 @@ from typing import Any, BinaryIO
 import numpy as np
 
 from naively._types import FloatArray
-from naively.families.rules import winners
 from naively.io.errors import InputError, OutputError
 from naively.io.files import atomic_file
 from naively.io.models import COUNTING, Model, load_model, posterior, scores
@@ -19,6 +18,7 @@ from naively.io.progress import Progress, silent
 from naively.io.samples import Layout, Samples, read_unlabelled
 from naively.io.text import TextRule, by_region, count_known, side_by_side
 from naively.jobs.rows import check_counts
+from naively.models.rules import winners
 
 
 @dataclass(frozen=True, slots=True)

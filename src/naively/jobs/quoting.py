@@ -14,13 +14,13 @@ from naively._types import IntArray
 from naively.io.text import TextRule
 from naively.jobs.examples import EXAMPLE_ROWS, Quotes, Wanted
 from naively.report.summary import Example, FeatureRow
-from naively.scale.features import FeatureDefinition
 from naively.scale.holdout import rows_at
 from naively.scale.judging import eye
 from naively.scale.sources import explained
-from naively.scale.stream import Task, parted_rows
-from naively.scale.utf8 import Texts, TokenRows
-from naively.scale.vocabulary import Vocabulary
+from naively.text.features import FeatureDefinition
+from naively.text.utf8 import Texts, TokenRows
+from naively.text.vocabulary import Vocabulary
+from naively.work.stream import Task, parted_rows
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,11 +18,11 @@ from naively.jobs.settings import ModelSettings
 from naively.jobs.study import path_curve
 from naively.jobs.totals import Source, train_totals
 from naively.report.summary import FileRow, Summary
-from naively.scale.features import FeatureDefinition, TextFeatures
-from naively.scale.records import CountRecord, load_record, merge_stream, save_record
 from naively.scale.sources import Layout, columns_of, find_files
-from naively.scale.stream import count_files, kept_record, tasks_of
-from naively.scale.vocabulary import Vocabulary
+from naively.text.features import FeatureDefinition, TextFeatures
+from naively.text.vocabulary import Vocabulary
+from naively.work.records import CountRecord, load_record, merge_stream, save_record
+from naively.work.stream import count_files, kept_record, tasks_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,9 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from naively._types import IntArray
-from naively.error.coverage import margins
 from naively.estimators.parameters import is_auto
-from naively.families.rules import winners
 from naively.io.errors import UnreadableError
 from naively.io.files import atomic_directory, check_directory
 from naively.io.models import Model
@@ -35,6 +33,8 @@ from naively.jobs.study import (
     with_accuracies,
 )
 from naively.jobs.training import Fitted, Trained, score_test_rows, train
+from naively.judging.coverage import margins
+from naively.models.rules import winners
 from naively.report.summary import Example, PathCurve, Summary
 
 

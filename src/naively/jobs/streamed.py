@@ -36,12 +36,12 @@ from naively.jobs.study import (
 from naively.jobs.totals import Solved, Source, rules_of, train_totals
 from naively.jobs.training import Trained
 from naively.report.summary import Example, FileRow, PathCurve, Summary
-from naively.scale.features import TextFeatures
 from naively.scale.holdout import TEST, TRAIN, Holdout, counts_of
 from naively.scale.judging import Judge, Verdicts, judged, total
 from naively.scale.parts import Layout
-from naively.scale.stream import Task, tasks_of
 from naively.statistics.counts import ClassCounts
+from naively.text.features import TextFeatures
+from naively.work.stream import Task, tasks_of
 
 
 @dataclass(frozen=True, slots=True)

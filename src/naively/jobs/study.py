@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from naively._types import FloatArray, IntArray
-from naively.families.family import Family
 from naively.io.models import Rule
 from naively.jobs.rows import TEST, Rows
+from naively.models.family import Family
 from naively.report.summary import Confusion, CoveragePoint, PathCurve, PathPoint
 from naively.selection.path import log_grid, path
 
@@ -79,8 +79,8 @@ def on_test_rows(estimator: Any, rows: Rows, kept: IntArray, grid: IntArray) -> 
     grid
         Values of k (G,).
     """
-    from naively.error.leave_one_out import Rows as Labelled
     from naively.estimators.folds import Fold, path_errors
+    from naively.judging.leave_one_out import Rows as Labelled
 
     X, labels = rows.of(TEST)
     if not len(labels) or not hasattr(estimator, "family_"):
@@ -102,8 +102,8 @@ def predicted_error(
 
     With many classes or lengths of rows, sums of log-odds are taken as normal.
     """
-    from naively.error.decision_models import from_fitted
-    from naively.error.estimates import Method, estimate, lengths_of
+    from naively.expected.decision_models import from_fitted
+    from naively.expected.estimates import Method, estimate, lengths_of
 
     n_classes = len(statistics.classes)
     if n_classes > _PREDICTED_CLASSES:

@@ -11,13 +11,7 @@ from typing import Any, cast
 import numpy as np
 
 from naively._types import Array, IntArray
-from naively.error.path_rule import PathRule, path_rule, rule_of_rules
 from naively.estimators.parameters import is_auto, resolve_k
-from naively.families.bernoulli import bernoulli
-from naively.families.family import Family
-from naively.families.multinomial import multinomial
-from naively.families.priors import log_prior
-from naively.families.rules import LinearRule
 from naively.io.errors import InputError, mendable, told_of
 from naively.io.models import Model
 from naively.io.text import ONE_CHARACTER, TOKEN_PATTERN, TextRule
@@ -29,13 +23,19 @@ from naively.jobs.training import (
     number_of_features,
     relative_weights,
 )
-from naively.scale.features import FeatureDefinition, TextFeatures
-from naively.scale.labels import label_text
-from naively.scale.records import CountRecord
-from naively.scale.vocabulary import Vocabulary
+from naively.judging.path_rule import PathRule, path_rule, rule_of_rules
+from naively.models.bernoulli import bernoulli
+from naively.models.family import Family
+from naively.models.multinomial import multinomial
+from naively.models.priors import log_prior
+from naively.models.rules import LinearRule
 from naively.selection.path import path
 from naively.selection.solve import solve
 from naively.statistics.counts import ClassCounts
+from naively.text.features import FeatureDefinition, TextFeatures
+from naively.text.labels import label_text
+from naively.text.vocabulary import Vocabulary
+from naively.work.records import CountRecord
 
 TRAINED_BY_TOTALS = {"multinomial": multinomial, "bernoulli": bernoulli}
 

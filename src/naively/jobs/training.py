@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
-from naively.families.rules import HybridRule, LinearRule
 from naively.io.errors import InputError, told_of
 from naively.io.models import Model, Rule, scores
 from naively.jobs.rows import TEST, Rows
 from naively.jobs.settings import DEFAULT_K, VALUE_MODELS, ModelSettings
+from naively.models.rules import HybridRule, LinearRule
 from naively.selection.certificate import Selection
 
 if TYPE_CHECKING:

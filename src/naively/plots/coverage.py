@@ -6,7 +6,7 @@ from typing import Any, Self, final
 
 from numpy.typing import ArrayLike
 
-from naively.error.coverage import CoverageCurve, accuracy_coverage_curve
+from naively.judging.coverage import CoverageCurve, accuracy_coverage_curve
 from naively.plots.figure import axes
 
 

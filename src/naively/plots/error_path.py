@@ -6,8 +6,8 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from naively.error.error_path import ErrorPath
 from naively.estimators.error_path import error_path
+from naively.judging.error_path import ErrorPath
 from naively.plots.figure import axes
 
 _PREDICTED = "predicted from the statistics (what the model believes)"

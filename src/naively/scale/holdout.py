@@ -21,12 +21,12 @@ from typing import Any
 import numpy as np
 
 from naively._types import Array, IntArray
-from naively.scale.labels import text_labels
 from naively.scale.sources import Batch
-from naively.scale.utf8 import Texts, TokenRows
 from naively.statistics.counts import ClassCounts
 from naively.statistics.labels import encode_labels
 from naively.statistics.sparse_table import SparseTable
+from naively.text.labels import text_labels
+from naively.text.utf8 import Texts, TokenRows
 
 TRAIN, TEST, LEFT_OUT = 0, 1, 2  # kinds of rows
 _MARKS = ("train:", "test:")

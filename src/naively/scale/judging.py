@@ -14,15 +14,15 @@ from typing import Any, final
 import numpy as np
 
 from naively._types import Array, BoolArray, FloatArray, IntArray
-from naively.error.coverage import margins
-from naively.error.path_rule import PathRule
-from naively.families.rules import Rule, winners
-from naively.scale.features import FeatureDefinition, TextFeatures
+from naively.judging.coverage import margins
+from naively.judging.path_rule import PathRule
+from naively.models.rules import Rule, winners
 from naively.scale.holdout import LEFT_OUT, TEST, rows_at
 from naively.scale.sources import explained
-from naively.scale.stream import Task, parted_rows
-from naively.scale.text import TermReader
-from naively.scale.vocabulary import Vocabulary
+from naively.text.counter import TermReader
+from naively.text.features import FeatureDefinition, TextFeatures
+from naively.text.vocabulary import Vocabulary
+from naively.work.stream import Task, parted_rows
 
 SINGLE_MARGINS = 1 << 21  # rows whose margins are kept one by one; of more, a histogram
 _BINS = 1 << 16

@@ -21,7 +21,6 @@ import scipy.sparse as sp
 
 from naively._types import Array
 from naively.scale import parts
-from naively.scale.features import ColumnFeatures, FeatureDefinition, TextFeatures
 from naively.scale.parts import (
     ANYTHING,
     COMPRESSED,
@@ -44,9 +43,10 @@ from naively.scale.tables import (
     read_parquet,
     whole_file,
 )
-from naively.scale.utf8 import as_texts, is_list
-from naively.scale.vocabulary import Vocabulary, digest_of_names
 from naively.statistics.matrix import is_sparse, whole_numbers
+from naively.text.features import ColumnFeatures, FeatureDefinition, TextFeatures
+from naively.text.utf8 import as_texts, is_list
+from naively.text.vocabulary import Vocabulary, digest_of_names
 
 __all__ = ["FORMATS", "Batch", "Layout", "Part", "cut", "explained", "find_files", "read"]
 

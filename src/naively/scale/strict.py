@@ -6,7 +6,7 @@ from typing import Any, final
 
 import numpy as np
 
-from naively.kernels.csv_quotes import FIELD_START, IN_FIELD, stray_quote
+from naively._kernels.csv_quotes import FIELD_START, IN_FIELD, stray_quote
 
 
 @final

@@ -21,13 +21,13 @@ import numpy as np
 
 from naively._types import Array
 from naively.scale import parts
-from naively.scale.features import ColumnFeatures, FeatureDefinition
-from naively.scale.labels import clean, label_text
 from naively.scale.parts import Batch, Layout, Part, compression_of, no_column
 from naively.scale.strict import StrictQuotes
-from naively.scale.utf8 import rows_of_column
-from naively.scale.vocabulary import digest_of_names
 from naively.statistics.matrix import whole_numbers
+from naively.text.features import ColumnFeatures, FeatureDefinition
+from naively.text.labels import clean, label_text
+from naively.text.utf8 import rows_of_column
+from naively.text.vocabulary import digest_of_names
 
 _BOM = codecs.BOM_UTF8
 

@@ -8,9 +8,9 @@ from typing import Protocol, final
 import numpy as np
 from scipy.special import xlogy
 
+from naively._kernels.hull import log_shares
 from naively._types import Array, FloatArray, IntArray
-from naively.families.family import CoupledCounts
-from naively.kernels.hull import log_shares
+from naively.models.family import CoupledCounts
 from naively.selection.certificate import finite_baseline
 from naively.selection.dual import DualSolution, Problem, coupled_problem, solve_dual
 from naively.selection.exact import Search, SearchResult, branch_and_bound

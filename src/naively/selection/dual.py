@@ -1,6 +1,6 @@
 r"""The coupled dual of the sparse multinomial model, for any number of classes.
 
-With the gains h_i(a) of :mod:`naively.families.multinomial`, the best support of k features is
+With the gains h_i(a) of :mod:`naively.models.multinomial`, the best support of k features is
 bounded by (NFS theorem 2, generalised from two classes)
 
     psi(k) = const + min_a max_{|S| <= k} sum_{i in S} h_i(a),     a in the simplex of R^C
@@ -28,16 +28,16 @@ import numpy as np
 from scipy import sparse
 from scipy.special import xlogy
 
-from naively._types import FloatArray, IntArray
-from naively.kernels.hull import best_point, log_shares
-from naively.kernels.linear_gains import (
+from naively._kernels.hull import best_point, log_shares
+from naively._kernels.linear_gains import (
     best_selection,
     linear_gains,
     linear_gains_csr,
     taken_totals,
     taken_totals_csr,
 )
-from naively.kernels.weighted_top import take_largest
+from naively._kernels.weighted_top import take_largest
+from naively._types import FloatArray, IntArray
 from naively.selection.groups import Matrix
 
 TOLERANCE = 1e-13  # relative gap at which the decomposition stops

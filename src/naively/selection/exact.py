@@ -22,8 +22,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from naively._kernels.weighted_top import weighted_threshold
 from naively._types import FloatArray, IntArray
-from naively.kernels.weighted_top import weighted_threshold
 from naively.selection.dual import DualSolution, Problem, restricted, solve_dual
 from naively.selection.rounding import WHOLE, round_solution
 

@@ -17,9 +17,8 @@ from numba import get_num_threads
 from numpy.typing import NDArray
 from scipy import sparse
 
-from naively._types import Array, BoolArray, IntArray
-from naively.kernels.compiled import read_only
-from naively.kernels.count_groups import (
+from naively._kernels.compiled import read_only
+from naively._kernels.count_groups import (
     SIDE,
     count_pairs,
     label_pairs,
@@ -29,6 +28,7 @@ from naively.kernels.count_groups import (
     take_labelled,
     take_pairs,
 )
+from naively._types import Array, BoolArray, IntArray
 from naively.statistics.sparse_table import SparseTable
 
 R = TypeVar("R")

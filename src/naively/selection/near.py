@@ -12,9 +12,9 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from naively._kernels.hull import log_shares
+from naively._kernels.weighted_top import weighted_threshold
 from naively._types import FloatArray, IntArray
-from naively.kernels.hull import log_shares
-from naively.kernels.weighted_top import weighted_threshold
 from naively.selection.dual import DualSolution, Problem, restricted, solve_dual
 
 REACH = 1 << 12  # columns on each side of the threshold to choose from, and a share of k

@@ -13,10 +13,10 @@ from typing import Any, Protocol, TypeVar
 
 import numpy as np
 
+from naively._kernels.count_groups import first_positions
 from naively._notebook import table_html
 from naively._types import FloatArray, IntArray
-from naively.families.family import CountTable, Family, PerColumn
-from naively.kernels.count_groups import first_positions
+from naively.models.family import CountTable, Family, PerColumn
 from naively.selection.coupled import CoupledProblem, a_priori_objective, coupled_columns
 from naively.selection.groups import Columns, count_groups
 from naively.selection.solve import best_classes, pooled_baseline

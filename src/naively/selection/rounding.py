@@ -20,10 +20,10 @@ from typing import Any
 
 import numpy as np
 
+from naively._kernels.hull import log_shares
+from naively._kernels.whole import make_whole
 from naively._types import FloatArray, IntArray
-from naively.families.family import divergence
-from naively.kernels.hull import log_shares
-from naively.kernels.whole import make_whole
+from naively.models.family import divergence
 from naively.selection.dual import DualSolution, Problem
 
 NEIGHBOURS = 48  # columns on each side of the threshold that may be exchanged

@@ -23,9 +23,9 @@ from typing import TypeVar
 import numpy as np
 from scipy.special import xlogy
 
+from naively._kernels.compiled import read_only
+from naively._kernels.screen import column_totals, split_columns
 from naively._types import Array, BoolArray, FloatArray, IntArray
-from naively.kernels.compiled import read_only
-from naively.kernels.screen import column_totals, split_columns
 from naively.selection.certificate import finite_baseline
 from naively.selection.dual import DualSolution, Problem, Vertex, coupled_problem, solve_dual
 from naively.selection.groups import in_threads

@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
-from naively.families.family import CountTable, CoupledCounts, Family, PerColumn
+from naively.models.family import CountTable, CoupledCounts, Family, PerColumn
 from naively.selection.certificate import Certificate, Selection, finite_baseline
 from naively.selection.coupled import a_priori_objective, coupled_columns
 from naively.selection.exact import TOLERANCE, Search

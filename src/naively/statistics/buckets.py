@@ -13,8 +13,8 @@ from typing import TypeAlias, final
 
 import numpy as np
 
+from naively._kernels import class_sums as kernels
 from naively._types import Array, IntArray
-from naively.kernels import class_sums as kernels
 from naively.statistics.source import Block, Source, Span, shares
 from naively.statistics.sparse_table import index_type
 from naively.statistics.threads import in_threads, n_threads

@@ -11,9 +11,9 @@ from typing import Any, Self, final
 
 import numpy as np
 
+from naively._kernels.categories import category_counts_csr, category_counts_rows
+from naively._kernels.compiled import read_only
 from naively._types import Array, FloatArray, IntArray
-from naively.kernels.categories import category_counts_csr, category_counts_rows
-from naively.kernels.compiled import read_only
 from naively.statistics.labels import class_positions, union_of_classes
 from naively.statistics.matrix import Matrix, canonical, is_sparse
 from naively.statistics.rows import LabelledRows, check_finite

@@ -12,9 +12,8 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from naively._types import Array, FloatArray, IntArray
-from naively.kernels.compiled import read_only
-from naively.kernels.moments import (
+from naively._kernels.compiled import read_only
+from naively._kernels.moments import (
     class_moments_columns,
     class_moments_lines,
     class_moments_rows,
@@ -22,6 +21,7 @@ from naively.kernels.moments import (
     class_sums_lines,
     class_sums_rows,
 )
+from naively._types import Array, FloatArray, IntArray
 from naively.statistics.labels import class_positions, union_of_classes
 from naively.statistics.matrix import canonical, is_sparse
 from naively.statistics.rows import LabelledRows, refuse_overflow

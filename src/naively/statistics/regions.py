@@ -12,9 +12,9 @@ from typing import Any, final
 
 import numpy as np
 
+from naively._kernels.compiled import read_only
+from naively._kernels.leave_one_out import all_whole, has_duplicates, word_counts_csr
 from naively._types import Array, BoolArray, FloatArray, IntArray
-from naively.kernels.compiled import read_only
-from naively.kernels.leave_one_out import all_whole, has_duplicates, word_counts_csr
 from naively.statistics.matrix import canonical
 
 _EXACT = float(1 << 53)  # whole numbers up to this are floats

@@ -13,8 +13,8 @@ from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 
+from naively._kernels.compiled import read_only
 from naively._types import Array, FloatArray, IntArray
-from naively.kernels.compiled import read_only
 from naively.statistics.matrix import Matrix, canonical, is_sparse
 from naively.statistics.rows import refuse_overflow
 

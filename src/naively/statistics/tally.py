@@ -15,9 +15,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from naively._kernels import class_sums as kernels
+from naively._kernels.compiled import read_only
 from naively._types import Array, FloatArray
-from naively.kernels import class_sums as kernels
-from naively.kernels.compiled import read_only
 from naively.statistics.buckets import prefers_buckets, sums_by_buckets
 from naively.statistics.matrix import Matrix, is_sparse
 from naively.statistics.source import Quantity, Source, Span, counted, shares, source_of

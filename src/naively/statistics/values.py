@@ -18,9 +18,8 @@ from typing import Any, Self, final
 
 import numpy as np
 
-from naively._types import Array, FloatArray, IntArray
-from naively.kernels.compiled import read_only
-from naively.kernels.medians import (
+from naively._kernels.compiled import read_only
+from naively._kernels.medians import (
     DIGIT_BITS,
     accumulate_segments,
     columns_dense,
@@ -30,6 +29,7 @@ from naively.kernels.medians import (
     signs_csc,
     signs_csr,
 )
+from naively._types import Array, FloatArray, IntArray
 from naively.statistics.labels import union_of_classes
 from naively.statistics.matrix import Matrix, canonical, is_sparse
 from naively.statistics.rows import LabelledRows, refuse_overflow

@@ -13,8 +13,8 @@ from collections.abc import Iterator
 import numpy as np
 import scipy.sparse as sp
 
+from naively._kernels.cells import renumber
 from naively._types import Array, FloatArray
-from naively.kernels.cells import renumber
 from naively.statistics.buckets import nonzero_sums_by_buckets
 from naively.statistics.matrix import Matrix, is_sparse
 from naively.statistics.source import Quantity, counted, examined, source_of

@@ -1,0 +1,36 @@
+"""Counts of the categories of each column within each class."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from naively._kernels.compiled import kernel
+from naively._types import Array, FloatArray, IntArray
+
+
+@kernel
+def category_counts_rows(
+    rows: Array, codes: Array, weights: FloatArray, starts: IntArray, table: FloatArray
+) -> None:
+    """Add the weight of each row to the cells (start of column + value, class) of its values."""
+    for i in range(rows.shape[0]):
+        for j in range(rows.shape[1]):
+            table[starts[j] + np.int64(rows[i, j]), codes[i]] += weights[i]
+
+
+@kernel
+def category_counts_csr(
+    data: Array,
+    indices: Array,
+    indptr: Array,
+    codes: Array,
+    weights: FloatArray,
+    starts: IntArray,
+    table: FloatArray,
+) -> None:
+    """Move the weight of each row from category 0 to that of its non-zeros, column by column."""
+    for i in range(len(codes)):
+        for position in range(indptr[i], indptr[i + 1]):
+            start = starts[indices[position]]
+            table[start, codes[i]] -= weights[i]
+            table[start + np.int64(data[position]), codes[i]] += weights[i]

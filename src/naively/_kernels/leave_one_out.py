@@ -1,0 +1,399 @@
+"""Leave-one-out features of a hybrid classifier, one sweep over the rows of a CSR matrix.
+
+Whole counts are integers, and so is what a row leaves behind. Counts of real values are pairs
+(high, low) whose sum is exact to about 32 digits: taking a row out of them leaves what the other
+rows hold to full precision, and exactly zero for a word that no other row has. Plain floats would
+leave rounding of the size of the smoothing.
+
+Arguments of the kernels, beside the CSR rows (n, m), without duplicates and (but for one region of
+whole counts) sorted, and the `codes` of their classes (n,):
+
+weights (n,)
+    Weight with which the counts of a row are to be taken out of its class; 0 gives the features
+    of a row that is not among the counts.
+starts (R + 1,), offsets (R,), tables (R,)
+    First column of each region; column minus word; which of the T normalisers applies.
+table or high, low (V, C); total or total, total_low (T, C)
+    Word counts, and their sums.
+alpha (V,) or (1,), alpha_total (T,)
+    Smoothing and its sum.
+normalize
+    Whether to divide by the number of words in the region.
+begin, end
+    Rows to do.
+out (n, R, C)
+    Filled with sum_w x_rw log P(w | c) by region and class; zero where a region is empty.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from naively._kernels.compiled import kernel
+from naively._types import Array, FloatArray, IntArray
+
+_SPLITTER = 134217729.0  # 2^27 + 1 halves the 53 bits of a float (Dekker 1971)
+
+
+@kernel
+def _sum(a: float, b: float) -> tuple[float, float]:
+    """Return a + b rounded, and the rounding error, exact (Knuth)."""
+    high = a + b
+    part = high - a
+    return high, (a - (high - part)) + (b - part)
+
+
+@kernel
+def _product(a: float, b: float) -> tuple[float, float]:
+    """Return a * b rounded, and the rounding error, exact (Dekker)."""
+    high = a * b
+    a_big = _SPLITTER * a
+    a_high = a_big - (a_big - a)
+    a_low = a - a_high
+    b_big = _SPLITTER * b
+    b_high = b_big - (b_big - b)
+    b_low = b - b_high
+    return high, ((a_high * b_high - high) + a_high * b_low + a_low * b_high) + a_low * b_low
+
+
+@kernel
+def _add(high: float, low: float, other: float, other_low: float) -> tuple[float, float]:
+    """Sum of two pairs."""
+    top, rest = _sum(high, other)
+    return _sum(top, rest + (low + other_low))
+
+
+@kernel
+def _remaining(high: float, low: float, taken: float, taken_low: float) -> float:
+    """Pair minus pair, as a float; a count cannot fall below zero."""
+    rest, rest_low = _add(high, low, -taken, -taken_low)
+    return max(rest + rest_low, 0.0)
+
+
+@kernel
+def _find_regions(indices: IntArray, span: Any, starts: IntArray, bounds: Any) -> None:
+    """Set `bounds` (R + 1,) to the positions between the regions of one row."""
+    position = span[0]
+    bounds[0] = position
+    for r in range(1, len(starts) - 1):
+        while position < span[1] and indices[position] < starts[r]:
+            position += np.uint64(1)
+        bounds[r] = position
+    bounds[len(starts) - 1] = span[1]
+
+
+@kernel
+def _normalise_row(
+    i: Any,
+    own: Any,
+    total: Array,
+    total_low: FloatArray,
+    tables: IntArray,
+    alpha_total: FloatArray,
+    row_total: FloatArray,
+    size: Array,
+    normalize: bool,
+    out: FloatArray,
+) -> None:
+    """Turn sums of log counts into sums, or means, of log probabilities."""
+    for r in range(len(tables)):
+        if size[r] == 0:
+            continue
+        t = tables[r]
+        for c in range(out.shape[2]):
+            words = float(total[t, c])
+            if c == own:
+                words = _remaining(words, total_low[t, c], row_total[t, 0], row_total[t, 1])
+            out[i, r, c] -= size[r] * np.log(alpha_total[t] + words)
+            if normalize:
+                out[i, r, c] /= size[r]
+
+
+# -- whole counts ---------------------------------------------------------------------------------
+
+
+@kernel
+def leave_one_out_whole_csr(
+    data: Array,
+    indices: IntArray,
+    indptr: IntArray,
+    codes: IntArray,
+    weights: IntArray,
+    starts: IntArray,
+    offsets: IntArray,
+    tables: IntArray,
+    table: IntArray,
+    total: IntArray,
+    alpha: FloatArray,
+    alpha_total: FloatArray,
+    logs: FloatArray,
+    log_table: FloatArray,
+    normalize: bool,
+    begin: int,
+    end: int,
+    out: FloatArray,
+) -> None:
+    """Features of rows without themselves.
+
+    `logs` (L,) holds log(alpha[0] + t) for t < L; `log_table` (V, C) the logarithms of the smoothed
+    counts, unless there are two classes, whose logarithms are sooner looked up in `logs`.
+    """
+    n_regions = len(tables)
+    # Only regions with one vocabulary can hold a word more than once.
+    recurring = n_regions > 1 and total.shape[0] == 1
+    bounds = np.zeros(n_regions + 1, dtype=np.uint64)
+    none_low = np.zeros(total.shape)
+    row_total = np.zeros((total.shape[0], 2))
+    size = np.zeros(n_regions, dtype=np.int64)
+    leaving = np.zeros(np.diff(indptr).max() if len(indptr) > 1 else 0, dtype=np.int64)
+    for i in range(np.uint64(begin), np.uint64(end)):
+        span = (np.uint64(indptr[i]), np.uint64(indptr[i + np.uint64(1)]))
+        _find_regions(indices, span, starts, bounds)
+        if recurring:
+            _count_over_regions(data, indices, bounds, offsets, leaving)
+        row_total[:] = 0.0
+        for r in range(n_regions):
+            size[r] = _score_region(
+                data, indices, bounds[r], bounds[r + 1], offsets[r], codes[i], weights[i],
+                leaving[bounds[r] - bounds[0] :], recurring, table, alpha, logs, log_table,
+                out[i, r],
+            )  # fmt: skip
+            row_total[tables[r], 0] += weights[i] * size[r]
+        _normalise_row(
+            i, codes[i], total, none_low, tables, alpha_total, row_total, size, normalize, out
+        )
+
+
+@kernel
+def _count_over_regions(
+    data: Array, indices: IntArray, bounds: Any, offsets: IntArray, leaving: IntArray
+) -> None:
+    """Set `leaving` to the count, over all regions of a row, of the word of each entry."""
+    first = bounds[0]
+    for position in range(first, bounds[-1]):
+        leaving[position - first] = np.int64(data[position])
+    for r in range(len(offsets)):
+        for q in range(r):
+            a, b = bounds[q], bounds[r]
+            while a < bounds[q + 1] and b < bounds[r + 1]:
+                word, other = indices[a] - offsets[q], indices[b] - offsets[r]
+                if word == other:
+                    leaving[a - first] += np.int64(data[b])
+                    leaving[b - first] += np.int64(data[a])
+                # Without branches, which the processor would guess wrongly half of the time.
+                a += np.uint64(word <= other)
+                b += np.uint64(other <= word)
+
+
+@kernel
+def _log_count(words: int, smoothing: float, logs: FloatArray) -> float:
+    """Return log(words + smoothing), looked up where that is possible."""
+    if words < len(logs):
+        return float(logs[np.uint64(words)])
+    return float(np.log(smoothing + words))
+
+
+@kernel
+def _score_region(
+    data: Array,
+    indices: IntArray,
+    first: Any,
+    last: Any,
+    offset: int,
+    own: Any,
+    weight: int,
+    leaving: IntArray,
+    recurring: bool,
+    table: IntArray,
+    alpha: FloatArray,
+    logs: FloatArray,
+    log_table: FloatArray,
+    sums: FloatArray,
+) -> int:
+    """Set `sums` (C,) to sum_w x_w log(f_wc + alpha_w) for one region of a row; its words."""
+    size: Any = 0
+    one_alpha = len(alpha) == 1
+    n_classes = len(sums)
+    a, b = 0.0, 0.0
+    sums[:] = 0.0
+    for position in range(first, last):
+        w = np.uint64(indices[position] - offset)
+        count = np.int64(data[position])
+        size += count
+        left = weight * (leaving[position - first] if recurring else count)
+        smoothing = alpha[np.uint64(0) if one_alpha else w]
+        if n_classes == 2:  # two sums in registers are half as fast again
+            a += count * _log_count(table[w, 0] - (left if own == 0 else 0), smoothing, logs)
+            b += count * _log_count(table[w, 1] - (left if own == 1 else 0), smoothing, logs)
+        else:
+            for c in range(n_classes):
+                sums[np.uint64(c)] += count * log_table[w, np.uint64(c)]
+            log = _log_count(table[w, np.uint64(own)] - left, smoothing, logs)
+            sums[np.uint64(own)] += count * (log - log_table[w, np.uint64(own)])
+    if n_classes == 2:
+        sums[0], sums[1] = a, b
+    return int(size)
+
+
+# -- real counts ----------------------------------------------------------------------------------
+
+
+@kernel
+def word_counts_csr(
+    data: Array,
+    indices: IntArray,
+    indptr: IntArray,
+    codes: IntArray,
+    weights: FloatArray,
+    starts: IntArray,
+    offsets: IntArray,
+    tables: IntArray,
+    high: FloatArray,
+    low: FloatArray,
+    total: FloatArray,
+    total_low: FloatArray,
+) -> None:
+    """Add weighted rows to the pairs (high, low) and (total, total_low).
+
+    A row is summed before it is added, in the order in which the sweep sums it: what is left of a
+    word, or of a class, that only this row has is then exactly zero.
+    """
+    bounds = np.zeros(len(starts), dtype=np.uint64)
+    cursors = np.zeros(len(tables), dtype=np.uint64)
+    row_total = np.zeros((total.shape[0], 2))
+    size = np.zeros(len(tables))
+    for i in range(len(codes)):
+        c = codes[i]
+        span = (np.uint64(indptr[i]), np.uint64(indptr[i + 1]))
+        _find_regions(indices, span, starts, bounds)
+        _total_row(data, bounds, weights[i], tables, row_total, size)
+        for t in range(total.shape[0]):
+            total[t, c], total_low[t, c] = _add(
+                total[t, c], total_low[t, c], row_total[t, 0], row_total[t, 1]
+            )
+        for r in range(len(tables)):
+            cursors[:] = bounds[:-1]
+            for position in range(bounds[r], bounds[r + 1]):
+                w = np.int64(indices[position] - offsets[r])
+                value, error, source = _word_of_row(
+                    data, indices, bounds, offsets, cursors, w, weights[i]
+                )
+                if source == r:  # a word of several regions is added once
+                    high[w, c], low[w, c] = _add(high[w, c], low[w, c], value, error)
+
+
+@kernel
+def _total_row(
+    data: Array,
+    bounds: Any,
+    weight: float,
+    tables: IntArray,
+    row_total: FloatArray,
+    size: FloatArray,
+) -> None:
+    """Sum one row: weighted by normaliser, unweighted by region."""
+    row_total[:] = 0.0
+    for r in range(len(tables)):
+        size[r], t = 0.0, tables[r]
+        for position in range(bounds[r], bounds[r + 1]):
+            size[r] += data[position]
+            value, error = _product(weight, float(data[position]))
+            row_total[t, 0], row_total[t, 1] = _add(row_total[t, 0], row_total[t, 1], value, error)
+
+
+@kernel
+def _word_of_row(
+    data: Array,
+    indices: IntArray,
+    bounds: Any,
+    offsets: IntArray,
+    cursors: Any,
+    w: Any,
+    weight: float,
+) -> tuple[float, float, int]:
+    """Weighted count of a word in all regions of a row, and the first region that has it.
+
+    The cursors move on to the word; words must be asked for in ascending order.
+    """
+    value, error, source = 0.0, 0.0, -1
+    for q in range(len(cursors)):
+        while cursors[q] < bounds[q + 1] and indices[cursors[q]] - offsets[q] < w:
+            cursors[q] += np.uint64(1)
+        if cursors[q] < bounds[q + 1] and indices[cursors[q]] - offsets[q] == w:
+            part, part_error = _product(weight, float(data[cursors[q]]))
+            value, error = _add(value, error, part, part_error)
+            source = q if source < 0 else source
+    return value, error, source
+
+
+@kernel
+def leave_one_out_paired_csr(
+    data: Array,
+    indices: IntArray,
+    indptr: IntArray,
+    codes: IntArray,
+    weights: FloatArray,
+    starts: IntArray,
+    offsets: IntArray,
+    tables: IntArray,
+    high: FloatArray,
+    low: FloatArray,
+    total: FloatArray,
+    total_low: FloatArray,
+    alpha: FloatArray,
+    alpha_total: FloatArray,
+    normalize: bool,
+    begin: int,
+    end: int,
+    out: FloatArray,
+) -> None:
+    """Features of rows without themselves."""
+    bounds = np.zeros(len(starts), dtype=np.uint64)
+    cursors = np.zeros(len(tables), dtype=np.uint64)
+    row_total = np.zeros((total.shape[0], 2))
+    size = np.zeros(len(tables))
+    for i in range(begin, end):
+        span = (np.uint64(indptr[i]), np.uint64(indptr[i + 1]))
+        _find_regions(indices, span, starts, bounds)
+        _total_row(data, bounds, weights[i], tables, row_total, size)
+        out[i] = 0.0
+        for r in range(len(tables)):
+            cursors[:] = bounds[:-1]
+            for position in range(bounds[r], bounds[r + 1]):
+                w = np.int64(indices[position] - offsets[r])
+                value, error, _ = _word_of_row(
+                    data, indices, bounds, offsets, cursors, w, weights[i]
+                )
+                smoothing = alpha[w if len(alpha) > 1 else 0]
+                for c in range(out.shape[2]):
+                    words = high[w, c]
+                    if c == codes[i]:
+                        words = _remaining(words, low[w, c], value, error)
+                    out[i, r, c] += data[position] * np.log(smoothing + words)
+        _normalise_row(
+            i, codes[i], total, total_low, tables, alpha_total, row_total, size, normalize, out
+        )
+
+
+@kernel
+def all_whole(values: FloatArray) -> bool:
+    """Whether all values are whole numbers."""
+    whole = True
+    for position in range(len(values)):
+        whole &= values[position] == np.rint(values[position])
+    return whole
+
+
+@kernel
+def has_duplicates(indices: IntArray, indptr: IntArray, n_columns: int) -> bool:
+    """Whether a row of a CSR matrix, sorted or not, has two entries in one column."""
+    last = np.full(n_columns, -1, dtype=np.int32)
+    for i in range(len(indptr) - 1):
+        for position in range(np.uint64(indptr[i]), np.uint64(indptr[i + 1])):
+            j = np.uint64(indices[position])
+            if last[j] == i:
+                return True
+            last[j] = i
+    return False

@@ -1,0 +1,16 @@
+"""Logarithms that inner loops would spend most of their time on."""
+
+from __future__ import annotations
+
+import math
+
+from naively._kernels.compiled import kernel_part
+
+
+@kernel_part
+def log_less(whole: float, log_whole: float, part: float) -> float:
+    """Return log(whole - part), from log(whole) where the part is small."""
+    r = part / whole
+    if abs(r) < 1e-3:  # the next term of the series is below 1e-18
+        return log_whole - r * (1.0 + r * (0.5 + r * (1.0 / 3.0 + r * (0.25 + r * 0.2))))
+    return math.log(whole - part)

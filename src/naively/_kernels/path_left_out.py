@@ -1,0 +1,315 @@
+"""Errors at every point of a path with each row taken out of the counts, in one sweep.
+
+The layout is that of :mod:`naively._kernels.path_scores`, the formulas stand in
+:mod:`naively.judging.leave_one_out`.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from naively._kernels.compiled import kernel, kernel_part
+from naively._kernels.logarithms import log_less
+from naively._kernels.path_scores import best_class, note_visit
+from naively._types import Array, FloatArray, IntArray
+
+
+@kernel
+def leave_one_out_presence_csr(
+    data: Array,
+    indices: Array,
+    indptr: Array,
+    labels: Array,
+    row_weight: FloatArray,
+    first: int,
+    last: int,
+    slot: Array,
+    visit_ptr: IntArray,
+    enter: IntArray,
+    leave: IntArray,
+    cell: FloatArray,
+    absent: FloatArray,
+    base: FloatArray,
+    own_base: FloatArray,
+    class_weight: FloatArray,
+    fit_prior: bool,
+    wrong: FloatArray,
+) -> None:
+    """Add to `wrong` the weight of presence rows decided wrongly with themselves taken out.
+
+    The supports stay as they are. For the class of the row only, every parameter is recomputed
+    from the counts without the row; all smoothed counts must be positive then.
+
+    Parameters
+    ----------
+    data, indices, indptr : ndarray
+        Rows in compressed form; entries are 0 or 1.
+    labels : ndarray of shape (n,)
+        Class of each row.
+    row_weight : ndarray of shape (n,) or (0,)
+        Weight of each row; empty for 1.
+    first, last : int
+        Rows to decide on.
+    slot, visit_ptr, enter, leave
+        As in `path_scores_csr`.
+    cell : ndarray of shape (U, 2 C)
+        Smoothed counts of the feature, then its weights.
+    absent : ndarray of shape (U, C)
+        Smoothed number of rows without the feature, as `own_base` has it.
+    base, own_base : ndarray of shape (G, C)
+        Score of a row of zeros without the prior if that is learned: with all rows, and with one
+        row of this weight less in the class.
+    class_weight : ndarray of shape (C,)
+        Weight of the rows of each class.
+    fit_prior : bool
+        Whether the priors are learned, and so change with the row.
+    wrong : ndarray of shape (G,)
+        Receives the weights.
+    """
+    n_points, n_classes = base.shape
+    change = np.zeros((n_points + 1, n_classes + 1))
+    weight = np.empty(n_classes)
+    prior = np.zeros(n_classes)
+    for i in range(first, last):
+        own = labels[i]
+        s = row_weight[i] if len(row_weight) else 1.0
+        if fit_prior:
+            _learned_prior(class_weight, own, s, prior)
+        change[:] = 0.0
+        for position in range(indptr[i], indptr[i + 1]):
+            u = slot[np.uint64(indices[position])]
+            if u < 0:
+                continue
+            value = np.float64(data[position])
+            weight[:] = cell[u, n_classes:]
+            weight[own] = math.log(cell[u, own] - s * value) - math.log(absent[u, own])
+            for v in range(visit_ptr[u], visit_ptr[u + 1]):
+                note_visit(change, enter[v], leave[v], value, weight)
+        _decide_without(change, own, s, base, own_base, prior, wrong)
+
+
+@kernel
+def _decide_without(
+    change: FloatArray,
+    own: int,
+    s: float,
+    base: FloatArray,
+    own_base: FloatArray,
+    prior: FloatArray,
+    wrong: FloatArray,
+) -> None:
+    """Add up the changes of a row of weight s and class `own`, and decide at every grid point."""
+    n_points, n_classes = base.shape
+    score = np.empty(n_classes)
+    for g in range(n_points):
+        for c in range(n_classes):
+            score[c] = prior[c] + base[g, c] + change[g, c]
+        score[own] += own_base[g, own] - base[g, own]
+        if best_class(score) != own:
+            wrong[g] += s
+        for c in range(n_classes + 1):
+            change[g + 1, c] += change[g, c]
+
+
+@kernel
+def leave_one_out_counts_csr(
+    data: Array,
+    indices: Array,
+    indptr: Array,
+    labels: Array,
+    row_weight: FloatArray,
+    first: int,
+    last: int,
+    stay: Array,
+    more_feature: IntArray,
+    more_ptr: IntArray,
+    more_enter: IntArray,
+    more_leave: IntArray,
+    table: Array,
+    logs: FloatArray,
+    alpha: FloatArray,
+    log_small: FloatArray,
+    total: FloatArray,
+    shift: FloatArray,
+    base: FloatArray,
+    class_weight: FloatArray,
+    fit_prior: bool,
+    counted: bool,
+    wrong: FloatArray,
+) -> None:
+    """Add to `wrong` the weight of rows of counts decided wrongly, with themselves taken out.
+
+    Tables as long as the columns do not fit a cache, so an entry reads one place of such a table
+    only: its stay, and by its group the counts. All entries of a row are read before any is worked
+    on, so that the reads overlap.
+
+    Parameters
+    ----------
+    data, indices, indptr, labels, row_weight, first, last
+        As in `leave_one_out_presence_csr`.
+    stay : ndarray of shape (m, 3)
+        Group of equal features that the feature belongs to, and grid points at which it enters
+        (G: never) and leaves; -1 instead of the latter for a feature with several visits.
+    more_feature, more_ptr, more_enter, more_leave : ndarray
+        Features with several visits, ascending, where their visits start, and these.
+    table, logs : ndarray of shape (d, C)
+        Counts of each group in all rows, and their smoothed logarithms.
+    alpha : ndarray of shape (1,) or (d,)
+        Smoothing, positive.
+    log_small : ndarray
+        log(count + alpha) of small whole counts; empty if alpha is an array.
+    total, shift : ndarray of shape (G, C)
+        Smoothed count of the support, and its logarithm.
+    base : ndarray of shape (C,)
+        Fixed log priors, or zeros.
+    class_weight, fit_prior, wrong
+        As in `leave_one_out_presence_csr`.
+    counted : bool
+        Whether the counts hold the rows, so that each has to be taken out. Labels of other rows
+        may lie beyond the classes: no class is right then.
+    """
+    n_points, n_classes = total.shape
+    change = np.zeros((n_points + 1, n_classes + 1))
+    prior = base.copy()
+    longest = _longest_row(indptr, first, last)
+    group = np.empty(longest, np.int64)
+    enter = np.empty(longest, np.int64)
+    leave = np.empty(longest, np.int64)
+    weights = np.empty((longest, n_classes))
+    for i in range(first, last):
+        own = labels[i]
+        s = row_weight[i] if len(row_weight) else 1.0
+        if fit_prior:
+            _learned_prior(class_weight, own, s, prior)
+        taken = s if counted else 0.0
+        start = indptr[i]
+        size = indptr[i + 1] - start
+        _read_row(indices, start, size, stay, logs, n_points, group, enter, leave, weights)
+        earliest = n_points
+        for e in range(size):
+            if enter[e] == n_points:
+                continue
+            earliest = min(earliest, enter[e])
+            value = np.float64(data[start + e])
+            if counted:
+                left = np.float64(table[group[e], own]) - s * value
+                smoothing = alpha[group[e] if len(alpha) > 1 else 0]
+                weights[e, own] = _log(left, smoothing, log_small)
+            if leave[e] == n_points:  # it stays to the end, as most do
+                at = np.uint64(enter[e])
+                for c in range(n_classes):
+                    change[at, c] += value * weights[e, c]
+                change[at, n_classes] += value
+            else:
+                more = (more_feature, more_ptr, more_enter, more_leave)
+                j = indices[start + e]
+                _come_and_go(change, j, enter[e], leave[e], *more, value, weights[e])
+        _decide_counts(change, earliest, own, s, taken, total, shift, prior, wrong)
+
+
+@kernel_part
+def _read_row(
+    indices: Array,
+    start: int,
+    size: int,
+    stay: Array,
+    logs: FloatArray,
+    n_points: int,
+    group: IntArray,
+    enter: IntArray,
+    leave: IntArray,
+    weights: FloatArray,
+) -> None:
+    """Read groups, stays and logarithms of the features of a row."""
+    for e in range(size):
+        j = np.uint64(indices[start + e])
+        group[e] = stay[j, 0]
+        enter[e] = stay[j, 1]
+        leave[e] = stay[j, 2]
+    for e in range(size):
+        if enter[e] != n_points:
+            for c in range(weights.shape[1]):
+                weights[e, c] = logs[group[e], c]
+
+
+@kernel
+def _longest_row(indptr: Array, first: int, last: int) -> int:
+    longest = 0
+    for i in range(first, last):
+        longest = max(longest, indptr[i + 1] - indptr[i])
+    return longest
+
+
+@kernel
+def _come_and_go(
+    change: FloatArray,
+    j: int,
+    enter: int,
+    leave: int,
+    more_feature: IntArray,
+    more_ptr: IntArray,
+    more_enter: IntArray,
+    more_leave: IntArray,
+    value: float,
+    weight: FloatArray,
+) -> None:
+    """Note the visits of a feature that leaves."""
+    if leave >= 0:
+        note_visit(change, enter, leave, value, weight)
+        return
+    several = np.searchsorted(more_feature, j)
+    for v in range(more_ptr[several], more_ptr[several + 1]):
+        note_visit(change, more_enter[v], more_leave[v], value, weight)
+
+
+@kernel_part
+def _log(count: float, smoothing: float, log_small: FloatArray) -> float:
+    """Return log(count + smoothing), looked up for small whole counts."""
+    if 0.0 <= count < len(log_small):
+        whole = int(count)
+        if whole == count:
+            return float(log_small[whole])
+    return math.log(count + smoothing)
+
+
+@kernel_part
+def _decide_counts(
+    change: FloatArray,
+    earliest: int,
+    own: int,
+    s: float,
+    taken: float,
+    total: FloatArray,
+    shift: FloatArray,
+    prior: FloatArray,
+    wrong: FloatArray,
+) -> None:
+    """Add up and clear the changes of a row, and decide; before `earliest` the prior decides."""
+    n_points, n_classes = total.shape
+    score = np.empty(n_classes)
+    if earliest > 0 and best_class(prior) != own:
+        for g in range(earliest):
+            wrong[g] += s
+    for g in range(earliest, n_points):
+        size = change[g, n_classes]
+        for c in range(n_classes):
+            score[c] = prior[c] + (change[g, c] - size * shift[g, c])
+        if size > 0.0 and taken > 0.0:
+            own_shift = log_less(total[g, own], shift[g, own], taken * size)
+            score[own] = prior[own] + (change[g, own] - size * own_shift)
+        if best_class(score) != own:
+            wrong[g] += s
+        for c in range(n_classes + 1):
+            change[g + 1, c] += change[g, c]
+            change[g, c] = 0.0
+    change[n_points, :] = 0.0
+
+
+@kernel_part
+def _learned_prior(class_weight: FloatArray, own: int, s: float, prior: FloatArray) -> None:
+    """Log weight of each class without a row of weight s; -inf for a class that had no other."""
+    for c in range(len(prior)):
+        left = class_weight[c] - (s if c == own else 0.0)
+        prior[c] = math.log(left) if left > 1e-12 * class_weight[c] else -np.inf

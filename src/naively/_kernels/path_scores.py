@@ -1,0 +1,162 @@
+"""Scores of rows at every point of a path of supports, in one sweep over their entries.
+
+At grid point g the score of class c for a row x is
+
+    base[g, c] + sum of x_i * weight[i, c] - (sum of x_i) * shift[g, c]
+
+over the features i of the point. Linear models whose features do not depend on one another have
+no shift; in the multinomial model it is log F_c(S_g), and one weight serves the whole path.
+
+A visit is a stay of a feature in the supports, from grid point `enter` to before `leave`. An entry
+of a row is touched once per visit of its feature; running sums over the grid do the rest. Slots
+number the features that occur anywhere on the path; `slot` is -1 for all others.
+
+Weights and bases are finite. What has probability zero is counted apart (`veto`, `base_veto`;
+arrays without rows if there is no such event): minus infinity cannot leave a running sum again.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from naively._kernels.compiled import kernel, kernel_part
+from naively._types import Array, FloatArray, IntArray
+
+_ROUNDING = 1e-12  # as in families.rules.winners
+
+
+@kernel
+def path_scores_csr(
+    data: Array,
+    indices: Array,
+    indptr: Array,
+    first: int,
+    slot: Array,
+    visit_ptr: IntArray,
+    enter: IntArray,
+    leave: IntArray,
+    weight: FloatArray,
+    veto: FloatArray,
+    base: FloatArray,
+    base_veto: FloatArray,
+    shift: FloatArray,
+    log_prior: FloatArray,
+    scores: FloatArray,
+) -> None:
+    """Score rows `first`, `first` + 1, ... at every grid point.
+
+    Parameters
+    ----------
+    data, indices, indptr : ndarray
+        Rows in compressed form.
+    first : int
+        First row to score.
+    slot : ndarray of shape (m,)
+        Slot of each feature, or -1.
+    visit_ptr : ndarray of shape (U + 1,)
+        Where the visits of each slot start.
+    enter, leave : ndarray of shape (V,)
+        Grid points.
+    weight, veto : ndarray of shape (V, C) and (V or 0, C)
+        Weights, and 1 where presence rules the class out (-1: no longer does).
+    base, base_veto, shift : ndarray of shape (G, C), (G or 0, C) and (G, C)
+        As above; `base_veto` counts the events that rule out a row of zeros.
+    log_prior : ndarray of shape (C,)
+        Scores of a row that every class rules out.
+    scores : ndarray of shape (rows, G, C)
+        Receives the scores.
+    """
+    n_points, n_classes = base.shape
+    change = np.zeros((n_points + 1, n_classes + 1))
+    changed_veto = np.zeros((n_points + 1, n_classes if len(base_veto) else 0))
+    for row in range(len(scores)):
+        change[:] = 0.0
+        changed_veto[:] = 0.0
+        for position in range(indptr[first + row], indptr[first + row + 1]):
+            u = slot[np.uint64(indices[position])]
+            value = np.float64(data[position])
+            if u < 0 or value == 0.0:
+                continue
+            for v in range(visit_ptr[u], visit_ptr[u + 1]):
+                note_visit(change, enter[v], leave[v], value, weight[v])
+                for c in range(changed_veto.shape[1]):
+                    changed_veto[enter[v], c] += veto[v, c]
+                    changed_veto[leave[v], c] -= veto[v, c]
+        _add_up(change, base, shift, scores[row])
+        if len(base_veto):
+            _rule_out(changed_veto, base_veto, log_prior, scores[row])
+
+
+@kernel_part
+def note_visit(
+    change: FloatArray, enter: int, leave: int, value: float, weight: FloatArray
+) -> None:
+    """Note in the changes (G + 1, C + 1) of a row what one of its entries does during a visit."""
+    n_classes = len(weight)
+    for c in range(n_classes):
+        change[enter, c] += value * weight[c]
+        change[leave, c] -= value * weight[c]
+    change[enter, n_classes] += value
+    change[leave, n_classes] -= value
+
+
+@kernel
+def _add_up(change: FloatArray, base: FloatArray, shift: FloatArray, scores: FloatArray) -> None:
+    """Sum the changes up over the grid, to scores (G, C)."""
+    n_points, n_classes = base.shape
+    for g in range(n_points):
+        for c in range(n_classes):
+            scores[g, c] = base[g, c] + (change[g, c] - change[g, n_classes] * shift[g, c])
+        for c in range(n_classes + 1):
+            change[g + 1, c] += change[g, c]
+
+
+@kernel
+def _rule_out(
+    changed_veto: FloatArray, base_veto: FloatArray, log_prior: FloatArray, scores: FloatArray
+) -> None:
+    """Minus infinity for classes that are ruled out; the prior where all are."""
+    n_points, n_classes = base_veto.shape
+    for g in range(n_points):
+        possible = 0
+        for c in range(n_classes):
+            if base_veto[g, c] + changed_veto[g, c] > 0.5:
+                scores[g, c] = -np.inf
+            elif scores[g, c] > -np.inf:  # a class without prior is not possible either
+                possible += 1
+            changed_veto[g + 1, c] += changed_veto[g, c]
+        if possible == 0:
+            scores[g, :] = log_prior
+
+
+@kernel
+def add_errors(
+    scores: FloatArray, labels: Array, row_weight: FloatArray, first: int, wrong: FloatArray
+) -> None:
+    """Add the weight of the rows decided wrongly at each grid point to `wrong` (G,).
+
+    The first class with the largest score (to rounding) wins. `labels` and `row_weight` (empty:
+    all 1) are of all rows; `scores` (rows, G, C) starts with row `first`.
+    """
+    for row in range(scores.shape[0]):
+        weight = row_weight[first + row] if len(row_weight) else 1.0
+        for g in range(scores.shape[1]):
+            if best_class(scores[row, g]) != labels[first + row]:
+                wrong[g] += weight
+
+
+@kernel_part
+def best_class(scores: FloatArray) -> int:
+    """First class whose score is the largest; closer than rounding can tell is equal."""
+    largest = scores[0]
+    size = 0.0
+    for c in range(len(scores)):
+        largest = max(largest, scores[c])
+        if math.isfinite(scores[c]):
+            size = max(size, abs(scores[c]))
+    for c in range(len(scores)):
+        if scores[c] >= largest - _ROUNDING * size:
+            return c
+    return 0

@@ -1,0 +1,122 @@
+"""When columns that enter and leave the supports of a path by groups are in."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from naively._kernels.compiled import kernel
+from naively._types import Array, IntArray
+
+
+@kernel
+def group_stays(
+    group: IntArray,
+    pointer: IntArray,
+    position: IntArray,
+    change: IntArray,
+    n_points: int,
+    stay: Array,
+    more_feature: IntArray,
+    more_rank: IntArray,
+    more_ptr: IntArray,
+) -> int:
+    """Tell when columns that enter and leave by groups are in.
+
+    Parameters
+    ----------
+    group : ndarray of shape (m,)
+        Group of each column; the columns of a group enter lowest index first.
+    pointer : ndarray of shape (d + 1,)
+        Where the changes of each group start.
+    position, change : ndarray
+        Grid position and number of columns of each change, ascending within a group.
+    n_points : int
+        Number of grid points G.
+    stay : ndarray of shape (m, 3)
+        Receives the stays, see `leave_one_out_counts_csr`.
+    more_feature, more_rank, more_ptr : ndarray of shape (F,), (F,) and (F + 1,)
+        Receive the columns with several visits, their ranks in their groups and where their visits
+        start; the first F of them.
+
+    Returns
+    -------
+    int
+        Number of columns with several visits, which may be above F.
+    """
+    seen = np.zeros(len(pointer) - 1, np.int64)
+    level_at = np.empty(len(change), np.int64)  # columns of the group that are in after a change
+    lowest = np.empty(len(change), np.int64)  # fewest that are in from there on
+    _levels(pointer, change, level_at, lowest)
+    first = pointer.copy()  # change at which the next column of the group enters
+    several = 0
+    for j in range(len(group)):
+        g = group[j]
+        rank = seen[g]
+        seen[g] += 1
+        level = 0
+        visits = 0
+        stay[j, 0] = g
+        stay[j, 1] = n_points
+        stay[j, 2] = n_points
+        while first[g] < pointer[g + 1] and level_at[first[g]] <= rank:
+            first[g] += 1
+        for at in range(first[g], pointer[g + 1]):
+            before = level
+            level = level_at[at]
+            if before <= rank and level > rank:
+                visits += 1
+                if visits == 1:
+                    stay[j, 1] = position[at]
+                    stay[j, 2] = n_points
+            elif before > rank and level <= rank and visits == 1:
+                stay[j, 2] = position[at]
+            if lowest[at] > rank:
+                break
+        if visits < 2:
+            continue
+        stay[j, 2] = -1
+        if several < len(more_feature):
+            more_feature[several], more_rank[several] = j, rank
+            more_ptr[several + 1] = more_ptr[several] + visits
+        several += 1
+    return several
+
+
+@kernel
+def _levels(pointer: IntArray, change: IntArray, level_at: IntArray, lowest: IntArray) -> None:
+    """Sum up the changes of each group, and find the smallest sum from each change on."""
+    for g in range(len(pointer) - 1):
+        level = 0
+        for at in range(pointer[g], pointer[g + 1]):
+            level += change[at]
+            level_at[at] = level
+        for at in range(pointer[g + 1] - 1, pointer[g] - 1, -1):
+            level = min(level, level_at[at])
+            lowest[at] = level
+
+
+@kernel
+def list_visits(
+    group: IntArray,
+    rank: IntArray,
+    pointer: IntArray,
+    position: IntArray,
+    change: IntArray,
+    n_points: int,
+    ptr: IntArray,
+    enter: IntArray,
+    leave: IntArray,
+) -> None:
+    """Write the visits of some columns, given by group and rank in it, from position ptr on."""
+    for f in range(len(group)):
+        level = 0
+        listed = ptr[f]
+        for at in range(pointer[group[f]], pointer[group[f] + 1]):
+            before = level
+            level += change[at]
+            if before <= rank[f] and level > rank[f]:
+                enter[listed] = position[at]
+                leave[listed] = n_points
+                listed += 1
+            elif before > rank[f] and level <= rank[f]:
+                leave[listed - 1] = position[at]

@@ -1,1 +1,0 @@
-"""Predicted error without held-out data, and feature search by it."""

@@ -1,0 +1,1 @@
+"""How good models are expected to be, by their probabilities alone."""

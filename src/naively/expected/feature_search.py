@@ -1,0 +1,283 @@
+"""Search for features by the predicted error (ERR section 1).
+
+The criterion is the normal approximation with the exact variance: two moments per pair of classes
+describe a set of features, so that trying one feature more, or one less, costs the same whatever
+the size of the set. Ties go to the lowest feature index.
+
+- best individual: the k features with the smallest error, each on its own against the rest of the
+  document. Features that say the same are all taken.
+- forward: k times the feature that lowers the error most.
+- plus l take away r: l steps forward, r steps back, until k are reached; with l < r it starts
+  from all features.
+- branch and bound: all sets of k features, leaving out those below a set that is already worse
+  than the best found. That is valid only if taking a feature away never lowers the criterion. The
+  approximation does not promise it, so violations are watched for and reported.
+"""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numba
+import numpy as np
+
+from naively._kernels.search_errors import candidate_errors, set_sums
+from naively._types import BoolArray, FloatArray, IntArray
+
+Strategy = Literal["best_individual", "forward", "plus_l_minus_r", "branch_and_bound"]
+
+_SAME = 1e-10  # errors that differ by less, relatively, are one error computed along two ways
+_PART = 4096  # candidates for a thread at a time; for fewer than two parts, it does not pay
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """The features found, and what the search can say about them."""
+
+    support: IntArray  # (k,) ascending
+    error: float  # predicted error of the support
+    sizes: IntArray  # (steps,) number of features after each step of a stepwise search
+    errors: FloatArray  # (steps,) predicted error after each step
+    order: IntArray  # (steps,) the feature that came or went; best individual: in order of merit
+    evaluations: int  # feature sets whose error was computed
+    complete: bool  # False: a branch-and-bound search stopped at its limit of nodes
+    violations: int = 0  # feature sets met that were better than a set which contains them
+
+
+@dataclass(frozen=True, slots=True)
+class Criterion:
+    """Predicted error of feature sets of one problem."""
+
+    probability: FloatArray  # (m, C)
+    logarithm: FloatArray  # (m, C), 0 where the probability is 0
+    lengths: FloatArray  # (C,) draws per document
+    log_prior: FloatArray  # (C,)
+    pooled: bool  # whether the features left out are ignored by the rule
+
+    @classmethod
+    def from_probabilities(
+        cls, probability: FloatArray, lengths: FloatArray, priors: FloatArray, *, pooled: bool
+    ) -> Criterion:
+        """Criterion for class probabilities (C, m)."""
+        table = np.ascontiguousarray(probability.T, dtype=np.float64)
+        with np.errstate(divide="ignore"):
+            logarithm, log_prior = np.log(table), np.log(priors)
+        logarithm[table == 0] = 0.0
+        return cls(table, logarithm, np.asarray(lengths, np.float64), log_prior, pooled)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features m."""
+        return len(self.probability)
+
+    def errors(self, members: IntArray, candidate: BoolArray, sign: int) -> FloatArray:
+        """Error (m,) of `members` with each candidate added (1) or taken away (-1); else inf."""
+        m, C = self.probability.shape
+        mass, sums, errors = np.empty(C), np.empty((C, C, 3)), np.empty(m)
+        # The sums start anew at each step: rounding never piles up, and k is small against m.
+        set_sums(self.probability, self.logarithm, members, mass, sums)
+        state = (float(sign), mass, sums, self.lengths, self.log_prior, self.pooled)
+
+        def part(start: int, stop: int) -> None:
+            args = (self.probability, self.logarithm, candidate, *state, start, stop, errors)
+            candidate_errors(*args)
+
+        if m < 2 * _PART or numba.get_num_threads() == 1:
+            part(0, m)
+        else:
+            starts = range(0, m, _PART)
+            with ThreadPoolExecutor(numba.get_num_threads()) as pool:
+                list(pool.map(part, starts, [min(start + _PART, m) for start in starts]))
+        return errors
+
+    def next_errors(self, members: IntArray, candidate: BoolArray, sign: int) -> FloatArray:
+        """Errors (m,) to choose the next step by.
+
+        When only shares among the selected features count, one feature says nothing (its share is
+        1 in every class), and all tie. The first one is chosen against the rest of the document.
+        """
+        alone = self.pooled and len(members) == 0
+        criterion = replace(self, pooled=False) if alone else self
+        return criterion.errors(members, candidate, sign)
+
+    def error(self, members: IntArray) -> float:
+        """Error of one set."""
+        if self.n_features == 0:
+            return float(1 - np.exp(self.log_prior).max())
+        one = np.zeros(self.n_features, dtype=np.bool_)
+        one[0] = True
+        return float(self.errors(members, one, 0)[0])
+
+
+def search(
+    criterion: Criterion,
+    k: int,
+    strategy: Strategy = "forward",
+    *,
+    plus: int = 2,
+    minus: int = 1,
+    max_nodes: int = 10_000,
+) -> SearchResult:
+    """Find k features with a small predicted error.
+
+    Parameters
+    ----------
+    criterion : Criterion
+        The problem.
+    k : int
+        Number of features, in [0, m].
+    strategy : str
+        "best_individual", "forward", "plus_l_minus_r" or "branch_and_bound".
+    plus, minus : int
+        l and r of plus-l-take-away-r; they must differ.
+    max_nodes : int
+        Most feature sets that branch and bound looks below.
+
+    Returns
+    -------
+    SearchResult
+        The features and the course of the search.
+    """
+    if strategy == "best_individual":
+        return _best_individual(criterion, k)
+    if strategy == "forward":
+        return _stepwise(criterion, k, 1, 0)
+    if strategy == "plus_l_minus_r":
+        return _stepwise(criterion, k, plus, minus)
+    return _BranchAndBound(criterion, k, max_nodes).run()
+
+
+def _best_individual(criterion: Criterion, k: int) -> SearchResult:
+    everything = np.ones(criterion.n_features, dtype=np.bool_)
+    errors = criterion.next_errors(np.empty(0, np.int64), everything, 1)
+    order = _ranking(errors)[:k]
+    support = np.sort(order)
+    return SearchResult(
+        support=support,
+        error=criterion.error(support),
+        sizes=np.ones(k, dtype=np.int64),
+        errors=errors[order],
+        order=order,
+        evaluations=criterion.n_features + 1,
+        complete=True,
+    )
+
+
+def _ranking(errors: FloatArray) -> IntArray:
+    """Features by error, those whose errors are the same by index."""
+    order = np.argsort(errors, kind="stable")
+    new = np.diff(errors[order], prepend=-np.inf) > _SAME * np.abs(errors[order])
+    return np.asarray(order[np.lexsort((order, np.cumsum(new)))])
+
+
+def _lowest(errors: FloatArray) -> int:
+    """Lowest index among the smallest errors."""
+    smallest = errors.min()
+    return int(np.flatnonzero(errors <= smallest + _SAME * abs(smallest))[0])
+
+
+def _stepwise(criterion: Criterion, k: int, plus: int, minus: int) -> SearchResult:
+    """Walk forward and back from nothing (plus > minus), or from everything (plus < minus)."""
+    if plus == minus or min(plus, minus) < 0:
+        raise ValueError(f"`plus` and `minus` must differ and be >= 0; got {plus} and {minus}.")
+    member = np.full(criterion.n_features, plus < minus)
+    course: list[tuple[int, int, float]] = []
+    evaluations = 0
+
+    def move(sign: int) -> None:
+        nonlocal evaluations
+        candidate = ~member if sign > 0 else member
+        members = np.flatnonzero(member)
+        errors = criterion.next_errors(members, candidate, sign)
+        chosen = _lowest(errors)
+        evaluations += int(candidate.sum())
+        member[chosen] = sign > 0
+        first = len(members) == 0
+        error = criterion.error(np.array([chosen])) if first else float(errors[chosen])
+        course.append((int(member.sum()), chosen, error))
+
+    for sign in _moves(k, criterion.n_features, plus, minus):
+        move(sign)
+    support = np.flatnonzero(member)
+    sizes, order, errors = zip(*course, strict=True) if course else ((), (), ())
+    return SearchResult(
+        support=support,
+        error=errors[-1] if errors else criterion.error(support),
+        sizes=np.array(sizes, dtype=np.int64),
+        errors=np.array(errors, dtype=np.float64),
+        order=np.array(order, dtype=np.int64),
+        evaluations=evaluations,
+        complete=True,
+    )
+
+
+def _moves(k: int, m: int, plus: int, minus: int) -> list[int]:
+    """Signs of the steps that lead to exactly k features."""
+    forward = plus > minus
+    first, second = (plus, minus) if forward else (minus, plus)
+    goal, limit = (k, m) if forward else (m - k, m)
+    moves: list[int] = []
+    done = 0
+    while done < goal:
+        out = min(first, limit - done)
+        # No way back beyond the goal's own distance, so that the last round ends on it.
+        back = min(second, out - 1) if done + out - second < goal else done + out - goal
+        moves += [1] * out + [-1] * back
+        done += out - back
+    return moves if forward else [-move for move in moves]
+
+
+class _BranchAndBound:
+    """Depth first from all features, taking away indices in ascending order (each set once)."""
+
+    def __init__(self, criterion: Criterion, k: int, max_nodes: int) -> None:
+        self.criterion = criterion
+        self.k = k
+        self.max_nodes = max_nodes
+        first = _stepwise(criterion, k, 1, 0)
+        self.best, self.support = first.error, first.support
+        self.evaluations, self.violations = first.evaluations, 0
+
+    def run(self) -> SearchResult:
+        m = self.criterion.n_features
+        everything = np.arange(m)
+        stack = [(everything, 0, self.criterion.error(everything))] if self.k < m else []
+        nodes = 0
+        while stack and nodes < self.max_nodes:
+            members, start, error = stack.pop()
+            if error < self.best * (1 - _SAME):
+                nodes += 1
+                stack += self._children(members, start, error)
+        return SearchResult(
+            support=self.support,
+            error=self.best,
+            sizes=np.array([self.k]),
+            errors=np.array([self.best]),
+            order=np.empty(0, dtype=np.int64),
+            evaluations=self.evaluations,
+            complete=not any(error < self.best * (1 - _SAME) for _, _, error in stack),
+            violations=self.violations,
+        )
+
+    def _children(
+        self, members: IntArray, start: int, error: float
+    ) -> list[tuple[IntArray, int, float]]:
+        """Return the sets one feature smaller that may hold the best one, the most hopeful last."""
+        surplus = len(members) - self.k
+        later = members[members >= start]
+        takeable = later[: len(later) - surplus + 1]
+        candidate = np.zeros(self.criterion.n_features, dtype=np.bool_)
+        candidate[takeable] = True
+        errors = self.criterion.errors(members, candidate, -1)
+        self.evaluations += len(takeable)
+        self.violations += int((errors[takeable] < error * (1 - _SAME)).sum())
+        if surplus == 1:
+            chosen = _lowest(errors)
+            if errors[chosen] < self.best * (1 - _SAME):
+                self.best, self.support = float(errors[chosen]), members[members != chosen]
+            return []
+        order = takeable[np.argsort(-errors[takeable], kind="stable")]
+        hopeful = order[errors[order] < self.best * (1 - _SAME)]
+        return [(members[members != i], int(i) + 1, float(errors[i])) for i in hopeful]

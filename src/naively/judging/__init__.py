@@ -1,0 +1,1 @@
+"""How good models are, measured on rows."""

@@ -1,0 +1,130 @@
+r"""Sparse categorical naive Bayes.
+
+Feature i takes one of K_i categories v; f_civ rows of class c have it. A free feature has
+probabilities (f_civ + alpha) / (n_c + alpha K_i), as scikit-learn's CategoricalNB; a pooled one
+those of all classes together. With smoothed counts in the likelihood as in the estimate,
+
+    gain_i = sum_c sum_v (f_civ + alpha) log(theta_civ / theta_iv)        nats, >= 0
+
+is n times the mutual information of feature and class, and the k largest gains are the optimum. A
+feature with one category in all rows gains nothing by definition: only the smoothing could tell
+its classes apart.
+
+A category that was never seen in training tells nothing about the class.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+from scipy.special import xlogy
+
+from naively._types import Array, FloatArray, IntArray
+from naively.models.family import Family, checked_number, divergence
+from naively.models.value_rules import TableRule
+
+
+class CategoryCounts(Protocol):
+    """What the categorical model needs to know about the data."""
+
+    @property
+    def class_weight(self) -> FloatArray:
+        """(C,) weight of the rows of each class."""
+        ...
+
+    @property
+    def n_categories(self) -> IntArray:
+        """(m,) number of categories of each feature."""
+        ...
+
+    @property
+    def table(self) -> Array:
+        """(sum n_categories, C) weight of the rows of each category, feature after feature."""
+        ...
+
+
+def categorical(alpha: object = 1.0) -> Family[CategoryCounts]:
+    """Categorical model with smoothing `alpha`.
+
+    Raises
+    ------
+    ValueError
+        If `alpha` is not a finite number >= 0.
+    """
+    alpha = checked_number("alpha", alpha)
+    return Family(
+        name="categorical",
+        gain=partial(categorical_gain, alpha=alpha),
+        baseline=partial(_baseline, alpha),
+        rule=partial(_rule, alpha),
+    )
+
+
+def categorical_gain(statistics: CategoryCounts, alpha: float = 0.0) -> FloatArray:
+    """Nats gained by freeing each feature: (m,), non-negative."""
+    sizes = statistics.n_categories
+    f = statistics.table + alpha
+    weight = statistics.class_weight + alpha * np.repeat(sizes, sizes)[:, None]  # (M, C)
+    n = np.maximum(weight.sum(axis=1, keepdims=True), np.finfo(float).tiny)
+    g = f.sum(axis=1, keepdims=True)
+    cells = divergence((f * n - weight * g) / n, weight * (g / n)).sum(axis=1)
+    starts = _starts(sizes)
+    gain: FloatArray = np.add.reduceat(cells, starts) if len(starts) else np.zeros(0)
+    occurring = np.add.reduceat(np.any(statistics.table > 0, axis=1).astype(int), starts)
+    return np.where(occurring > 1, gain, 0.0)
+
+
+def log_probabilities(
+    statistics: CategoryCounts, support: IntArray, alpha: float
+) -> tuple[FloatArray, IntArray]:
+    """Log probability of the categories of some features, and where each feature starts.
+
+    Returns
+    -------
+    log_prob : (M, C) feature after feature; -inf for probability 0, and 0 for all classes where a
+        category has probability 0 in all of them.
+    starts : (k + 1,)
+    """
+    sizes = statistics.n_categories[support]
+    starts = np.append(0, np.cumsum(sizes))
+    rows = np.repeat(_starts(statistics.n_categories)[support] - starts[:-1], sizes)
+    f = statistics.table[rows + np.arange(starts[-1])] + alpha
+    weight = statistics.class_weight + alpha * np.repeat(sizes, sizes)[:, None]
+    if np.any(weight <= 0):  # a class without rows, without smoothing: the pooled values
+        f = np.where(weight > 0, f, f.sum(axis=1, keepdims=True))
+        weight = np.where(weight > 0, weight, weight.sum(axis=1, keepdims=True))
+    with np.errstate(divide="ignore"):
+        log_prob = np.log(f) - np.log(weight)
+    log_prob[~np.any(f > 0, axis=1)] = 0.0
+    return log_prob, starts
+
+
+def pooled_log_probabilities(statistics: CategoryCounts, alpha: float) -> FloatArray:
+    """Log probability of every category over all classes, (sum n_categories,)."""
+    sizes = statistics.n_categories
+    n_classes = statistics.table.shape[1]
+    g = statistics.table.sum(axis=1) + n_classes * alpha
+    n = statistics.class_weight.sum() + n_classes * alpha * np.repeat(sizes, sizes)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(g) - np.log(n))
+
+
+def _starts(sizes: IntArray) -> IntArray:
+    return np.cumsum(sizes) - sizes
+
+
+def _baseline(alpha: float, statistics: CategoryCounts) -> float:
+    sizes = statistics.n_categories
+    n_classes = statistics.table.shape[1]
+    g = statistics.table.sum(axis=1) + n_classes * alpha
+    n = statistics.class_weight.sum() + n_classes * alpha * sizes
+    return float(xlogy(g, g).sum() - xlogy(n, n).sum())
+
+
+def _rule(
+    alpha: float, statistics: CategoryCounts, support: IntArray, log_prior: FloatArray
+) -> TableRule:
+    log_prob, starts = log_probabilities(statistics, support, alpha)
+    return TableRule(log_prior, np.ascontiguousarray(log_prob), starts)

@@ -1,0 +1,133 @@
+"""What a model is to the rest of the package: a record of functions of its statistics.
+
+A family says how much each feature gains the likelihood when its parameters may differ between
+the classes ("free") instead of agreeing ("pooled"), and which decision rule follows from a set of
+free features. Which features to free is the business of :mod:`naively.selection`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from numbers import Real
+from typing import Generic, Protocol, TypeVar
+
+import numpy as np
+
+from naively._types import Array, FloatArray, IntArray
+from naively.models.rules import LinearRule, Rule
+
+S = TypeVar("S", contravariant=True)
+
+
+class CountTable(Protocol):
+    """What the count models need to know about the data."""
+
+    @property
+    def table(self) -> Array:
+        """(m, C) count of each feature in each class, int64 or float64."""
+        ...
+
+    @property
+    def class_weight(self) -> FloatArray:
+        """(C,) weight of the rows of each class."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class PerColumn(Generic[S]):
+    """Maths of a column that depends on its own counts alone, so equal columns need it once."""
+
+    gain: Callable[[S, Array], FloatArray]  # statistics, table (d, C) -> (d,) nats
+    pooled: Callable[[S, Array], FloatArray]  # log-likelihood with the column pooled, (d,) nats
+
+
+@dataclass(frozen=True, slots=True)
+class CoupledCounts:
+    """Counts whose class totals over the support tie the features together."""
+
+    table: Array  # (m, C) counts, int64 or float64
+    alpha: float | FloatArray  # smoothing added to every count: one value, or (m,)
+
+
+@dataclass(frozen=True, slots=True)
+class Family(Generic[S]):
+    """One model, its parameters (smoothing and the like) already bound."""
+
+    name: str
+    gain: Callable[[S], FloatArray]  # (m,) nats: best value with feature i free minus pooled
+    baseline: Callable[[S], float]  # nats: the objective with every feature pooled
+    rule: Callable[[S, IntArray, FloatArray], Rule]  # statistics, support (k,), log prior (C,)
+    # (C, m) log-probability of every feature, pooled outside the support: statistics, support
+    feature_log_prob: Callable[[S, IntArray], FloatArray] | None = None
+    # Joint log-likelihood over all features: statistics, support, log prior
+    joint_rule: Callable[[S, IntArray, FloatArray], LinearRule] | None = None
+    # Present if equal columns have equal gains; then they are grouped before anything is computed.
+    per_column: PerColumn[S] | None = None
+    # Present if the gains do not add up (multinomial); otherwise the k largest are the optimum.
+    coupled_counts: Callable[[S], CoupledCounts] | None = None
+    objective: str = "training likelihood"  # what is maximised, and its unit, for the reader
+    unit: str = "nats"
+
+
+def checked_alpha(alpha: object) -> float | FloatArray:
+    """Smoothing as a float or a (m,) array, refused if negative or not finite."""
+    try:
+        values = np.asarray(alpha, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise ValueError(f"`alpha` must be a number or one per feature; got {alpha!r}.") from None
+    if values.ndim > 1:
+        raise ValueError(
+            f"`alpha` must be a number or one number per feature; got an array of shape "
+            f"{values.shape}."
+        )
+    if not np.all(np.isfinite(values)) or np.any(values < 0):
+        worst = values.flat[np.argmin(np.where(np.isfinite(values), values, -np.inf))]
+        raise ValueError(f"`alpha` must be finite and >= 0 (0: no smoothing); got {worst}.")
+    return float(values) if values.ndim == 0 else values
+
+
+def checked_number(name: str, value: object) -> float:
+    """Return a parameter as a float, refused unless it is a finite number >= 0."""
+    number = float(value) if isinstance(value, Real) else np.nan
+    if not 0 <= number < np.inf:
+        raise ValueError(f"`{name}` must be a finite number >= 0; got {value!r}.")
+    return number
+
+
+def smoothing(alpha: float | FloatArray, n_features: int) -> float | FloatArray:
+    """Smoothing ready to be added to a (m, C) table: a float or (m, 1)."""
+    if isinstance(alpha, float):
+        return alpha
+    if alpha.shape[0] != n_features:
+        raise ValueError(
+            f"`alpha` must be a number or have one value for each of the {n_features} features; "
+            f"got {alpha.shape[0]} values."
+        )
+    return alpha[:, None]
+
+
+def blocks(n: int, n_classes: int) -> list[slice]:
+    """Slices that cut n rows into blocks small enough for the cache."""
+    length = max(1, (1 << 16) // n_classes)
+    return [slice(start, min(start + length, n)) for start in range(0, n, length)]
+
+
+def divergence(excess: FloatArray, expected: FloatArray) -> FloatArray:
+    """Value of x log(x / e) - x + e at x = e + excess, >= 0, exact also where x is close to e.
+
+    The sum of these over cells whose totals agree is the likelihood ratio, and no two terms cancel.
+    """
+    expected = np.broadcast_to(expected, excess.shape)
+    ratio = np.divide(excess, expected, out=np.zeros_like(excess), where=expected > 0)
+    ratio = np.maximum(ratio, -1.0)  # x >= 0 up to rounding
+    x = 1.0 + ratio
+    curvature = x * np.log(x, out=np.zeros_like(x), where=x > 0) - ratio
+    near = np.abs(ratio) < 0.05
+    t = ratio[near]
+    # (1 + t) log(1 + t) - t = sum_{j >= 2} (-t)^j / (j (j - 1)), to t^10: relative error 1e-14.
+    series = np.zeros_like(t)
+    for j in range(10, 1, -1):
+        series = 1.0 / (j * (j - 1)) - t * series
+    curvature[near] = t * t * series
+    return np.asarray(expected * curvature)

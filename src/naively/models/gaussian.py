@@ -1,0 +1,139 @@
+r"""Sparse Gaussian naive Bayes.
+
+A free feature has a mean for each class, and either a variance for each class or one that the
+classes share; a pooled feature has one mean and one variance for all rows. With n_c the weight
+and v_ci the variance of class c, V_i the variance of all rows and v_i = sum_c n_c v_ci / n that
+about the class means, all divided by the weight (maximum likelihood), freeing feature i gains
+
+    variance per class   gain_i = sum_c n_c / 2 log(V_i / v_ci)
+    shared variance      gain_i = n / 2 log(V_i / v_i)            nats
+
+Both are non-negative, since V_i >= v_i and the logarithm is concave. They add up over features, so
+the k largest are the optimum.
+
+Smoothing adds epsilon = var_smoothing * max_i V_i to all variances, in the likelihood as in the
+estimate: that of scikit-learn's GaussianNB. Without it, a feature that does not vary within a
+class has an infinite gain, if it varies at all; one that never varies has gain 0 and no part in
+the likelihood.
+
+Variance per class makes the rule quadratic, shared variance linear.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+
+from naively._types import FloatArray, IntArray
+from naively.models.family import Family, checked_number
+from naively.models.l2_centers import Moments, beyond_rounding
+from naively.models.rules import LinearRule, Rule
+from naively.models.value_rules import QuadraticRule
+
+_PERFECT = 1e-12  # share of V_i that stands for a variance of 0 in the rule
+
+
+def gaussian(variance: str = "class", var_smoothing: object = 1e-9) -> Family[Moments]:
+    """Gaussian model.
+
+    Parameters
+    ----------
+    variance : "class" or "shared"
+        Whether the variance of a free feature differs between the classes.
+    var_smoothing : float
+        Share of the largest variance of all features that is added to every variance.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is none of these.
+    """
+    if variance not in ("class", "shared"):
+        raise ValueError(f"`variance` must be 'class' or 'shared'; got {variance!r}.")
+    var_smoothing = checked_number("var_smoothing", var_smoothing)
+    shared = variance == "shared"
+    return Family(
+        name="Gaussian",
+        gain=partial(gaussian_gain, shared=shared, var_smoothing=var_smoothing),
+        baseline=partial(_baseline, var_smoothing),
+        rule=partial(_rule, shared, var_smoothing),
+    )
+
+
+def gaussian_gain(
+    statistics: Moments, *, shared: bool = False, var_smoothing: float = 0.0
+) -> FloatArray:
+    """Nats gained by freeing each feature.
+
+    Returns
+    -------
+    (m,) non-negative; inf for a feature without variance in a class, if `var_smoothing` is 0.
+    """
+    pooled, free = smoothed_variances(statistics, shared=shared, var_smoothing=var_smoothing)
+    weight = statistics.class_weight
+    with np.errstate(divide="ignore", invalid="ignore"):
+        log_ratio = np.where(free < pooled, np.log(pooled / free), -np.log(free / pooled))
+    log_ratio = np.where((pooled > 0) & (weight[:, None] > 0), log_ratio, 0.0)
+    gain: FloatArray = 0.5 * (np.where(weight > 0, weight, 1.0) @ log_ratio)
+    return np.maximum(gain, 0.0)
+
+
+def epsilon(statistics: Moments, var_smoothing: float) -> float:
+    """Return what is added to every variance."""
+    return var_smoothing * float(statistics.total_variance().max(initial=0.0))
+
+
+def smoothed_variances(
+    statistics: Moments, *, shared: bool, var_smoothing: float
+) -> tuple[FloatArray, FloatArray]:
+    """Variances of pooled (m,) and free (C, m) features."""
+    mean, added = statistics.mean, epsilon(statistics, var_smoothing)
+    pooled = beyond_rounding(statistics.total_variance(), mean) + added
+    if shared:
+        within = beyond_rounding(statistics.pooled_variance(), mean) + added
+        return pooled, np.broadcast_to(within, mean.shape)
+    return pooled, beyond_rounding(statistics.variance, mean) + added
+
+
+def overall_mean(statistics: Moments) -> FloatArray:
+    """Mean of all rows, (m,)."""
+    weight = statistics.class_weight
+    return np.asarray(weight @ statistics.mean / (weight.sum() or 1.0))
+
+
+def sparse_parameters(
+    statistics: Moments, support: IntArray, *, shared: bool, var_smoothing: float
+) -> tuple[FloatArray, FloatArray]:
+    """Means and variances (C, m): free on the support, pooled elsewhere."""
+    pooled, free = smoothed_variances(statistics, shared=shared, var_smoothing=var_smoothing)
+    shape = (len(statistics.class_weight), 1)
+    theta, var = np.tile(overall_mean(statistics), shape), np.tile(pooled, shape)
+    theta[:, support], var[:, support] = statistics.mean[:, support], free[:, support]
+    return theta, var
+
+
+def _baseline(var_smoothing: float, statistics: Moments) -> float:
+    pooled, _ = smoothed_variances(statistics, shared=True, var_smoothing=var_smoothing)
+    varying = pooled[pooled > 0]
+    return -0.5 * float(statistics.class_weight.sum() * (np.log(2 * np.pi * varying) + 1).sum())
+
+
+def _rule(
+    shared: bool,
+    var_smoothing: float,
+    statistics: Moments,
+    support: IntArray,
+    log_prior: FloatArray,
+) -> Rule:
+    pooled, free = smoothed_variances(statistics, shared=shared, var_smoothing=var_smoothing)
+    floor = np.where(pooled > 0, 0.0 if var_smoothing > 0 else _PERFECT * pooled, 1.0)[support]
+    variance, mean = np.maximum(free[:, support], floor), statistics.mean[:, support]
+    log_prior_here = np.where(statistics.class_weight > 0, log_prior, -np.inf)
+    if shared:  # linear: distances relative to that from the mean of all rows
+        center = overall_mean(statistics)[support]
+        weights = (mean - center) / variance
+        intercept = log_prior_here - 0.5 * (weights * (mean + center)).sum(axis=1)
+        return LinearRule(intercept, weights, log_prior)
+    intercept = log_prior_here - 0.5 * np.log(2 * np.pi * variance).sum(axis=1)
+    return QuadraticRule(intercept, mean, 1.0 / variance)

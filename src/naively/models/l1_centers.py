@@ -1,0 +1,97 @@
+r"""Sparse l1 centers (Calafiore, Fracastoro 2019, "CEN", proposition 3), any number of classes.
+
+As the l2 centers, with absolute distances:
+
+    min  sum_c 1/n_c sum_{j in c} || x_j - theta_c ||_1      at most k features with free centers
+
+A free feature has the class medians, with mean absolute deviations d_ci; a pooled one the median
+of all rows, weighing 1/n_c each, with the sum d_i of the mean deviations from it over the classes.
+
+    gain_i = d_i - sum_c d_ci >= 0
+
+and the k largest gains are the optimum. Any value between two middle ones is a median; gains and
+deviations are the same for all of them, the centers are midpoints (proposition 2).
+
+The rule is not linear: score_c = log_prior_c - sum_{i in S} |x_i - theta_ci|.
+"""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+
+from naively._types import FloatArray, IntArray
+from naively.models.family import Family
+from naively.models.value_rules import AbsoluteRule
+
+_ROUNDING = 1e-14  # of a dispersion
+
+
+class Medians(Protocol):
+    """What the l1 model needs to know about the data."""
+
+    @property
+    def class_weight(self) -> FloatArray:
+        """(C,) weight of the rows of each class."""
+        ...
+
+    @property
+    def center(self) -> FloatArray:
+        """(C, m) median of each class."""
+        ...
+
+    @property
+    def dispersion(self) -> FloatArray:
+        """(C, m) mean absolute deviation from it."""
+        ...
+
+    @property
+    def pooled_center(self) -> FloatArray:
+        """(m,) median of all rows, each class weighing the same."""
+        ...
+
+    @property
+    def pooled_dispersion(self) -> FloatArray:
+        """(m,) sum over the classes of the mean absolute deviations from it."""
+        ...
+
+
+def l1_centers() -> Family[Medians]:
+    """Nearest centers by absolute distance."""
+    return Family(
+        name="l1 centers",
+        gain=l1_gain,
+        baseline=_baseline,
+        rule=_rule,
+        objective="saving of distance",
+        unit="units",
+    )
+
+
+def l1_gain(statistics: Medians) -> FloatArray:
+    """Distance saved by freeing the center of each feature: d_i - sum_c d_ci.
+
+    Returns
+    -------
+    (m,) non-negative, in the units of the feature.
+    """
+    pooled = statistics.pooled_dispersion
+    gain = pooled - statistics.dispersion.sum(axis=0)
+    return np.where(gain <= _ROUNDING * pooled, 0.0, gain)
+
+
+def sparse_centers(statistics: Medians, support: IntArray) -> FloatArray:
+    """Centers (C, m): class medians on the support, the pooled median elsewhere."""
+    centers = np.tile(statistics.pooled_center, (len(statistics.class_weight), 1))
+    centers[:, support] = statistics.center[:, support]
+    return centers
+
+
+def _baseline(statistics: Medians) -> float:
+    return -float(statistics.pooled_dispersion.sum())
+
+
+def _rule(statistics: Medians, support: IntArray, log_prior: FloatArray) -> AbsoluteRule:
+    intercept = np.where(statistics.class_weight > 0, log_prior, -np.inf)
+    return AbsoluteRule(intercept, np.ascontiguousarray(statistics.center[:, support]))

@@ -1,0 +1,194 @@
+r"""Sparse l2 centers (Calafiore, Fracastoro 2019, "CEN", proposition 1), for any number of classes.
+
+Each class c has a center theta_c; at most k features may have centers that differ. With n_c rows
+in class c, the training problem averages within each class, so that classes weigh the same:
+
+    min  sum_c 1/n_c sum_{j in c} || x_j - theta_c ||^2
+
+It separates over the features. A free feature has the class means xbar_ci, a pooled one their
+mean xbar_i over the classes, and freeing it gains
+
+    gain_i = sum_c (xbar_ci - xbar_i)^2           two classes: (xbar_+i - xbar_-i)^2 / 2
+
+so the k largest gains are the optimum. The objective reported is the distance that freeing saves:
+0 with no feature, since the distance within the classes does not depend on the choice.
+
+Scaled features: x_i / s_i (the diagonal Mahalanobis distance of CEN section 4.1) or x_i / s_i^2
+(the text experiments of CEN section 6.1), where s_i^2 is the variance within the classes. A column
+that does not vary within the classes while their means differ separates them perfectly: its gain
+is infinite, and in the rule its distance outweighs that of any other column.
+
+Whitened features: xi = S^(-1/2) x with a full covariance S makes the Mahalanobis distance of CEN
+section 4.1 a squared distance. What is then selected are whitened features, each a combination of
+all columns, never columns.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Protocol
+
+import numpy as np
+
+from naively._types import FloatArray, IntArray
+from naively.models.family import Family
+from naively.models.rules import LinearRule
+
+_RELATIVE_ROUNDING = 2.0**-44  # of a mean; spreads below it are rounding
+_PERFECT = 1e12  # squared distance between centers in a column that separates perfectly
+POWER_OF_VARIANCE = {None: 0, "std": 1, "variance": 2}
+
+
+class Moments(Protocol):
+    """What the center and Gaussian models need to know about the data."""
+
+    @property
+    def class_weight(self) -> FloatArray:
+        """(C,) weight of the rows of each class."""
+        ...
+
+    @property
+    def mean(self) -> FloatArray:
+        """(C, m) mean by class."""
+        ...
+
+    @property
+    def variance(self) -> FloatArray:
+        """(C, m) variance by class."""
+        ...
+
+    def pooled_variance(self) -> FloatArray:
+        """(m,) variance about the means of the classes."""
+        ...
+
+    def total_variance(self) -> FloatArray:
+        """(m,) variance about the mean of all rows."""
+        ...
+
+    def of_columns(self, columns: IntArray) -> Moments:
+        """Return the moments of some columns, in the order given."""
+        ...
+
+
+class Whitened(Protocol):
+    """What the Mahalanobis variant needs to know about the data."""
+
+    @property
+    def moments(self) -> Moments:
+        """Moments of the whitened features."""
+        ...
+
+
+def l2_centers(scale: str | None = None) -> Family[Moments]:
+    """Nearest centers by squared distance, of features as they are, or divided by their spread.
+
+    Parameters
+    ----------
+    scale : None, "std" or "variance"
+        What every feature is divided by, taken within the classes.
+
+    Raises
+    ------
+    ValueError
+        If `scale` is none of these.
+    """
+    if scale not in POWER_OF_VARIANCE:
+        raise ValueError(f"`scale` must be None, 'std' or 'variance'; got {scale!r}.")
+    power = POWER_OF_VARIANCE[scale]
+    return Family(
+        name="l2 centers",
+        gain=partial(l2_gain, power=power),
+        baseline=_baseline,
+        rule=partial(_rule, power),
+        objective="saving of squared distance",
+        unit="squared units",
+    )
+
+
+def whitened_l2_centers() -> Family[Whitened]:
+    """Nearest centers by Mahalanobis distance: l2 centers of whitened features."""
+    plain = l2_centers()
+    return Family(
+        name="whitened l2 centers",
+        gain=lambda statistics: plain.gain(statistics.moments),
+        baseline=lambda statistics: plain.baseline(statistics.moments),
+        rule=lambda statistics, support, prior: plain.rule(statistics.moments, support, prior),
+        objective="saving of squared Mahalanobis distance",
+        unit="units",
+    )
+
+
+def l2_gain(statistics: Moments, power: int = 0) -> FloatArray:
+    """Squared distance between the centers of each feature, over its variance to some power.
+
+    Parameters
+    ----------
+    statistics
+        Moments of the data; second moments are read if `power` is positive.
+    power : int
+        Power of the variance within the classes: 0, 1 or 2.
+
+    Returns
+    -------
+    (m,) non-negative; inf for a column that separates the classes perfectly, if power > 0.
+    """
+    deviation, _ = center_deviations(statistics)
+    between: FloatArray = np.square(deviation, out=deviation).sum(axis=0)
+    if power == 0:
+        return between
+    # A factor is infinite only where `between` is positive.
+    return between * _factors(statistics, between, power)
+
+
+def center_deviations(statistics: Moments) -> tuple[FloatArray, FloatArray]:
+    """Class means minus their mean over the classes (C, m), and that mean (m,).
+
+    Classes without rows have no part in it, and differences that are rounding are 0.
+    """
+    mean = statistics.mean
+    occupied = statistics.class_weight > 0
+    common = mean[occupied].mean(axis=0) if occupied.any() else np.zeros(mean.shape[1])
+    deviation = mean - common
+    deviation[~occupied] = 0.0
+    np.copyto(deviation, 0.0, where=np.abs(deviation) <= _RELATIVE_ROUNDING * np.abs(common))
+    return deviation, common
+
+
+def beyond_rounding(variance: FloatArray, mean: FloatArray) -> FloatArray:
+    """Variances (..., m) with 0 where they are rounding of columns with these means (C, m)."""
+    least = (_RELATIVE_ROUNDING * np.abs(mean).max(axis=0, initial=0.0)) ** 2
+    return np.where(variance <= least, 0.0, variance)
+
+
+def sparse_centers(statistics: Moments, support: IntArray) -> FloatArray:
+    """Centers (C, m): class means on the support, their mean over the classes elsewhere."""
+    deviation, common = center_deviations(statistics)
+    centers = np.tile(common, (len(deviation), 1))
+    centers[:, support] += deviation[:, support]
+    return centers
+
+
+def _factors(statistics: Moments, between: FloatArray, power: int) -> FloatArray:
+    """1 / variance^power (m,); inf without variance, 0 where the centers agree as well."""
+    if power == 0:
+        return np.ones_like(between)
+    variance = beyond_rounding(statistics.pooled_variance(), statistics.mean) ** power
+    certain = np.where(between > 0, np.inf, 0.0)
+    return np.divide(1.0, variance, out=certain, where=variance > 0)
+
+
+def _baseline(statistics: Moments) -> float:
+    return 0.0
+
+
+def _rule(power: int, statistics: Moments, support: IntArray, log_prior: FloatArray) -> LinearRule:
+    """Score log_prior - |x - theta_c|^2 / 2, less the part common to the classes (CEN eq. 3)."""
+    selected = statistics.of_columns(support)
+    deviation, common = center_deviations(selected)
+    between = (deviation**2).sum(axis=0)
+    factors = _factors(selected, between, power)
+    factors = np.where(np.isinf(factors), _PERFECT / np.where(between > 0, between, 1.0), factors)
+    weights = deviation * factors
+    intercept = log_prior - weights @ common - 0.5 * (weights * deviation).sum(axis=1)
+    intercept[statistics.class_weight <= 0] = -np.inf
+    return LinearRule(intercept, weights, log_prior)

@@ -1,0 +1,185 @@
+r"""Sparse multinomial naive Bayes (Askari, d'Aspremont, El Ghaoui, "NFS", theorem 2).
+
+f_ci is the count of feature i in class c plus the smoothing alpha, g_i = sum_c f_ci,
+G = sum_i g_i; theta_c is a probability vector over the features. With the set S free and all other
+features pooled, maximum likelihood gives
+
+    outside S   theta_ci = g_i / G
+    on S        theta_ci = f_ci / F_c(S) * F(S) / G,    F_c(S) = sum_{i in S} f_ci,  F = sum_c F_c
+
+(NFS equation 13. Algorithm 1, line 6 of the longer paper prints the factor (1-s) / (B (A+B)) where
+(1-s) / B is right; equation 10 of the short and 9 of the long paper exchange I and its complement.)
+The objective is then, with 0 log 0 = 0,
+
+    sum_i g_i log g_i - G log G  +  sum_{i in S} [sum_c f_ci log f_ci - g_i log g_i]
+                                 -  sum_c F_c(S) log(F_c(S) / F(S))
+
+The last term ties the features together through the class shares a_c = F_c / F. At shares a
+
+    h_i(a) = sum_c f_ci log(f_ci / (g_i a_c)) = sum_c D(f_ci, g_i a_c)
+    D(x, e) = x log(x / e) - x + e
+
+is what feature i gains, and the gain of S is min_a sum_{i in S} h_i(a), attained at a = F(S) / F.
+Choosing S is the business of :mod:`naively.selection.dual`.
+
+One feature alone gains nothing: two probability vectors cannot differ in one entry only.
+
+A feature without any count differs from its expectation only by the smoothing. It stays pooled for
+the objective, and its gain is 0 by definition; it enters a support only when all others are in.
+(It takes part in the normalisation when it is in, as in scikit-learn.)
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from scipy.special import xlogy
+
+from naively._types import Array, FloatArray, IntArray
+from naively.models.family import (
+    CountTable,
+    CoupledCounts,
+    Family,
+    blocks,
+    checked_alpha,
+    divergence,
+    smoothing,
+)
+from naively.models.rules import LinearRule, event_log, joint_rule
+
+
+def multinomial(alpha: object = 1.0) -> Family[CountTable]:
+    """Multinomial model with smoothing `alpha` (a number, or one per feature)."""
+    alpha = checked_alpha(alpha)
+    return Family(
+        name="multinomial",
+        gain=partial(_gain_at_totals, alpha),
+        baseline=partial(_baseline, alpha),
+        rule=partial(_rule, alpha),
+        feature_log_prob=partial(feature_log_prob, alpha=alpha),
+        joint_rule=partial(_joint_rule, alpha),
+        coupled_counts=partial(_coupled_counts, alpha),
+    )
+
+
+def multinomial_gain(
+    table: Array, shares: FloatArray, alpha: float | FloatArray = 0.0
+) -> FloatArray:
+    """Nats each feature gains at given class shares: h_i(a).
+
+    Parameters
+    ----------
+    table : (m, C)
+        Count of each feature in each class.
+    shares : (C,)
+        The class shares a; they sum to 1.
+    alpha : float or (m,)
+        Smoothing.
+
+    Returns
+    -------
+    (m,) non-negative; +inf where a class of share 0 has a count.
+    """
+    smooth = smoothing(alpha, len(table))
+    gain = np.empty(len(table))
+    for block in blocks(*table.shape):
+        f = table[block] + (smooth if isinstance(smooth, float) else smooth[block])
+        expected = f.sum(axis=1, keepdims=True) * shares
+        gain[block] = divergence(f - expected, expected).sum(axis=1)
+        gain[block][np.any((f > 0) & (expected <= 0), axis=1)] = np.inf
+        gain[block][~np.any(table[block] > 0, axis=1)] = 0.0
+    return gain
+
+
+def class_shares(table: Array, alpha: float | FloatArray = 0.0) -> FloatArray:
+    """Share of each class in the smoothed counts of all features of the table: (C,)."""
+    n_classes = table.shape[1]
+    totals = table.sum(axis=0) + np.sum(np.broadcast_to(alpha, len(table)))
+    total = totals.sum()
+    return totals / total if total > 0 else np.full(n_classes, 1.0 / n_classes)
+
+
+def _gain_at_totals(alpha: float | FloatArray, statistics: CountTable) -> FloatArray:
+    """h_i at the class shares of all features: what scores the features before any selection."""
+    smoothing(alpha, len(statistics.table))
+    return multinomial_gain(statistics.table, class_shares(statistics.table, alpha), alpha)
+
+
+def _coupled_counts(alpha: float | FloatArray, statistics: CountTable) -> CoupledCounts:
+    smoothing(alpha, len(statistics.table))
+    return CoupledCounts(statistics.table, alpha)
+
+
+def _feature_totals(alpha: float | FloatArray, table: Array) -> FloatArray:
+    """g_i: (m,)."""
+    return np.asarray(table.sum(axis=1) + table.shape[1] * np.asarray(alpha))
+
+
+def _baseline(alpha: float | FloatArray, statistics: CountTable) -> float:
+    g = _feature_totals(alpha, statistics.table)
+    total = g.sum()
+    return float(np.sum(xlogy(g, g)) - xlogy(total, total))
+
+
+def _free(
+    alpha: float | FloatArray, statistics: CountTable, support: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """f_ci on the support (k, C) and F_c(S) (C,).
+
+    A class without any count on S takes the pooled g_i: its probabilities there are arbitrary.
+    """
+    smooth = smoothing(alpha, len(statistics.table))
+    f = statistics.table[support] + (smooth if isinstance(smooth, float) else smooth[support])
+    totals = f.sum(axis=0)
+    if not np.all(totals > 0):
+        f = np.where(totals > 0, f, f.sum(axis=1, keepdims=True))
+        totals = f.sum(axis=0)
+    return f, np.where(totals > 0, totals, 1.0)
+
+
+def _rule(
+    alpha: float | FloatArray, statistics: CountTable, support: IntArray, log_prior: FloatArray
+) -> LinearRule:
+    """Weights log f_ci - log F_c(S); log F(S) - log G is common to the classes and dropped."""
+    f, totals = _free(alpha, statistics, support)
+    weights, vetoes = event_log(f.T, totals[:, None])
+    if not vetoes.any():
+        return LinearRule(log_prior, weights, log_prior)
+    return LinearRule(
+        log_prior, weights, log_prior, np.zeros(len(log_prior)), vetoes.astype(np.float64)
+    )
+
+
+def feature_log_prob(
+    statistics: CountTable, support: IntArray, alpha: float | FloatArray
+) -> FloatArray:
+    """Log-probability of each feature in each class, pooled outside the support.
+
+    Parameters
+    ----------
+    statistics
+        Counts of the data.
+    support : (k,)
+        Column indices of the free features.
+    alpha : float or (m,)
+        Smoothing.
+
+    Returns
+    -------
+    (C, m) nats; -inf for an event of probability 0.
+    """
+    g = _feature_totals(alpha, statistics.table)
+    f, totals = _free(alpha, statistics, support)
+    with np.errstate(divide="ignore"):
+        log_g = np.log(g) - np.log(g.sum() or 1.0)
+        log_prob = np.tile(log_g, (statistics.table.shape[1], 1))
+        inside = np.log(g[support].sum() or 1.0) - np.log(g.sum() or 1.0)
+        log_prob[:, support] = np.log(f.T) - np.log(totals)[:, None] + inside
+    return log_prob
+
+
+def _joint_rule(
+    alpha: float | FloatArray, statistics: CountTable, support: IntArray, log_prior: FloatArray
+) -> LinearRule:
+    return joint_rule(log_prior, feature_log_prob(statistics, support, alpha))

@@ -1,0 +1,125 @@
+r"""Sparse Poisson naive Bayes.
+
+An entry of feature i in a row of class c is Poisson with mean lambda_ci. With f_ci the sum of the
+entries and n_c rows, a free feature has lambda_ci = f_ci / n_c, a pooled one g_i / n, and
+
+    gain_i = sum_c f_ci log( (f_ci / n_c) / (g_i / n) )         nats, >= 0
+
+adds up over the features: the k largest are the optimum. The logarithms of the factorials are the
+same for all models of the same data, and left out.
+
+Smoothing adds alpha * C * n_c / n to f_ci: alpha for each class on average, shared out in
+proportion to the rows. So it moves all rates of a feature towards each other, and a feature whose
+rates agree still gains nothing.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+
+import numpy as np
+from scipy.special import xlogy
+
+from naively._types import Array, FloatArray, IntArray
+from naively.models.family import (
+    CountTable,
+    Family,
+    PerColumn,
+    blocks,
+    checked_alpha,
+    divergence,
+    smoothing,
+)
+from naively.models.rules import LinearRule, event_log
+
+
+def poisson(alpha: object = 1.0) -> Family[CountTable]:
+    """Poisson model with smoothing `alpha` (a number, or one per feature)."""
+    alpha = checked_alpha(alpha)
+    per_column = None
+    if isinstance(alpha, float):
+        per_column = PerColumn(gain=partial(_gain, alpha), pooled=partial(_pooled, alpha))
+    return Family(
+        name="Poisson",
+        gain=partial(_all_gains, alpha),
+        baseline=partial(_baseline, alpha),
+        rule=partial(_rule, alpha),
+        per_column=per_column,
+    )
+
+
+def poisson_gain(
+    table: Array, class_weight: FloatArray, alpha: float | FloatArray = 0.0
+) -> FloatArray:
+    """Nats gained by freeing each feature.
+
+    Parameters
+    ----------
+    table : (m, C)
+        Sum of the entries in each class.
+    class_weight : (C,)
+        Weight of the rows of each class.
+    alpha : float or (m,)
+        Smoothing.
+
+    Returns
+    -------
+    (m,) non-negative.
+    """
+    smooth = smoothing(alpha, len(table))
+    n_classes, n = table.shape[1], class_weight.sum() or 1.0
+    gain = np.empty(len(table))
+    for block in blocks(*table.shape):
+        part = smooth if isinstance(smooth, float) else smooth[block]
+        f = np.asarray(table[block], dtype=np.float64)
+        g = f.sum(axis=1, keepdims=True)
+        expected = class_weight * ((g + n_classes * part) / n)
+        excess = (f * n - class_weight * g) / n  # the smoothing cancels
+        gain[block] = divergence(excess, expected).sum(axis=1)
+    return gain
+
+
+def rates(
+    statistics: CountTable, support: IntArray, alpha: float | FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Mean entry of each feature: pooled (m,), and by class on the support (C, k)."""
+    table, weight = statistics.table, statistics.class_weight
+    n, n_classes = weight.sum() or 1.0, len(weight)
+    added = n_classes * np.asarray(alpha)
+    pooled = (table.sum(axis=1) + added) / n
+    of_support = added if added.ndim == 0 else added[support]
+    f = table[support].T + weight[:, None] * of_support / n
+    occupied = (weight > 0)[:, None]
+    free = np.where(occupied, f / np.where(occupied, weight[:, None], 1.0), pooled[support])
+    return pooled, free
+
+
+def _gain(alpha: float | FloatArray, statistics: CountTable, table: Array) -> FloatArray:
+    return poisson_gain(table, statistics.class_weight, alpha)
+
+
+def _all_gains(alpha: float | FloatArray, statistics: CountTable) -> FloatArray:
+    return poisson_gain(statistics.table, statistics.class_weight, alpha)
+
+
+def _pooled(alpha: float | FloatArray, statistics: CountTable, table: Array) -> FloatArray:
+    g = table.sum(axis=1) + table.shape[1] * np.asarray(alpha)
+    return np.asarray(xlogy(g, g / (statistics.class_weight.sum() or 1.0)) - g)
+
+
+def _baseline(alpha: float | FloatArray, statistics: CountTable) -> float:
+    return float(np.sum(_pooled(alpha, statistics, statistics.table)))
+
+
+def _rule(
+    alpha: float | FloatArray, statistics: CountTable, support: IntArray, log_prior: FloatArray
+) -> LinearRule:
+    """Weights log lambda_ci; the constant is -sum lambda_ci."""
+    _, rate = rates(statistics, support, alpha)
+    weights, never = event_log(rate, np.ones_like(rate))
+    intercept = log_prior - rate.sum(axis=1)
+    if not never.any():
+        return LinearRule(intercept, weights, log_prior)
+    return LinearRule(
+        intercept, weights, log_prior, np.zeros(len(log_prior)), never.astype(np.float64)
+    )

@@ -1,0 +1,97 @@
+"""Decision rules that read the values of the selected columns other than linearly."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from naively._types import FloatArray, IntArray
+from naively.statistics.matrix import is_sparse
+
+_CELLS = 1 << 20  # of a temporary
+
+
+@dataclass(frozen=True, slots=True)
+class AbsoluteRule:
+    """scores = intercept - sum of |x - center|; of sparse rows only the non-zeros are read."""
+
+    intercept: FloatArray  # (C,)
+    centers: FloatArray  # (C, k)
+
+    def scores(self, X: Any) -> FloatArray:
+        """Score of each class: (n, C) from X (n, k), dense or CSR, up to a term per row."""
+        if is_sparse(X):
+            return self.intercept - self._sparse_distances(X.tocsr())
+        if X.shape[1] == 0:
+            return np.tile(self.intercept, (X.shape[0], 1))
+        from scipy.spatial.distance import cdist  # a second to import, for this rule only
+
+        return self.intercept - cdist(np.asarray(X, dtype=np.float64), self.centers, "cityblock")
+
+    def _sparse_distances(self, X: Any) -> FloatArray:
+        from naively._kernels.compiled import read_only
+        from naively._kernels.distances import absolute_distances_csr
+
+        distances = np.empty((X.shape[0], len(self.centers)))
+        arrays = read_only(X.data), read_only(X.indices), read_only(X.indptr)
+        absolute_distances_csr(*arrays, self.centers, distances)
+        return distances
+
+
+@dataclass(frozen=True, slots=True)
+class QuadraticRule:
+    """scores = intercept - sum of (x - mean)^2 * precision / 2."""
+
+    intercept: FloatArray  # (C,)
+    mean: FloatArray  # (C, k)
+    precision: FloatArray  # (C, k)
+
+    def scores(self, X: Any) -> FloatArray:
+        """Score of each class: (n, C) from X (n, k), dense or CSR, up to a term per row."""
+        if is_sparse(X):
+            weighted = self.mean * self.precision
+            distance = X.multiply(X) @ self.precision.T - 2 * (X @ weighted.T)
+            return np.asarray(
+                self.intercept - 0.5 * (distance + (weighted * self.mean).sum(axis=1))
+            )
+        scores = np.empty((X.shape[0], len(self.mean)))
+        height = max(_CELLS // max(X.shape[1], 1), 1)
+        for start in range(0, X.shape[0], height):
+            rows = slice(start, start + height)
+            for c, (mean, precision) in enumerate(zip(self.mean, self.precision, strict=True)):
+                # Not expanded: the difference keeps its digits where means are large.
+                scores[rows, c] = self.intercept[c] - 0.5 * ((X[rows] - mean) ** 2 @ precision)
+        return scores
+
+
+@dataclass(frozen=True, slots=True)
+class TableRule:
+    """scores = log prior + log probability of the category that each column holds.
+
+    Categories beyond the table tell nothing. A row that no class can have produced gets the prior.
+    """
+
+    log_prior: FloatArray  # (C,)
+    log_prob: FloatArray  # (M, C) log probability of each category, column after column
+    starts: IntArray  # (k + 1,) where the categories of each column start
+
+    def scores(self, X: Any) -> FloatArray:
+        """Score of each class: (n, C) from X (n, k), dense or CSR, up to a term per row."""
+        scores = np.empty((X.shape[0], len(self.log_prior)))
+        height = max(_CELLS // max(X.shape[1], 1), 1)
+        for start in range(0, X.shape[0], height):
+            rows = X[start : start + height]
+            categories = (rows.toarray() if is_sparse(rows) else np.asarray(rows)).astype(np.int64)
+            self._add(categories, scores[start : start + height])
+        undecided = np.all(np.isneginf(scores), axis=1)
+        scores[undecided] = self.log_prior
+        return scores
+
+    def _add(self, categories: IntArray, scores: FloatArray) -> None:
+        known = categories < np.diff(self.starts)
+        scores[:] = self.log_prior
+        for column, start in enumerate(self.starts[:-1]):
+            of_column = self.log_prob[start + np.where(known[:, column], categories[:, column], 0)]
+            scores += np.where(known[:, column, None], of_column, 0.0)

@@ -1,0 +1,1 @@
+"""Texts, and the features that are counted in them."""

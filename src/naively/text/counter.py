@@ -1,0 +1,458 @@
+"""Text straight to class statistics, without a matrix; rows only where rows are needed.
+
+    texts --Analyzer--> identifiers of terms --> sums per (term, class) --> vocabulary, ClassCounts
+
+Naive Bayes needs sums. `TextCounter` adds them up batch by batch and sorts the terms once, at the
+end, so the vocabulary is exact after one pass. `text_matrix` makes sparse rows over the terms that
+matter, for what sees single rows: prediction, accuracy, cross-validation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any, final
+
+import numpy as np
+import scipy.sparse as sp
+
+from naively._kernels.cells import add_cells, add_rows, count_ids, distinct_ids, move_cells
+from naively._types import Array, IntArray
+from naively.statistics.counts import ClassCounts
+from naively.statistics.labels import encode_labels
+from naively.statistics.lengths import length_histogram
+from naively.statistics.sparse_table import DENSE_CELLS, SparseTable, settled
+from naively.text.analysis import Analyzer, Stream
+from naively.text.features import TextFeatures
+from naively.text.utf8 import Texts, TokenRows, as_texts, as_tokens
+from naively.text.vocabulary import Vocabulary
+
+Progress = Callable[[str, int, int], None]
+_BATCH_BYTES = 1 << 23  # texts read at a time: their identifiers take about twice as much
+_HASHED_TERMS = 1 << 22  # terms remembered at a time when columns are hashed
+_DENSE_SUMS = 1 << 26  # sums kept in a dense table while there are few: 256 MiB
+_MOST_TERMS = (1 << 32) - 1  # counted in such a table, of 32 bits a sum
+_NO_VALUES = np.empty(0, dtype=np.int64)
+
+
+def count_text(
+    texts: Any, y: Any, features: TextFeatures | None = None, *, classes: Any = None
+) -> tuple[Vocabulary | None, ClassCounts]:
+    """Count the terms of texts by class.
+
+    Parameters
+    ----------
+    texts : sequence of str of length n
+        List, array, Series of pandas or polars, or array of pyarrow; of lists of str with
+        analyzer="tokens".
+    y : array-like of shape (n,)
+        Label of each text.
+    features : TextFeatures, default=None
+        What the terms are; by default words as in `CountVectorizer()`.
+    classes : array-like of shape (C,), default=None
+        All labels, where y may lack some.
+
+    Returns
+    -------
+    vocabulary : Vocabulary of m terms, or None
+        In ascending order; None if columns are hashed.
+    counts : ClassCounts
+        Equal to those of the matrix that scikit-learn's vectorizer makes of the texts.
+
+    Raises
+    ------
+    ValueError
+        If a text is not a string, or labels and texts differ in number.
+
+    Examples
+    --------
+    >>> from naively.text.counter import count_text
+    >>> vocabulary, counts = count_text(["spam, eggs", "spam spam"], ["a", "b"])
+    >>> list(vocabulary)
+    ['eggs', 'spam']
+    >>> counts.table.tolist()
+    [[1, 0], [1, 2]]
+    """
+    counter = TextCounter(features or TextFeatures(), classes=() if classes is None else classes)
+    counter.update(texts, y)
+    return counter.result()
+
+
+def count_rows(
+    texts: Any, features: TextFeatures, *, parts: int = 1, progress: Progress | None = None
+) -> tuple[Vocabulary, sp.csr_array]:
+    """Count the terms in each row: the whole matrix, for data that fit into memory.
+
+    Parameters
+    ----------
+    texts : sequence of str of length n * parts
+        As in `count_text`.
+    features : TextFeatures
+        What the terms are.
+    parts : int, default=1
+        Texts that make a row; no n-gram spans two of them.
+    progress : callable, default=None
+        Called with a word, texts read, and texts in all.
+
+    Returns
+    -------
+    vocabulary : Vocabulary of m terms
+        In ascending order.
+    X : csr_array of shape (n, m), int64
+        As `CountVectorizer` makes it.
+    """
+    texts = _as_rows(texts, features)
+    analyzer = Analyzer(replace(features, n_hashed=None))
+    stream = _read(analyzer, texts, progress)
+    spelled = analyzer.spelled()
+    vocabulary, columns = Vocabulary.sorted(spelled.bytes, spelled.offsets)
+    X = _rows_of(stream, columns, len(vocabulary), parts, presence=features.presence)
+    occurring = np.zeros(len(vocabulary), dtype=np.bool_)
+    occurring[X.indices] = True
+    if occurring.all():
+        return vocabulary, X
+    indices = (np.cumsum(occurring) - 1)[X.indices]
+    shape = (X.shape[0], int(occurring.sum()))
+    narrow = sp.csr_array((X.data, indices, X.indptr), shape=shape)
+    return vocabulary.take(np.flatnonzero(occurring)), narrow
+
+
+def text_matrix(
+    texts: Any,
+    features: TextFeatures,
+    vocabulary: Vocabulary,
+    *,
+    parts: int = 1,
+    progress: Progress | None = None,
+) -> sp.csr_array:
+    """Count terms of a vocabulary in each text.
+
+    Parameters
+    ----------
+    texts : sequence of str of length n
+        As in `count_text`.
+    features : TextFeatures
+        What the terms are.
+    vocabulary : Vocabulary of m terms
+        The columns, for example those that a model selected. Other terms are skipped unseen.
+    parts, progress
+        As in `count_rows`.
+
+    Returns
+    -------
+    X : csr_array of shape (n, m), int64
+        Sorted indices; ones if presence is counted.
+    """
+    return TermReader(features, vocabulary).rows(texts, parts=parts, progress=progress)
+
+
+@final
+class TermReader:
+    """Counts terms of a vocabulary in texts, as `text_matrix` does, again and again.
+
+    Parameters
+    ----------
+    features, vocabulary
+        As of `text_matrix`.
+    """
+
+    def __init__(self, features: TextFeatures, vocabulary: Vocabulary) -> None:
+        self._features = replace(features, n_hashed=None)
+        self._analyzer = Analyzer(self._features, vocabulary)
+        self._columns = np.arange(len(vocabulary))
+
+    def rows(self, texts: Any, *, parts: int = 1, progress: Progress | None = None) -> sp.csr_array:
+        """Return the counts of some texts; parameters as of `text_matrix`."""
+        stream = _read(self._analyzer, _as_rows(texts, self._features), progress)
+        n_columns, presence = len(self._columns), self._features.presence
+        return _rows_of(stream, self._columns, n_columns, parts, presence=presence)
+
+
+def _as_rows(texts: Any, features: TextFeatures) -> Texts | TokenRows:
+    return as_tokens(texts) if features.analyzer == "tokens" else as_texts(texts)
+
+
+def _read(analyzer: Analyzer, texts: Texts | TokenRows, progress: Progress | None) -> Stream:
+    """Terms of all texts, batch by batch."""
+    ids, lengths, done = [np.empty(0, dtype=np.uint32)], [np.empty(0, dtype=np.int64)], 0
+    for batch in _batches(texts):
+        if progress is not None:
+            progress("counting", done, len(texts))
+        stream = analyzer.read(batch)
+        ids.append(stream.ids)
+        lengths.append(np.diff(stream.ends, prepend=0))
+        done += len(batch)
+    return Stream(np.concatenate(ids), np.cumsum(np.concatenate(lengths)))
+
+
+def _rows_of(
+    stream: Stream, columns: IntArray, n_columns: int, parts: int, *, presence: bool
+) -> sp.csr_array:
+    """Sparse rows of a stream whose identifier i is column columns[i]."""
+    indptr = np.concatenate([[0], stream.ends[parts - 1 :: parts]])
+    small = max(n_columns, len(stream.ids)) < 1 << 31
+    indices = columns.astype(np.int32 if small else np.int64)[stream.ids]
+    shape = (len(indptr) - 1, n_columns)
+    matrix = sp.csr_array(
+        (np.ones(len(indices), dtype=np.int64), indices, indptr.astype(indices.dtype)), shape=shape
+    )
+    matrix.sum_duplicates()
+    if presence:
+        matrix.data[:] = 1
+    return matrix
+
+
+@final
+class TextCounter:
+    """Counts the terms of texts by class, batch by batch; changes as it reads.
+
+    Parameters
+    ----------
+    features : TextFeatures
+        What the terms are.
+    classes : array-like of shape (C,), default=()
+        Labels that will occur; others may turn up as well.
+    dense_cells : int, default=2**27
+        A table of more cells is kept sparse.
+    """
+
+    def __init__(
+        self, features: TextFeatures, classes: Any = (), *, dense_cells: int = DENSE_CELLS
+    ) -> None:
+        self.features = features
+        self._dense_cells = dense_cells
+        # Rows, weights and lengths by class: the statistics of no columns.
+        self._rows = ClassCounts.zero(0, classes, presence=features.presence)
+        self._code_of: dict[Any, int] = {}
+        self._hashed = self._no_rows(features.n_hashed or 0)  # tables alone, of terms forgotten
+        self._restart()
+
+    def _restart(self) -> None:
+        self._analyzer = Analyzer(self.features)
+        self._sums: _DenseSums | _CellSums = _DenseSums()
+        self._stamps = np.empty(0, dtype=np.int64)
+        self._stamp = 1
+        self._alike = np.empty(0, dtype=np.uint32)  # first identifier in the hashed column of each
+
+    def update(self, texts: Any, y: Any) -> None:
+        """Count some more texts."""
+        texts = _as_rows(texts, self.features)
+        labels, codes = encode_labels(y)
+        if len(codes) != len(texts):
+            raise ValueError(
+                f"Texts and labels must be equally many; got {len(texts)} and {len(codes)}."
+            )
+        own = np.array(
+            [self._code_of.setdefault(label, len(self._code_of)) for label in labels.tolist()],
+            dtype=np.uint32,
+        )
+        start = 0
+        for batch in _batches(texts):
+            part = codes[start : start + len(batch)]
+            lengths = self._count(batch, own[part] if len(own) else part)
+            histogram = length_histogram(lengths, part, None, len(labels))
+            self._rows = self._rows + _rows_only(labels, part, *histogram, self.features.presence)
+            start += len(batch)
+        if self.features.n_hashed is not None and self._analyzer.n_terms > _HASHED_TERMS:
+            self._flush()
+
+    def result(self) -> tuple[Vocabulary | None, ClassCounts]:
+        """Return the terms, ascending, and their counts; see `count_text`."""
+        if self.features.n_hashed is not None:
+            self._flush()
+            return None, replace(self._rows, table=self._settled(self._hashed.table))
+        spelled = self._analyzer.spelled()
+        vocabulary, positions = Vocabulary.sorted(spelled.bytes, spelled.offsets)
+        table = self._table(positions, len(vocabulary))
+        vocabulary, table = _occurring(vocabulary, table)
+        return vocabulary, replace(self._rows, table=self._settled(table))
+
+    def _settled(self, table: Any) -> Any:
+        return settled(table) if self._dense_cells else table
+
+    def _count(self, texts: Texts | TokenRows, codes: Array) -> IntArray:
+        """Add one batch; return the number of terms of each row."""
+        stream = self._analyzer.read(texts)
+        n_terms, n_classes = self._analyzer.n_terms, max(len(self._code_of), 1)
+        if self.features.presence:
+            if self.features.n_hashed is not None:  # terms of one column are one feature
+                stream = Stream(self._alike_up_to(n_terms)[stream.ids], stream.ends)
+            stream = self._distinct(stream, n_terms)
+        if isinstance(self._sums, _DenseSums) and (
+            n_terms * n_classes > _DENSE_SUMS
+            or self._sums.n_counted + len(stream.ids) > _MOST_TERMS
+        ):
+            self._sums = _CellSums.of(self._sums)
+        self._sums.add(stream, codes, n_terms, n_classes)
+        return np.diff(stream.ends, prepend=0)
+
+    def _alike_up_to(self, n_terms: int) -> Array:
+        if len(self._alike) < n_terms:
+            _, first, column = np.unique(
+                self._hashed_columns(), return_index=True, return_inverse=True
+            )
+            self._alike = first.astype(np.uint32)[column]
+        return self._alike
+
+    def _hashed_columns(self) -> IntArray:
+        """Return the column of each identifier."""
+        spelled = self._analyzer.spelled()
+        return Vocabulary(spelled.bytes, spelled.offsets).hashed(self._hashed.n_features)
+
+    def _distinct(self, stream: Stream, n_terms: int) -> Stream:
+        if len(self._stamps) < n_terms:
+            longer = np.zeros(2 * n_terms, dtype=np.int64)
+            longer[: len(self._stamps)] = self._stamps
+            self._stamps = longer
+        kept, ends = np.empty_like(stream.ids), stream.ends.copy()
+        distinct_ids(stream.ids, ends, self._stamps, self._stamp, kept)
+        self._stamp += len(ends)
+        return Stream(kept[: ends[-1]] if len(ends) else kept, ends)
+
+    def _table(self, columns: IntArray, n_columns: int) -> Any:
+        """Return the sums, classes in their order, with identifier i in columns[i]."""
+        position = {label: c for c, label in enumerate(self._rows.classes.tolist())}
+        order = np.array([position[label] for label in self._code_of] or [0], dtype=np.int64)
+        shape = (n_columns, len(self._rows.classes))
+        if isinstance(self._sums, _DenseSums) and shape[0] * shape[1] <= self._dense_cells:
+            table = np.zeros(shape, dtype=np.int64)
+            self._sums.add_to(table, columns, order[: len(self._code_of)])
+            return table
+        ids, codes, values = self._sums.cells(self._analyzer.n_terms)
+        cells = columns[ids] * shape[1] + order[codes]
+        if shape[0] * shape[1] > self._dense_cells:
+            return SparseTable.of(shape, cells, values)
+        table = np.zeros(shape, dtype=np.int64)
+        np.add.at(table.reshape(-1), cells, values)
+        return table
+
+    def _flush(self) -> None:
+        """Add the terms so far to their hashed columns and forget them."""
+        n_columns = self._hashed.n_features
+        columns = self._hashed_columns()
+        nothing = self._no_rows(n_columns)
+        self._hashed = self._hashed + replace(nothing, table=self._table(columns, n_columns))
+        self._restart()
+
+    def _no_rows(self, n_columns: int) -> ClassCounts:
+        """Return the statistics of no rows; a wide table is not even made."""
+        nothing = ClassCounts.zero(0, self._rows.classes, presence=self.features.presence)
+        shape = (n_columns, len(nothing.classes))
+        if 0 < shape[0] * shape[1] <= self._dense_cells:
+            return replace(nothing, table=np.zeros(shape, dtype=np.int64))
+        return replace(nothing, table=SparseTable.of(shape, _NO_VALUES, _NO_VALUES))
+
+
+class _DenseSums:
+    """Sums in a table of all identifiers and classes."""
+
+    def __init__(self) -> None:
+        self.counts = np.zeros((0, 0), dtype=np.uint32)
+        self.n_counted = 0  # bounds every sum
+
+    def add(self, stream: Stream, codes: Array, n_terms: int, n_classes: int) -> None:
+        height, width = self.counts.shape
+        if n_terms > height or n_classes > width:
+            wider = max(n_classes, 2 * width) if n_classes > width else width
+            larger = np.zeros((max(2 * n_terms, height), wider), dtype=np.uint32)
+            larger[:height, :width] = self.counts
+            self.counts = larger
+        width = self.counts.shape[1]
+        self.n_counted += len(stream.ids)
+        count_ids(stream.ids, stream.ends, codes, width, self.counts.reshape(-1))
+
+    def cells(self, n_terms: int) -> tuple[IntArray, IntArray, IntArray]:
+        """Return identifier, class and value of each sum that is not zero."""
+        ids, codes = np.nonzero(self.counts[:n_terms])
+        return ids, codes, self.counts[ids, codes].astype(np.int64)
+
+    def add_to(self, table: IntArray, columns: IntArray, order: IntArray) -> None:
+        """Add the sums to a table, identifier i in row columns[i], class c in column order[c]."""
+        counted = min(len(columns), len(self.counts))  # stop words have identifiers at once
+        add_rows(self.counts, columns[:counted], order, table)
+
+
+class _CellSums:
+    """Sums of the (identifier, class) pairs that occur, in a hash table."""
+
+    _WIDTH = 1 << 20  # classes that a key has room for
+
+    def __init__(self) -> None:
+        self.keys = np.zeros(1 << 12, dtype=np.uint64)
+        self.sums = np.zeros(1 << 12, dtype=np.int64)
+        self.used = np.zeros(1, dtype=np.int64)
+
+    @classmethod
+    def of(cls, dense: _DenseSums) -> _CellSums:
+        """Move what a dense table holds."""
+        sums = cls()
+        ids, codes, values = dense.cells(len(dense.counts))
+        ends = np.arange(1, len(ids) + 1)
+        sums._add(ids.astype(np.uint32), ends, codes.astype(np.uint32), values)
+        return sums
+
+    def add(self, stream: Stream, codes: Array, n_terms: int, n_classes: int) -> None:
+        self._add(stream.ids, stream.ends, codes, _NO_VALUES)
+
+    def _add(self, ids: Array, ends: IntArray, codes: Array, values: IntArray) -> None:
+        row = 0
+        while True:
+            row = add_cells(
+                ids, values, ends, codes, self._WIDTH, row, self.keys, self.sums, self.used
+            )
+            if row == len(ends):
+                return
+            n_entries = int(ends[row] - (ends[row - 1] if row else 0))
+            length = _power_of_two(2 * (len(self.keys) + n_entries))
+            keys, sums = np.zeros(length, dtype=np.uint64), np.zeros(length, dtype=np.int64)
+            move_cells(self.keys, self.sums, keys, sums)
+            self.keys, self.sums = keys, sums
+
+    def cells(self, n_terms: int) -> tuple[IntArray, IntArray, IntArray]:
+        """Return identifier, class and value of each sum that is not zero."""
+        occupied = np.flatnonzero(self.keys)
+        keys = (self.keys[occupied] - np.uint64(1)).astype(np.int64)
+        return keys // self._WIDTH, keys % self._WIDTH, self.sums[occupied]
+
+
+def _occurring(
+    vocabulary: Vocabulary, table: Array | SparseTable
+) -> tuple[Vocabulary, Array | SparseTable]:
+    """Drop what has an identifier but no count: stop words, and mere beginnings of n-grams."""
+    if isinstance(table, SparseTable):
+        occurring, _ = table.occurring()
+        if len(occurring) == len(vocabulary):
+            return vocabulary, table
+        shape = (len(occurring), table.shape[1])
+        rows = np.searchsorted(occurring, table.cells // shape[1])
+        cells = rows * shape[1] + table.codes
+        return vocabulary.take(occurring), SparseTable.of(shape, cells, table.values)
+    occurring = np.flatnonzero(table.any(axis=1))
+    if len(occurring) == len(vocabulary):
+        return vocabulary, table
+    return vocabulary.take(occurring), table[occurring]
+
+
+def _rows_only(labels: Array, codes: Array, values: IntArray, weight: Any, presence: Any) -> Any:
+    """Statistics of no columns: rows, weight and lengths by class."""
+    rows = np.bincount(codes, minlength=len(labels))
+    table = np.empty((0, len(labels)), dtype=np.int64)
+    return ClassCounts(
+        labels, table, rows, rows.astype(np.float64), values, weight, presence=presence
+    )
+
+
+def _power_of_two(length: int) -> int:
+    return 1 << (length - 1).bit_length()
+
+
+def _batches(texts: Texts | TokenRows) -> list[Any]:
+    """Cut rows into batches of a bounded number of bytes, one row at least each."""
+    batches, start, offsets = [], 0, texts.offsets
+    while start < len(texts):
+        limit = offsets[start] + _BATCH_BYTES
+        stop = int(np.searchsorted(offsets, limit, side="right")) - 1
+        stop = min(max(stop, start + 1), len(texts))
+        batches.append(texts.rows(start, stop))
+        start = stop
+    return batches

@@ -1,0 +1,1 @@
+"""Counting where the data are: part by part, on this machine or on an engine."""
