@@ -17,7 +17,7 @@ from naively.text.features import TextFeatures
 
 SETTINGS = {
     "words": {},
-    "words of one character too": {"min_characters": 1},
+    "words of one character too": {"token_pattern": r"(?u)\b\w+\b"},
     "words, cases kept": {"lowercase": False},
     "words 1-2": {"ngram_range": (1, 2)},
     "characters 1-3": {"analyzer": "char", "ngram_range": (1, 3)},
@@ -49,10 +49,7 @@ def text_of(record):
 
 def compare(name, setting, options, texts, labels):
     options = dict(options)
-    pattern = {1: r"(?u)\b\w+\b", 2: r"(?u)\b\w\w+\b"}[options.get("min_characters", 2)]
-    of_words = options.get("analyzer", "word") == "word"
-    theirs = {key: value for key, value in options.items() if key != "min_characters"}
-    vectorizer = CountVectorizer(**theirs, token_pattern=pattern if of_words else None)
+    vectorizer = CountVectorizer(**options)
     X = vectorizer.fit_transform(texts)
     names = vectorizer.get_feature_names_out().tolist()
     vocabulary, counts = count_text(texts, labels, TextFeatures(**options))

@@ -195,7 +195,7 @@ def test_without_arrow_rows_are_in_memory(folder, monkeypatch):
 
 @pytest.mark.parametrize(
     "options",
-    [["-k", "auto"], ["--model", "hybrid", "-k", 2], ["--token-pattern", "[a-f]+", "-k", 2]],
+    [["-k", "auto"], ["--model", "hybrid", "-k", 2]],
 )
 def test_what_needs_rows_has_them_in_memory(folder, monkeypatch, options):
     streamed = spied(monkeypatch, "naively.jobs.select.select_streamed")

@@ -13,8 +13,8 @@ from sklearn.feature_extraction.text import CountVectorizer, HashingVectorizer
 
 from naively import ClassCounts
 from naively.statistics.sparse_table import SparseTable
-from naively.text.counter import TextCounter, _CellSums, count_text, text_matrix
-from naively.text.features import TextFeatures
+from naively.text.counter import TextCounter, _CellSums, count_rows, count_text, text_matrix
+from naively.text.features import ONE_CHARACTER, TextFeatures
 from naively.text.vocabulary import Vocabulary
 
 TEXTS = [
@@ -30,7 +30,10 @@ LABELS = ["b", "a", "a", "c", "b", "a"]
 SETTINGS = [
     {},
     {"lowercase": False},
-    {"min_characters": 1},
+    {"token_pattern": r"(?u)\b\w+\b"},
+    {"token_pattern": r"[a-z]*i", "lowercase": False},
+    {"token_pattern": r"(?i)(\w)\w", "ngram_range": (1, 2)},
+    {"token_pattern": r"[\w!]+", "stop_words": ("the", "ab")},
     {"ngram_range": (1, 2)},
     {"ngram_range": (2, 3)},
     {"stop_words": ("the", "ab")},
@@ -44,12 +47,9 @@ SETTINGS = [
 
 
 def vectorizer(options, kind=CountVectorizer, **more):
-    options = {"min_characters": 2, **options}
-    pattern = {1: r"(?u)\b\w+\b", 2: r"(?u)\b\w\w+\b"}[options.pop("min_characters")]
+    options = dict(options)
     if "stop_words" in options:
         options["stop_words"] = list(options["stop_words"])
-    if options.get("analyzer", "word") == "word":
-        options["token_pattern"] = pattern
     return kind(**options, **more)
 
 
@@ -84,7 +84,7 @@ characters = st.one_of(
     presence=st.booleans(),
 )
 def test_any_text_gives_what_scikit_learn_gives(texts, options, presence):
-    texts = [*texts, "ab ab, the AB xyz"]  # CountVectorizer refuses to find nothing at all
+    texts = [*texts, "ab ab, the AB xyz hi"]  # CountVectorizer refuses to find nothing at all
     labels = [i % 2 for i in range(len(texts))]
     assert_same_as_scikit_learn(texts, labels, options, presence)
 
@@ -95,7 +95,7 @@ def test_every_character_of_unicode_is_treated_alike(analyzer):
     points = [chr(p) for p in range(0x110000) if not 0xD800 <= p < 0xE000]
     pieces = [f"a{c}b {c} Σ{c}" for c in points]
     texts = [" ".join(pieces[i : i + 4096]) for i in range(0, len(pieces), 4096)]
-    options = {"min_characters": 1} if analyzer == "word" else {"analyzer": "char"}
+    options = {"token_pattern": ONE_CHARACTER} if analyzer == "word" else {"analyzer": "char"}
     analyze = vectorizer(options).build_analyzer()
     expected = Counter(term for text in texts for term in analyze(text))
     vocabulary, counts = count_text(texts, np.zeros(len(texts), dtype=int), TextFeatures(**options))
@@ -245,7 +245,8 @@ def test_what_is_no_text_is_named_with_its_row(texts):
         ),
         ({"ngram_range": (2, 1)}, r"1 <= low <= high; got \(2, 1\)"),
         ({"n_hashed": 0}, r"`n_hashed` must be in \[1, 2\*\*31 - 1\]; got 0"),
-        ({"min_characters": 0}, "at least 1; got 0"),
+        ({"token_pattern": "("}, "regular expression that Python can use: .*; got '\\('"),
+        ({"token_pattern": "(a)(b)"}, "at most one group, 2 given"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(options, message):
@@ -293,7 +294,7 @@ def test_any_string_is_a_token_of_its_own():
     assert list(vocabulary) == ["!", "a b", "İ\n"]
     assert counts.table.tolist() == [[1], [2], [1]]
     assert text_matrix([["a b", "a"]], features, vocabulary).toarray().tolist() == [[0, 1, 0]]
-    assert features == TextFeatures(analyzer="tokens", lowercase=True, min_characters=3)
+    assert features == TextFeatures(analyzer="tokens", lowercase=True, token_pattern=ONE_CHARACTER)
 
 
 @pytest.mark.parametrize(
@@ -334,3 +335,16 @@ def test_the_union_of_vocabularies_says_where_each_name_went(parts):
     assert list(union) == sorted({name for part in parts for name in part})
     for vocabulary, where in zip(vocabularies, positions, strict=True):
         assert [union[j] for j in where] == list(vocabulary)
+
+
+@pytest.mark.parametrize("presence", [False, True])
+def test_rows_of_several_texts_are_counted_as_the_matrix_of_their_rows(presence):
+    """No bigram spans two texts of a row; presence and length are of the whole row."""
+    features = TextFeatures(ngram_range=(1, 2), presence=presence)
+    vocabulary, X = count_rows(TEXTS[:6], features, parts=2)
+    counter = TextCounter(features)
+    counter.update(TEXTS[:6], LABELS[:3], parts=2)
+    found, counts = counter.result()
+    expected = ClassCounts.from_matrix(X, LABELS[:3], presence=presence)
+    assert list(found) == list(vocabulary)
+    assert counts.equals(expected)

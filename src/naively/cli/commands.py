@@ -21,8 +21,9 @@ import click
 
 import naively as package
 from naively.io.errors import InputError, OutputError, reason
-from naively.io.formats import FORMATS, LARGEST_NGRAM
+from naively.io.formats import FORMATS
 from naively.report.names import printable
+from naively.text.features import LARGEST_NGRAM, TOKEN_PATTERN
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -474,7 +475,7 @@ def untested_job(input: str, options: dict[str, Any]) -> Any:
 
 def _select_job(input: str, options: dict[str, Any]) -> Any:
     from naively.io.samples import Layout
-    from naively.io.text import TOKEN_PATTERN, TextRule
+    from naively.io.text import TextRule
     from naively.jobs.rows import stop_words
     from naively.jobs.settings import ModelSettings, SelectJob
 

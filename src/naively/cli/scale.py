@@ -76,11 +76,12 @@ def count(files: tuple[str, ...], out: str, jobs: int | None, quiet: bool, **opt
 
 
 def _counting(files: tuple[str, ...], options: dict[str, Any]) -> Any:
-    from naively.io.text import TOKEN_PATTERN, TextRule
+    from naively.io.text import TextRule
     from naively.jobs.records import Counting
     from naively.jobs.route import is_matrix
     from naively.jobs.rows import stop_words
     from naively.scale.sources import Layout
+    from naively.text.features import TOKEN_PATTERN
 
     numbers = options["numbers"] or is_matrix(files[0], options["format"])
     for name, other in (("n_hashed", "--hash"), ("resolution", "--resolution")):

@@ -13,7 +13,6 @@ Source: TypeAlias = str | os.PathLike[str] | BinaryIO
 TABLE_FORMATS = ("csv", "tsv", "jsonl", "parquet")
 MATRIX_FORMATS = ("svmlight", "npz", "mtx", "h5ad")
 FORMATS = (*TABLE_FORMATS, *MATRIX_FORMATS)
-LARGEST_NGRAM = 1000  # words or characters in a run; longer ones are slips of the finger
 COMPRESSIONS = (".gz", ".bz2", ".xz", ".zst")
 _SUFFIXES = {
     ".csv": "csv",

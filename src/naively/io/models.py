@@ -23,10 +23,11 @@ from numpy.lib import format as npy
 from naively._types import Array, FloatArray, IntArray
 from naively.io.errors import InputError
 from naively.io.files import cause, open_input, passes
-from naively.io.formats import LARGEST_NGRAM, Source
-from naively.io.text import ANALYZERS, TextRule, pattern_fault
+from naively.io.formats import Source
+from naively.io.text import ANALYZERS, TextRule, text_features
 from naively.models.rules import HybridRule, LinearRule, hybrid_rule
 from naively.models.value_rules import AbsoluteRule, QuadraticRule
+from naively.text.features import LARGEST_NGRAM
 from naively.text.labels import clean
 
 FORMAT = "naively model"
@@ -297,8 +298,9 @@ def _text_rule(fields: _Fields) -> TextRule:
         lowercase=fields.get("lowercase", bool),
     )
     sizes = 1 <= rule.ngrams[0] <= rule.ngrams[1] <= LARGEST_NGRAM
-    if rule.analyzer not in ANALYZERS or not sizes or pattern_fault(rule.token_pattern):
+    if rule.analyzer not in ANALYZERS or not sizes:
         raise _DamageError("its rule for text is not one that this version knows")
+    text_features(rule)  # refuses a pattern that is none
     if not rule.columns:
         raise _DamageError("it names no column of text")
     return rule

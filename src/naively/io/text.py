@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import reprlib
-import warnings
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, cast
 
@@ -14,19 +11,14 @@ import numpy as np
 from naively.io.errors import InputError
 from naively.io.progress import Progress, silent
 from naively.text.counter import count_rows, text_matrix
-from naively.text.features import TextFeatures
+from naively.text.features import TOKEN_PATTERN, TextFeatures
 from naively.text.vocabulary import Vocabulary
 
 ANALYZERS = ("word", "char", "char_wb", "tokens")
-TOKEN_PATTERN = r"(?u)\b\w\w+\b"  # scikit-learn's: words of two or more letters or digits
-ONE_CHARACTER = r"(?u)\b\w+\b"
 NO_WORD = (
     "no text holds any word that the rules let through; check that --text names the text, and "
     "--stop-words, --token-pattern and --ngrams."
 )
-_REPORT_EVERY = 200  # documents between two reports of progress
-
-_Analyzer = Callable[[str], list[str]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,29 +55,13 @@ def count(
     InputError
         If no document holds any feature, or the rule cannot be applied.
     """
-    features = text_features(rule)
-    if features is not None:
-        vocabulary, X = count_rows(
-            _flat(documents), features, parts=_width(documents), progress=progress
-        )
-        counted = Counted(X, tuple(vocabulary))
-    else:
-        counted = _count_by_pattern(documents, rule, progress)
+    vocabulary, X = count_rows(
+        _flat(documents), text_features(rule), parts=_width(documents), progress=progress
+    )
+    counted = Counted(X, tuple(vocabulary))
     if not counted.names:
         raise InputError(f"{source}: {NO_WORD}")
     return counted
-
-
-def _count_by_pattern(
-    documents: Sequence[tuple[str, ...]], rule: TextRule, progress: Progress
-) -> Counted:
-    """Count words of any pattern, as scikit-learn does."""
-    vectorizer = _vectorizer(rule)
-    try:
-        X = vectorizer.fit_transform(_reported(documents, progress))
-    except ValueError:  # nothing found
-        return Counted(None, ())
-    return Counted(X, tuple(vectorizer.get_feature_names_out().tolist()))
 
 
 def count_known(
@@ -100,9 +76,6 @@ def count_known(
     if not names:
         return sp.csr_array((len(documents), 0), dtype=np.int64)
     features = text_features(rule)
-    if features is None:
-        vectorizer = _vectorizer(rule, {name: i for i, name in enumerate(names)})
-        return vectorizer.transform(_reported(documents, progress))
     order = np.array(sorted(range(len(names)), key=names.__getitem__))
     X = text_matrix(
         _flat(documents),
@@ -114,13 +87,18 @@ def count_known(
     return X if (np.diff(order) > 0).all() else X[:, np.argsort(order)]
 
 
-def text_features(rule: TextRule) -> TextFeatures | None:
-    """Give the definition of features that are counted without scikit-learn, if the rule is one."""
-    _check_pattern(rule)
-    shortest = {TOKEN_PATTERN: 2, ONE_CHARACTER: 1}.get(rule.token_pattern)
-    if shortest is None and rule.analyzer == "word":
-        return None
-    plain = TextFeatures(lowercase=rule.lowercase, min_characters=shortest or 2)
+def text_features(rule: TextRule) -> TextFeatures:
+    """Give the definition of the features of a rule.
+
+    Raises
+    ------
+    InputError
+        If the rule cannot be applied.
+    """
+    try:
+        plain = TextFeatures(lowercase=rule.lowercase, token_pattern=rule.token_pattern)
+    except ValueError as error:
+        raise InputError(str(error).replace("`token_pattern`", "`--token-pattern`")) from error
     stop: tuple[str, ...] = ()
     if rule.stop_words and rule.analyzer == "word":
         # A stop word is taken apart as the texts are, or "don't" would never match.
@@ -157,71 +135,3 @@ def english_stop_words() -> tuple[str, ...]:
     from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 
     return tuple(sorted(ENGLISH_STOP_WORDS))
-
-
-def _vectorizer(rule: TextRule, vocabulary: dict[str, int] | None = None) -> Any:
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    return CountVectorizer(
-        analyzer=_per_column(_analyzer(rule)), vocabulary=vocabulary, dtype=np.int64
-    )
-
-
-def _per_column(analyze: _Analyzer) -> Callable[[tuple[str, ...]], Iterable[str]]:
-    def analyzed(document: tuple[str, ...]) -> Iterable[str]:
-        if len(document) == 1:
-            return analyze(document[0])
-        return [feature for part in document for feature in analyze(part)]
-
-    return analyzed
-
-
-def _analyzer(rule: TextRule) -> _Analyzer:
-    """Build scikit-learn's analyzer for the rule: the same tokens as its users know."""
-    from sklearn.feature_extraction.text import CountVectorizer
-
-    _check_pattern(rule)
-    word = rule.analyzer == "word"
-    plain = CountVectorizer(
-        lowercase=rule.lowercase, token_pattern=rule.token_pattern
-    ).build_analyzer()
-    # A stop word is taken apart as the texts are, or "don't" would never match.
-    stop = sorted({token for entry in rule.stop_words for token in plain(entry)}) if word else []
-    vectorizer = CountVectorizer(
-        analyzer=rule.analyzer,
-        ngram_range=rule.ngrams,
-        stop_words=stop or None,
-        token_pattern=rule.token_pattern if word else None,
-        lowercase=rule.lowercase,
-    )
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="Your stop_words may be inconsistent")
-        analyzer: _Analyzer = vectorizer.build_analyzer()
-    return analyzer
-
-
-def _check_pattern(rule: TextRule) -> None:
-    fault = pattern_fault(rule.token_pattern)
-    if fault:
-        raise InputError(f"`--token-pattern` {fault}")
-
-
-def pattern_fault(pattern: str) -> str:
-    """Say what is wrong with a pattern of words; empty if nothing is."""
-    try:
-        groups = re.compile(pattern).groups
-    except (re.error, OverflowError, RecursionError) as error:
-        shown = reprlib.repr(pattern)
-        return f"must be a regular expression that Python can use: {error}; got {shown}."
-    if groups > 1:
-        return f"must have at most one group, {groups} given; write the others as (?:...)."
-    return ""
-
-
-def _reported(
-    documents: Sequence[tuple[str, ...]], progress: Progress
-) -> Iterator[tuple[str, ...]]:
-    for done, document in enumerate(documents):
-        if done % _REPORT_EVERY == 0:
-            progress("counting", done, len(documents))
-        yield document

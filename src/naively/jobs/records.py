@@ -11,7 +11,7 @@ from pathlib import Path
 from naively.io.errors import InputError, OutputError, UnreadableError, mendable, reason
 from naively.io.files import atomic_directory, check_directory
 from naively.io.progress import Progress, silent
-from naively.io.text import ONE_CHARACTER, TOKEN_PATTERN, TextRule, text_features
+from naively.io.text import TextRule, text_features
 from naively.jobs.outcome import Asked, summarize
 from naively.jobs.results import RESULT_FILES, write_result
 from naively.jobs.settings import ModelSettings
@@ -60,11 +60,6 @@ def definition(counting: Counting) -> tuple[FeatureDefinition, Vocabulary | None
 
 def _text_features(rule: TextRule, counting: Counting) -> TextFeatures:
     features = text_features(rule)
-    if features is None:
-        raise InputError(
-            f"Streams find words by {TOKEN_PATTERN} or {ONE_CHARACTER}; got "
-            f"--token-pattern {rule.token_pattern!r}. Leave out --engine to use any pattern."
-        )
     if len(rule.columns) > 1:
         raise InputError(
             f"Streams read one column of text; got {', '.join(rule.columns)}. Leave out --engine."

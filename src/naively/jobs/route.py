@@ -8,7 +8,6 @@ from importlib.util import find_spec
 from naively.estimators.parameters import is_auto
 from naively.io.formats import format_by_name
 from naively.io.samples import is_text
-from naively.io.text import text_features
 from naively.jobs.engines import Engine
 from naively.jobs.records import Counting
 from naively.jobs.settings import SelectJob
@@ -34,8 +33,6 @@ def streamed_job(job: SelectJob) -> StreamedJob | None:
     if any(beside) or not trained or find_spec("pyarrow") is None:
         return None
     if not is_text(job.input, job.layout) or len(job.text.columns) != 1:
-        return None
-    if text_features(job.text) is None:
         return None
     streamed = in_streams(job, Engine())
     layout, column = streamed.counting.layout, job.text.columns[0]

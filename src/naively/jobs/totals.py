@@ -14,7 +14,7 @@ from naively._types import Array, IntArray
 from naively.estimators.parameters import is_auto, resolve_k
 from naively.io.errors import InputError, mendable, told_of
 from naively.io.models import Model
-from naively.io.text import ONE_CHARACTER, TOKEN_PATTERN, TextRule
+from naively.io.text import TextRule
 from naively.jobs.settings import ModelSettings
 from naively.jobs.training import (
     Figures,
@@ -192,7 +192,7 @@ def rule_of(features: FeatureDefinition, column: str) -> TextRule | None:
         analyzer=features.analyzer,
         ngrams=features.ngram_range,
         stop_words=features.stop_words,
-        token_pattern=TOKEN_PATTERN if features.min_characters == 2 else ONE_CHARACTER,
+        token_pattern=features.token_pattern,
         lowercase=features.lowercase,
     )
 

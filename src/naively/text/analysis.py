@@ -7,6 +7,7 @@ One stream serves all uses: statistics count it, sparse rows are made of it.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import final
 
@@ -65,7 +66,10 @@ class Analyzer:
     def __init__(self, features: TextFeatures, vocabulary: Vocabulary | None = None) -> None:
         self.features = features
         self._word_byte = word_bytes(lowercase=features.lowercase)
-        self._of_tokens = features.analyzer == "tokens"
+        # Words of any pattern are cut by it first, and are tokens from then on.
+        pattern = None if features.min_characters else re.compile(features.token_pattern)
+        self._pattern = pattern
+        self._of_tokens = features.analyzer == "tokens" or pattern is not None
         self._words = _Words()
         self._tree = _Tree()
         self._of_characters = features.analyzer in ("char", "char_wb")
@@ -82,7 +86,9 @@ class Analyzer:
 
     def read(self, texts: Texts | TokenRows) -> Stream:
         """Return the terms of each text."""
-        if self.features.lowercase and isinstance(texts, Texts):
+        if self._pattern is not None:
+            texts = _cut(as_texts(texts), self._pattern, lowercase=self.features.lowercase)
+        elif self.features.lowercase and isinstance(texts, Texts):
             texts = lower_case(texts)
         stream = self._symbols(texts)
         if self._columns is None:
@@ -115,7 +121,7 @@ class Analyzer:
             words = self._tokens(as_tokens(texts), frozen=frozen)
         else:
             words = self._words.read(
-                as_texts(texts), self._word_byte, self.features.min_characters, frozen=frozen
+                as_texts(texts), self._word_byte, self.features.min_characters or 1, frozen=frozen
             )
         if self._n_stopped:
             words = _without(words, self._n_stopped)
@@ -159,6 +165,12 @@ class Analyzer:
         positions = np.full(self.n_terms, NOTHING, dtype=np.uint32)
         positions[terms.ids] = np.arange(len(vocabulary), dtype=np.uint32)
         return positions
+
+
+def _cut(texts: Texts, pattern: re.Pattern[str], *, lowercase: bool) -> TokenRows:
+    """Cut texts into the words of a pattern."""
+    decoded = (texts.decoded(i) for i in range(len(texts)))
+    return as_tokens([pattern.findall(text.lower() if lowercase else text) for text in decoded])
 
 
 _EVERY_BYTE = np.arange(256, dtype=np.uint8)

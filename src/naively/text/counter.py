@@ -234,11 +234,11 @@ class TextCounter:
         self._stamp = 1
         self._alike = np.empty(0, dtype=np.uint32)  # first identifier in the hashed column of each
 
-    def update(self, texts: Any, y: Any) -> None:
-        """Count some more texts."""
+    def update(self, texts: Any, y: Any, *, parts: int = 1) -> None:
+        """Count some more rows, each of so many texts; no n-gram spans two of them."""
         texts = _as_rows(texts, self.features)
         labels, codes = encode_labels(y)
-        if len(codes) != len(texts):
+        if len(codes) * parts != len(texts):
             raise ValueError(
                 f"Texts and labels must be equally many; got {len(texts)} and {len(codes)}."
             )
@@ -247,12 +247,12 @@ class TextCounter:
             dtype=np.uint32,
         )
         start = 0
-        for batch in _batches(texts):
-            part = codes[start : start + len(batch)]
-            lengths = self._count(batch, own[part] if len(own) else part)
+        for batch in _batches(texts, parts):
+            part = codes[start : start + len(batch) // parts]
+            lengths = self._count(batch, own[part] if len(own) else part, parts)
             histogram = length_histogram(lengths, part, None, len(labels))
             self._rows = self._rows + _rows_only(labels, part, *histogram, self.features.presence)
-            start += len(batch)
+            start += len(part)
         if self.features.n_hashed is not None and self._analyzer.n_terms > _HASHED_TERMS:
             self._flush()
 
@@ -270,9 +270,10 @@ class TextCounter:
     def _settled(self, table: Any) -> Any:
         return settled(table) if self._dense_cells else table
 
-    def _count(self, texts: Texts | TokenRows, codes: Array) -> IntArray:
+    def _count(self, texts: Texts | TokenRows, codes: Array, parts: int) -> IntArray:
         """Add one batch; return the number of terms of each row."""
         stream = self._analyzer.read(texts)
+        stream = Stream(stream.ids, stream.ends[parts - 1 :: parts])
         n_terms, n_classes = self._analyzer.n_terms, max(len(self._code_of), 1)
         if self.features.presence:
             if self.features.n_hashed is not None:  # terms of one column are one feature
@@ -446,13 +447,13 @@ def _power_of_two(length: int) -> int:
     return 1 << (length - 1).bit_length()
 
 
-def _batches(texts: Texts | TokenRows) -> list[Any]:
-    """Cut rows into batches of a bounded number of bytes, one row at least each."""
+def _batches(texts: Texts | TokenRows, parts: int = 1) -> list[Any]:
+    """Cut texts into batches of a bounded number of bytes, one row (of `parts`) at least each."""
     batches, start, offsets = [], 0, texts.offsets
     while start < len(texts):
         limit = offsets[start] + _BATCH_BYTES
         stop = int(np.searchsorted(offsets, limit, side="right")) - 1
-        stop = min(max(stop, start + 1), len(texts))
+        stop = min(max(stop // parts * parts, start + parts), len(texts))
         batches.append(texts.rows(start, stop))
         start = stop
     return batches

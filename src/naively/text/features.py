@@ -5,10 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
+import reprlib
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, final
 
 FORMAT = 1  # raise when the same definition would give other columns
+TOKEN_PATTERN = r"(?u)\b\w\w+\b"  # scikit-learn's: words of two or more letters or digits
+ONE_CHARACTER = r"(?u)\b\w+\b"
+_LEAST_CHARACTERS = {TOKEN_PATTERN: 2, ONE_CHARACTER: 1}  # patterns that need no re
+LARGEST_NGRAM = 1000  # words or characters in a run; longer ones are slips of the finger
 
 
 @final
@@ -20,14 +26,13 @@ class TextFeatures:
     ----------
     analyzer : {"word", "char", "char_wb", "tokens"}, default="word"
         Words; characters; characters inside words padded by blanks; or the strings of rows that
-        are lists of strings, as they stand (then `lowercase` and `min_characters` do not apply).
+        are lists of strings, as they stand (then `lowercase` and `token_pattern` do not apply).
     ngram_range : tuple of (int, int), default=(1, 1)
         Smallest and largest n.
     lowercase : bool, default=True
         Fold the case first, by the Unicode rule of `str.lower`.
-    min_characters : int, default=2
-        Shortest word that counts: 2 is scikit-learn's default `token_pattern`
-        ``(?u)\b\w\w+\b``, 1 the pattern ``(?u)\b\w+\b``.
+    token_pattern : str, default=r"(?u)\b\w\w+\b"
+        What a word is, as in scikit-learn: a regular expression of at most one group.
     stop_words : tuple of str, default=()
         Words dropped before n-grams are formed.
     n_hashed : int, default=None
@@ -40,7 +45,7 @@ class TextFeatures:
     analyzer: Literal["word", "char", "char_wb", "tokens"] = "word"
     ngram_range: tuple[int, int] = (1, 1)
     lowercase: bool = True
-    min_characters: int = 2
+    token_pattern: str = TOKEN_PATTERN
     stop_words: tuple[str, ...] = ()
     n_hashed: int | None = None
     presence: bool = False
@@ -56,15 +61,35 @@ class TextFeatures:
             raise ValueError(
                 f"`ngram_range` must be (low, high) with 1 <= low <= high; got {self.ngram_range}."
             )
-        if self.min_characters < 1:
-            raise ValueError(f"`min_characters` must be at least 1; got {self.min_characters}.")
+        _check_pattern(self.token_pattern)
         if self.n_hashed is not None and not 1 <= self.n_hashed <= 2**31 - 1:
             raise ValueError(f"`n_hashed` must be in [1, 2**31 - 1]; got {self.n_hashed}.")
         if self.analyzer == "tokens":  # equal definitions must have equal fingerprints
             object.__setattr__(self, "lowercase", False)
-            object.__setattr__(self, "min_characters", 1)
+        if self.analyzer != "word":
+            object.__setattr__(self, "token_pattern", TOKEN_PATTERN)
         object.__setattr__(self, "stop_words", tuple(sorted(self.stop_words)))
         object.__setattr__(self, "ngram_range", (int(low), int(high)))
+
+    @property
+    def min_characters(self) -> int | None:
+        """Length of the shortest word, where a word is any run of letters; else None."""
+        return _LEAST_CHARACTERS.get(self.token_pattern)
+
+
+def _check_pattern(pattern: str) -> None:
+    try:
+        groups = re.compile(pattern).groups
+    except (re.error, OverflowError, RecursionError) as error:
+        raise ValueError(
+            f"`token_pattern` must be a regular expression that Python can use: {error}; got "
+            f"{reprlib.repr(pattern)}."
+        ) from error
+    if groups > 1:
+        raise ValueError(
+            f"`token_pattern` must have at most one group, {groups} given; write the others as "
+            "(?:...)."
+        )
 
 
 @final
