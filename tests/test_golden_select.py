@@ -18,4 +18,5 @@ from golden.running import result_of
 )
 def test_golden(group, entry):
     said = difference(stored(group)[entry.name], result_of(entry))
-    assert not said, f"{entry.name}\n{said}"
+    if said:
+        pytest.fail(f"{entry.name}\n{said}", pytrace=False)

@@ -82,6 +82,10 @@ _SELECT: dict[str, dict[str, tuple[str, ...]]] = {
         "bernoulli": ("review_tables", "select reviews.csv --model bernoulli -k 6"),
         "bernoulli alpha 0": ("votes", "select votes.csv --model bernoulli -k 2 --alpha 0"),
         "exact": ("review_tables", "select reviews.csv --exact -k 7"),
+        "exact, with a limit": (
+            "review_tables",
+            "select reviews.csv --exact --time-limit 60 -k 3 --quick -q",
+        ),
         "four classes and a rare one": (
             "topics",
             "select topics.csv --text body --label topic -k 6",
