@@ -3,11 +3,12 @@
 #   make test    create the environment, install, run the tests
 #   make docs    create the environment, install, build the pages
 #   make test-engines    the tests on Spark, which needs Java
+#   make golden  store anew what the command and the estimators give (tests/golden)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-engines check docs clean
+.PHONY: demo test test-engines golden check docs clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -34,6 +35,11 @@ test: $(VENV)/.development
 test-engines: $(VENV)/.development
 	$(BIN)/python -m pip install --quiet --editable '.[spark]'
 	$(BIN)/python -m pytest -m engines
+
+# What tests/test_golden*.py compare with. A change that moves a stored value says why in its commit.
+# Some entries only: make golden ONLY='select_hybrid bernoulli'
+golden: $(VENV)/.development
+	$(BIN)/python -m tests.golden $(ONLY)
 
 check: $(VENV)/.development
 	$(BIN)/ruff check .
