@@ -56,6 +56,8 @@ _MASKS = [
     # The same in the names of counted shards.
     (re.compile(rf"({_PACKED}):\d+:[0-9a-f]+#"), r"\1:<n>:<digest>#"),
     # Memory: another machine has more or less of it.
+    # Records are called by a digest of how their features are defined.
+    (re.compile(r"\b[0-9a-f]{16}(?:[0-9a-f]{16})?\.npz"), "<digest>.npz"),
     (re.compile(r"this machine has [\d.,]+ \w+"), "this machine has <memory>"),
 ]
 
