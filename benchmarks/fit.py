@@ -19,7 +19,7 @@ from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.naive_bayes import MultinomialNB
 
 from naively import ClassCounts, SparseMultinomialNB, sparsity_path
-from naively.models.family import CoupledCounts
+from naively.models.family import Coupled
 from naively.selection.coupled import coupled_columns
 
 FRACTIONS = {"A": [1e-4, 1e-2], "B": [1e-4, 1e-3, 1e-2], "C": [1e-4, 1e-2]}
@@ -47,7 +47,7 @@ def compare(name, fraction, rounds, slow_rounds, dtype):
     jobs = {
         "counting": lambda: ClassCounts.from_matrix(X, y),
         "fit": lambda: model.fit(X, y),
-        "dual": lambda: coupled_columns(CoupledCounts(statistics.table, 1.0)).select(k, None, None),
+        "dual": lambda: coupled_columns(Coupled(statistics.table, 1.0)).select(k, None, None),
         "path of 100": lambda: sparsity_path(model, X, y),
         "MultinomialNB": lambda: MultinomialNB().fit(X, y),
     }

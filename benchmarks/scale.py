@@ -3,7 +3,7 @@
     python benchmarks/scale.py select --rows 1600000 --classes 2     naively select and its parts
     python benchmarks/scale.py select --quick                        what is done by hand, no more
     python benchmarks/scale.py by-hand --rows 1600000 --classes 2    the same job in scikit-learn
-    python benchmarks/scale.py count --rows 10000000 --classes 2     naively count, bounded memory
+    python benchmarks/scale.py count --rows 10000000 --classes 2     with records, bounded memory
     python benchmarks/scale.py wide                                  tables too wide to be dense
     python benchmarks/scale.py select --imdb FILE                    reviews instead of messages
 
@@ -39,7 +39,6 @@ def main():
     parser.add_argument("-k", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--ngrams", default="1,1")
-    parser.add_argument("--hash", type=int, default=0)
     options = parser.parse_args()
     {**JOBS, **CHILDREN}[options.job](options)
 
@@ -107,7 +106,6 @@ def shown(name, cpu, wall, peak, n_rows):
 def child(options, job, **more):
     arguments = ["-k", str(options.k), "--jobs", str(options.jobs), "--ngrams", options.ngrams]
     arguments += ["--rows", str(options.rows), "--classes", str(options.classes)]
-    arguments += ["--hash", str(options.hash)]
     if options.one_file is not None:
         arguments += ["--one-file", options.one_file]
     if options.imdb is not None:
@@ -119,7 +117,7 @@ def child(options, job, **more):
 
 
 def select(options):
-    """`naively select` on streams; then, unless quick, once more with a clock around its parts."""
+    """`naively select`; then, unless quick, once more with a clock around its parts."""
     pattern, n_rows = data(options)
     with tempfile.TemporaryDirectory() as out:
         command = [sys.executable, "-m", "naively", *arguments(options, pattern, out)]
@@ -129,10 +127,10 @@ def select(options):
 
 
 def arguments(options, pattern, out):
-    engine = [] if options.one_file else ["--jobs", str(options.jobs), "--engine", "local"]
     return [
         "select", pattern, "-k", str(options.k), "--out", f"{out}/result", "--quiet",
-        "--ngrams", options.ngrams, *engine, *(["--quick"] if options.quick else []),
+        "--ngrams", options.ngrams, "--jobs", str(options.jobs),
+        *(["--quick"] if options.quick else []),
     ]  # fmt: skip
 
 
@@ -142,7 +140,7 @@ def by_hand(options):
 
 
 def count(options):
-    """`naively count` and the size of its table: what memory is needed beyond it."""
+    """`naively select` with records, and the size of their table: what is needed beyond it."""
     from naively.work.records import load_record
 
     pattern, n_rows = data(options)
@@ -156,7 +154,7 @@ def count(options):
         command = [sys.executable, "-m", "naively", "merge", f"{out}/records", "-o", merged]
         shown("naively merge", *measured([*command, "--quiet"]), n_rows)
         record = load_record(merged)
-        table = record.counts.table.nbytes
+        table = record.statistics.table.nbytes
         names = record.names.bytes.nbytes + record.names.starts.nbytes
         print(
             f"{len(record.names):,} terms; class table {table / MIB:,.0f} MiB, "
@@ -166,8 +164,7 @@ def count(options):
 
 
 def wide(options):
-    for job in ("columns", "hashed"):
-        shown(job, *measured(child(options, job)), options.rows)
+    shown("columns", *measured(child(options, "columns")), options.rows)
 
 
 # Child processes ---------------------------------------------------------------------------------
@@ -176,9 +173,8 @@ def wide(options):
 def parts(options):
     """CPU seconds of the steps of `naively select` in one thread."""
     from naively.cli import main as command
-    from naively.jobs import results as writing
-    from naively.jobs import streamed
-    from naively.scale import tables
+    from naively.jobs import learn, results
+    from naively.read import parquet
     from naively.text import counter as text
     from naively.text.analysis import Analyzer
     from naively.text.vocabulary import Vocabulary
@@ -197,17 +193,18 @@ def parts(options):
 
         setattr(owner, name, timed)
 
-    clocked(tables, "_batch", "columns to texts and labels")
+    clocked(parquet, "text_batch", "columns to texts and labels")
     clocked(Analyzer, "read", "tokenising")
     clocked(text, "count_ids", "adding up")
     clocked(text.TextCounter, "result", "vocabulary")
     clocked(Vocabulary, "union", "uniting vocabularies")
-    clocked(streamed, "train_totals", "selecting and training")
-    clocked(streamed, "_candidate", "rules of every k that is tested")
-    clocked(streamed, "path_curve", "path")
-    clocked(streamed, "_verdicts", "testing, reading and tokenising again")
-    clocked(streamed, "_examples", "rows to quote")
-    clocked(writing, "charts_of", "charts")
+    clocked(learn, "fit", "selecting and training")
+    clocked(learn, "_judge", "rules of every k that is tested")
+    clocked(learn, "judged", "testing, reading and tokenising again")
+    clocked(learn, "predicted_error", "predicted error")
+    clocked(learn, "path_curve", "path")
+    clocked(learn, "examples", "rows to quote")
+    clocked(results, "charts_of", "charts")
     pattern, n_rows = data(options)
     with tempfile.TemporaryDirectory() as out:
         sys.argv = ["naively", *arguments(options, pattern, out)]
@@ -268,28 +265,6 @@ def columns(options):
         del counts, model
 
 
-def hashed(options):
-    """Word 1-2-grams of 1.6 million messages of 20 classes hashed to 2^28 columns."""
-    from naively import SparseMultinomialNB
-    from naively.text.features import TextFeatures
-    from naively.work.stream import count_files
-
-    features = TextFeatures(ngram_range=(1, 2), n_hashed=1 << 28)
-    start = time.process_time()
-    record = count_files(f"{messages.files(options.rows, 20)}/*.parquet", features)
-    counted, table = time.process_time(), record.counts.table
-    print(
-        f"  {type(table).__name__}: {len(table.values):,} cells of 2^28 x 20, "
-        f"{table.nbytes / MIB:,.0f} MiB, {counted - start:.1f} CPU s; peak {peak_mib():,} MiB",
-        flush=True,
-    )
-    model = SparseMultinomialNB.from_statistics(record.counts, k=100_000)
-    print(
-        f"  selecting {time.process_time() - counted:.1f} CPU s, relative gap "
-        f"{model.certificate_.relative_gap:.0e}; peak {peak_mib():,} MiB"
-    )
-
-
 def peak_mib():
     import resource
 
@@ -297,7 +272,7 @@ def peak_mib():
 
 
 JOBS = {"select": select, "by-hand": by_hand, "count": count, "wide": wide}
-CHILDREN = {"parts": parts, "hand": hand, "columns": columns, "hashed": hashed}
+CHILDREN = {"parts": parts, "hand": hand, "columns": columns}
 
 if __name__ == "__main__":
     main()

@@ -11,11 +11,13 @@ from pathlib import Path
 
 import matplotlib.pyplot as plt
 
-from naively.io.models import load_model, posterior, scores
-from naively.io.samples import Layout
-from naively.io.text import TextRule, count_known
-from naively.jobs.select import select
-from naively.jobs.settings import ModelSettings, SelectJob, TestSettings
+from naively.jobs.learn import select
+from naively.jobs.model_file import load_model, posterior
+from naively.jobs.predict import eye_of
+from naively.jobs.settings import ModelSettings, Recipe
+from naively.read.batch import batch_of_texts
+from naively.read.layout import Layout
+from naively.text.features import TextFeatures
 
 # %%
 # A table as it comes: one review a line, its label beside it.
@@ -27,29 +29,27 @@ rows = [f"{text}\t{label}" for texts, label in ((GOOD, "good"), (BAD, "bad")) fo
 
 # %%
 # The command as a function: select words, train, test, write the result.
-job = SelectJob(
-    input=str(folder / "reviews.tsv"),
-    layout=Layout(label="label"),
-    text=TextRule(),
+recipe = Recipe(
+    files=(str(folder / "reviews.tsv"),),
+    layout=Layout(text=("text",), label="label"),
+    features=TextFeatures(),
     model=ModelSettings(k=6),
-    test=TestSettings(holdout=0.2),
-    out=str(folder / "result"),
 )
-summary = select(job)
+summary = select(recipe, str(folder / "result"))
 print(summary.certificate)
 print(f"accuracy {summary.evaluation.accuracy:.2f} on {summary.evaluation.test_rows} rows held out")
 
 # %%
 # The model, read back: which word moves an answer, and how far.
 model = load_model(folder / "result" / "model.npz")
-X = count_known([("a charming, lovely film with awful music",)], model.names, model.text)
+X = eye_of(model)(batch_of_texts(["a charming, lovely film with awful music"]))
 moved = {
     name: weights[1] - weights[0]
-    for name, weights in zip(model.names, model.rule.weights.T, strict=True)
-    if X[0, model.names.index(name)]
+    for j, (name, weights) in enumerate(zip(model.names, model.rule.weights.T, strict=True))
+    if X[0, j]
 }
 figure, ax = plt.subplots(figsize=(6, 2.5), layout="constrained")
 ax.barh(list(moved), list(moved.values()))
 ax.set_xlabel(f"nats towards {model.classes[1]!r}")
-print(dict(zip(model.classes, posterior(scores(model, X))[0].round(3).tolist(), strict=True)))
+print(dict(zip(model.classes, posterior(model.scores(X))[0].round(3).tolist(), strict=True)))
 plt.show()

@@ -8,21 +8,24 @@ tells the five apart; the accuracy on texts held out shows how many are worth ha
 
 import matplotlib.pyplot as plt
 import numpy as np
+from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
+from sklearn.model_selection import train_test_split
 
 from naively import SparseMultinomialNB, sparsity_path
-from naively.io.text import TextRule, count, english_stop_words
 from naively.jobs.demo import gather
-from naively.jobs.rows import TEST, TRAIN, holdout_parts
+from naively.text.counter import count_rows
+from naively.text.features import TextFeatures
 
 # %%
 # Texts and labels, a fifth of each library held out, and one count of every word.
 docstrings = gather()
 labels = np.array([each.library for each in docstrings])
-counted = count([(each.text,) for each in docstrings], TextRule(stop_words=english_stop_words()))
-names = np.array(counted.names)
-part = holdout_parts(labels, 0.2, seed=0)
-X_train, y_train = counted.X[part == TRAIN], labels[part == TRAIN]
-X_test, y_test = counted.X[part == TEST], labels[part == TEST]
+rule = TextFeatures(stop_words=tuple(ENGLISH_STOP_WORDS))
+vocabulary, X = count_rows([each.text for each in docstrings], rule)
+names = vocabulary.names()
+X_train, X_test, y_train, y_test = train_test_split(
+    X, labels, test_size=0.2, stratify=labels, random_state=0
+)
 print(f"{len(labels):,} docstrings, {len(names):,} words")
 
 # %%

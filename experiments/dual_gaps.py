@@ -11,7 +11,7 @@ from datasets import arguments, rows, text_split
 from sklearn.feature_extraction.text import CountVectorizer
 
 from naively import ClassCounts, SparseMultinomialNB
-from naively.models.family import CoupledCounts
+from naively.models.family import Coupled
 from naively.selection.coupled import coupled_columns
 from naively.selection.dual import solve_dual
 
@@ -37,7 +37,7 @@ def main():
     print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
     for name in options.only or [*TEXT, "udhr", "chowdary", "alon", "sc_celseq2"]:
         counts = statistics(options.data, name)
-        coupled = coupled_columns(CoupledCounts(counts.table, 1.0), screen=False)
+        coupled = coupled_columns(Coupled(counts.table, 1.0), screen=False)
         for share in (0.001, 0.01, 0.1):
             k = max(round(share * counts.n_features), 2)
             dual = solve_dual(coupled.problem, k)

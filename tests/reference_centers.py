@@ -54,12 +54,12 @@ def class_medians(X, y, weights=None):
 
 
 def moments(X, y, weights=None):
-    """Weight (C,), sum (C, m) and scatter (C, m) by class, in exact fractions."""
+    """Weight (C,), sum (m, C) and scatter (m, C) by class, in exact fractions."""
     X = np.asarray(X)
     y = np.asarray(y)
     weights = [1] * len(y) if weights is None else list(weights)
     classes = np.unique(y)
-    total = np.zeros((len(classes), X.shape[1]))
+    total = np.zeros((X.shape[1], len(classes)))
     scatter = np.zeros_like(total)
     weight = np.zeros(len(classes))
     for c, label in enumerate(classes):
@@ -68,9 +68,9 @@ def moments(X, y, weights=None):
         weight[c] = float(W)
         for j in range(X.shape[1]):
             s = sum(w * Fraction(float(x[j])) for w, x in members)
-            total[c, j] = float(s)
+            total[j, c] = float(s)
             if W:
-                scatter[c, j] = float(
+                scatter[j, c] = float(
                     sum(w * (Fraction(float(x[j])) - s / W) ** 2 for w, x in members)
                 )
     return weight, total, scatter

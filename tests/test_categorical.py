@@ -91,24 +91,6 @@ def test_categories_never_seen_tell_nothing():
     assert np.isneginf(rule.scores(np.array([[3]]))[0, 0])
 
 
-@given(problems(), st.integers(0, 9), st.booleans())
-def test_laws_of_addition(problem, cut, sparse):
-    X, y = problem
-    X = sp.csr_array(X) if sparse else X
-    classes = np.unique(y)
-    whole = ClassCategories.from_matrix(X, y)
-    a = ClassCategories.from_matrix(X[:cut], y[:cut], classes=classes)
-    b = ClassCategories.from_matrix(X[cut:], y[cut:], classes=classes)
-    assert (a + b).equals(whole)
-    assert (b + a).equals(whole)
-    rest = whole - a
-    padded = ClassCategories.from_matrix(
-        X[cut:], y[cut:], classes=classes, min_categories=whole.n_categories
-    )
-    assert rest.equals(padded)
-    assert ClassCategories.from_matrix(X[:1], y[:1]).update(X[1:], y[1:]).equals(whole)
-
-
 @given(problems(), st.data())
 def test_weights_are_repetition_and_sparse_is_dense(problem, data):
     X, y = problem
@@ -131,8 +113,3 @@ def test_errors():
         ClassCategories.from_matrix([[1]], [0], min_categories=[1, 2])
     with pytest.raises(ValueError, match="`alpha` must be a finite number"):
         categorical([1.0, 2.0])
-    one, two = (ClassCategories.from_matrix([row], [0]) for row in ([1], [2]))
-    with pytest.raises(ValueError, match="can be subtracted"):
-        one - two
-    with pytest.raises(ValueError, match="same features"):
-        one + ClassCategories.from_matrix([[1, 1]], [0])

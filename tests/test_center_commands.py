@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from naively import ClassMedians, SparseGaussianNB, SparseL1Centers, SparseL2Centers
 from naively.cli.commands import naively
-from naively.io.models import load_model
+from naively.jobs.model_file import load_model
 
 ESTIMATORS = {
     "l1-centers": SparseL1Centers,

@@ -9,12 +9,10 @@ import polars as pl
 import pytest
 import scipy.sparse as sp
 from sklearn.base import clone
-from sklearn.covariance import LedoitWolf
 from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.neighbors import NearestCentroid
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-import reference_centers as reference
 from naively import (
     ClassValues,
     SparseCategoricalNB,
@@ -36,7 +34,6 @@ rng = np.random.default_rng(0)
         SparseL2Centers(),
         SparseL2Centers(k="all", scale="std"),
         SparseL2Centers(k=2, scale="variance", priors="empirical"),
-        SparseL2Centers(k=2, covariance="diagonal"),
         SparseL1Centers(),
         SparseL1Centers(k="all", priors="empirical"),
         SparseGaussianNB(),
@@ -148,13 +145,12 @@ def test_pooled_parameters_are_shared_outside_the_support(counts):
 
 def test_coefficients_give_the_decision(data):
     X, y = data
-    for model in (SparseL2Centers(k=4), SparseL2Centers(k=4, covariance="full")):
-        for labels in (y, y % 2):
-            model.fit(X, labels)
-            decision = X @ model.coef_.T + model.intercept_
-            expected = model.decision_function(X)
-            decision = decision[:, 0] if expected.ndim == 1 else decision
-            np.testing.assert_allclose(decision, expected, rtol=1e-9, atol=1e-9)
+    for labels in (y, y % 2):
+        model = SparseL2Centers(k=4).fit(X, labels)
+        decision = X @ model.coef_.T + model.intercept_
+        expected = model.decision_function(X)
+        decision = decision[:, 0] if expected.ndim == 1 else decision
+        np.testing.assert_allclose(decision, expected, rtol=1e-9, atol=1e-9)
 
 
 def test_priors_move_the_decision():
@@ -256,98 +252,6 @@ def test_paths_and_certificates(estimator, counts):
     assert path.objective[position] == pytest.approx(
         estimator(k=5).fit(X, y).certificate_.objective
     )
-
-
-# -- full covariance selects no columns ----------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def correlated():
-    local = np.random.default_rng(8)
-    y = local.integers(0, 3, 300)
-    return local.normal(size=(3, 5))[y] + local.normal(size=(300, 5)) @ local.normal(size=(5, 5)), y
-
-
-@pytest.mark.parametrize("covariance", ["full", LedoitWolf()])
-def test_mahalanobis_distance_of_all_whitened_features(covariance, correlated):
-    X, y = correlated
-    model = SparseL2Centers(k="all", covariance=covariance).fit(X, y)
-    means = np.array([X[y == c].mean(axis=0) for c in range(3)])
-    centered = X - means[y]
-    S = (
-        centered.T @ centered / len(X)
-        if covariance == "full"
-        else LedoitWolf().fit(centered).covariance_
-    )
-    difference = X[:, None] - means
-    distance = np.einsum("nci,ij,ncj->nc", difference, np.linalg.inv(S), difference)
-    scores = model.decision_function(X)
-    np.testing.assert_allclose(
-        scores - scores[:, :1], -(distance - distance[:, :1]) / 2, rtol=1e-8, atol=1e-8
-    )
-    np.testing.assert_allclose(model.centers_, means, rtol=1e-9)
-
-
-def test_whitened_selection_is_the_best_of_all(correlated):
-    X, y = correlated
-    whole = SparseL2Centers(k="all", covariance="full").fit(X, y)
-    xi = whole.transform(X)
-    for k in range(6):
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            model = SparseL2Centers(k=k, covariance="full").fit(X, y)
-        support, _ = reference.best_support(lambda S: reference.l2_objective(xi, y, S), 5, k)
-        assert tuple(np.flatnonzero(model.component_support_)) == support
-        np.testing.assert_allclose(model.transform(X), xi[:, support], rtol=1e-9)
-        np.testing.assert_allclose(model.transform(X), X @ model.components_.T, rtol=1e-9)
-
-
-def test_whitened_features_cannot_be_taken_for_columns(correlated):
-    X, y = correlated
-    frame = pd.DataFrame(X, columns=list("abcde"))
-    model = SparseL2Centers(k=2, covariance="full").fit(frame, y)
-    for name in ("support_", "scores_"):
-        assert not hasattr(model, name)
-        with pytest.raises(AttributeError, match="combination of all columns"):
-            getattr(model, name)
-    with pytest.raises(AttributeError, match="whitened features are selected"):
-        model.get_support()
-    names = model.get_feature_names_out().tolist()
-    assert names == [f"whitened{i}" for i in np.flatnonzero(model.component_support_)]
-    out = model.set_output(transform="pandas").transform(frame)
-    assert out.columns.tolist() == names
-    plain = SparseL2Centers(k=2).fit(X, y)
-    for name in ("components_", "component_support_", "component_scores_"):
-        with pytest.raises(AttributeError, match="full covariance only"):
-            getattr(plain, name)
-
-
-def test_covariances_that_cannot_be_used(correlated):
-    X, y = correlated
-    with pytest.raises(ValueError, match=r"singular: rank 4 of 5.*LedoitWolf"):
-        SparseL2Centers(covariance="full").fit(np.column_stack([X[:, :4], X[:, 0]]), y)
-    SparseL2Centers(k=2, covariance=LedoitWolf()).fit(np.column_stack([X[:, :4], X[:, 0]]), y)
-    with pytest.raises(ValueError, match="dense X"):
-        SparseL2Centers(k=2, covariance="full").fit(sp.csr_array(X), y)
-    with pytest.raises(ValueError, match="depends on all rows"):
-        SparseL2Centers(k=2, covariance="full").partial_fit(X, y, classes=[0, 1, 2])
-    with pytest.raises(ValueError, match="takes no weights"):
-        SparseL2Centers(k=2, covariance=LedoitWolf()).fit(X, y, np.ones(len(y)))
-    with pytest.raises(ValueError, match="`covariance` must be None"):
-        SparseL2Centers(k=2, covariance="spherical").fit(X, y)
-    with pytest.raises(ValueError, match="Give one of the two"):
-        SparseL2Centers(k=2, covariance="diagonal", scale="variance").fit(X, y)
-    a = SparseL2Centers(k=2, covariance="diagonal").fit(X, y)
-    b = SparseL2Centers(k=2, scale="std").fit(X, y)
-    assert (a.support_ == b.support_).all()
-
-
-def test_full_covariance_weights_are_repetition(correlated):
-    X, y = correlated
-    w = np.random.default_rng(0).integers(0, 3, len(y))
-    a = SparseL2Centers(k=2, covariance="full").fit(X, y, w)
-    b = SparseL2Centers(k=2, covariance="full").fit(np.repeat(X, w, axis=0), np.repeat(y, w))
-    np.testing.assert_allclose(a.decision_function(X), b.decision_function(X), rtol=1e-8)
 
 
 # -- reported failures of others -----------------------------------------------------------------

@@ -13,7 +13,7 @@ from hypothesis.extra.numpy import arrays
 import reference
 from naively._kernels import class_sums as kernels
 from naively._kernels.compiled import read_only
-from naively.statistics import buckets, source, tally
+from naively.statistics import buckets, direct, source, tally
 from naively.statistics.source import Quantity
 
 NO_WEIGHTS = read_only(np.empty(0))
@@ -129,21 +129,21 @@ def test_move_nonzero(dtype, values, first_cell):
     assert not table.any()
 
 
-# -- the four ways --------------------------------------------------------------------------------
+# -- the ways -------------------------------------------------------------------------------------
 
 
 @pytest.fixture
 def small_limits(monkeypatch):
     """Make every way of dividing work apply to data of a few entries."""
     monkeypatch.setattr(source, "_BLOCK", 7)
-    monkeypatch.setattr(buckets, "_SMALL_TABLE", 0)
-    monkeypatch.setattr(buckets, "_BUCKET_CELLS", 8)
-    monkeypatch.setattr(buckets, "_LEAST_ENTRIES", 0)
+    monkeypatch.setattr(tally, "_SMALL_TABLE", 0)
+    monkeypatch.setattr(buckets, "BUCKET_CELLS", 8)
+    monkeypatch.setattr(tally, "_LEAST_ENTRIES", 0)
     monkeypatch.setattr(buckets, "_LEAST_BUFFER", 100)
-    monkeypatch.setattr(tally, "_GROUP_ENTRIES", 5)
-    monkeypatch.setattr(tally, "_STRIP_CELLS", 8)
-    monkeypatch.setattr(tally, "_DENSE_BLOCK", 10)
-    monkeypatch.setattr(tally, "_DENSE_GROUP_ENTRIES", 40)
+    monkeypatch.setattr(direct, "_GROUP_ENTRIES", 5)
+    monkeypatch.setattr(direct, "_STRIP_CELLS", 8)
+    monkeypatch.setattr(direct, "_DENSE_BLOCK", 10)
+    monkeypatch.setattr(direct, "_DENSE_GROUP_ENTRIES", 40)
 
 
 def ways(dense):
@@ -151,10 +151,10 @@ def ways(dense):
     csr = sp.csr_array(dense)
     return [
         (lambda rows: buckets.sums_by_buckets(rows), csr),
-        (tally._sums_of_rows, csr),
-        (tally._sums_of_columns, sp.csc_array(dense)),
-        (tally._sums_of_dense, dense),
-        (tally._sums_of_dense, np.asfortranarray(dense)),
+        (direct.sums_of_rows, csr),
+        (direct.sums_of_columns, sp.csc_array(dense)),
+        (direct.sums_of_dense, dense),
+        (direct.sums_of_dense, np.asfortranarray(dense)),
     ]
 
 

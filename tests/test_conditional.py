@@ -160,14 +160,3 @@ def test_classes_without_rows():
     single = fit_conditional(b, np.zeros(100, dtype=int), np.ones(100))
     assert (single.theta == 0).all()
     assert single.finite
-
-
-def test_the_past_replaces_rows_to_second_order():
-    """Two batches: the second with the parabola of the first is near the fit of both."""
-    b, y, weights = sample(20000, 2, 3, signal=0.4)
-    both = fit_conditional(b, y, weights)
-    first = fit_conditional(b[:10000], y[:10000], weights[:10000])
-    then = fit_conditional(b[10000:], y[10000:], weights[10000:], past=first.quadratic)
-    alone = fit_conditional(b[10000:], y[10000:], weights[10000:])
-    np.testing.assert_allclose(then.theta, both.theta, rtol=1e-3)
-    assert np.abs(alone.theta - both.theta).max() > 10 * np.abs(then.theta - both.theta).max()

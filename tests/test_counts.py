@@ -11,7 +11,6 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from hypothesis.extra.numpy import arrays
 
 import reference
 from naively import ClassCounts
@@ -451,80 +450,7 @@ def test_lengths_are_exact_to_4096_and_close_above():
     )
 
 
-# -- laws -----------------------------------------------------------------------------------------
-
-
-@st.composite
-def batches(draw, count=2, *, n_features=4, whole=None):
-    """Rows, labels and weights of several batches over the same features."""
-    whole = draw(st.booleans()) if whole is None else whole
-    parts = []
-    for _ in range(count):
-        n_rows = draw(st.integers(0, 5))
-        elements = st.integers(0, 6) if whole else st.sampled_from([0, 0.25, 1, 3.5])
-        X = draw(arrays(np.int64 if whole else np.float64, (n_rows, n_features), elements=elements))
-        y = draw(st.lists(st.sampled_from("abcd"), min_size=n_rows, max_size=n_rows))
-        parts.append((X, np.array(y, dtype="U1")))
-    return parts
-
-
-def statistics(parts, **options):
-    return [ClassCounts.from_matrix(X, y, **options) for X, y in parts]
-
-
-@given(batches(), st.booleans())
-def test_sum_of_batches_equals_batch_of_all(parts, presence):
-    first, second = statistics(parts, presence=presence)
-    together = ClassCounts.from_matrix(
-        np.vstack([X for X, _ in parts]), np.concatenate([y for _, y in parts]), presence=presence
-    )
-    assert (first + second).equals(together)
-    (X, y) = parts[1]
-    assert first.update(X, y).equals(together)
-
-
-@given(batches())
-def test_zero_is_neutral(parts):
-    counts = statistics(parts, classes=list("abcd"))[0]
-    zero = ClassCounts.zero(4)
-    assert (zero + counts).equals(counts)
-    assert (counts + zero).equals(counts)
-    assert not (counts - counts).table.any()
-    assert len((counts - counts).length_values) == 0
-
-
-@given(batches())
-def test_addition_commutes(parts):
-    first, second = statistics(parts)
-    assert (first + second).equals(second + first)
-
-
-@given(batches(3))
-def test_addition_is_associative(parts):
-    a, b, c = statistics(parts)
-    assert ((a + b) + c).equals(a + (b + c))
-
-
-@given(batches())
-def test_subtraction_undoes_addition(parts):
-    first, second = statistics(parts, classes=list("abcd"))
-    assert (first + second - second).equals(first)
-
-
-@given(batches(whole=True), st.lists(st.integers(0, 3), max_size=6))
-def test_taking_features_commutes_with_addition(parts, columns):
-    first, second = statistics(parts)
-    columns = np.array(columns, dtype=int)
-    taken = (first + second).take(columns)
-    assert taken.equals(first.take(columns) + second.take(columns))
-    np.testing.assert_array_equal(taken.table, (first + second).table[columns])
-
-
-def test_take_by_mask():
-    counts = ClassCounts.from_matrix(COUNTS, LABELS)
-    mask = np.arange(7) % 2 == 0
-    assert counts.take(mask).equals(counts.take(np.flatnonzero(mask)))
-    assert counts.take(mask).n_features == 4
+# -- sums and differences -------------------------------------------------------------------------
 
 
 @settings(max_examples=20)
@@ -543,47 +469,10 @@ def test_real_rows_taken_away_leave_nothing_behind(seed):
     np.testing.assert_allclose(difference.length_weight, rest.length_weight)
 
 
-def test_a_hundred_batches_equal_one():
-    X, y = sp.csr_matrix(rng.poisson(0.2, (500, 30))), rng.integers(0, 4, 500)
-    total = ClassCounts.zero(30)
-    for rows in np.array_split(np.arange(500), 100):
-        total = total.update(X[rows], y[rows])
-    assert total.equals(ClassCounts.from_matrix(X, y))
-
-
 def test_whole_numbers_and_real_numbers_add_up_to_real_numbers():
     whole = ClassCounts.from_matrix([[1, 2]], [0])
     real = ClassCounts.from_matrix([[0.5, 0]], [0])
     assert (whole + real).table.tolist() == [[1.5], [2]]
-
-
-def test_statistics_that_do_not_belong_together():
-    a = ClassCounts.from_matrix([[1, 2]], [0])
-    with pytest.raises(ValueError, match="n_features=2 and n_features=3"):
-        a + ClassCounts.zero(3)
-    with pytest.raises(ValueError, match="must count the same thing"):
-        a + ClassCounts.from_matrix([[1, 2]], [0], presence=True)
-    with pytest.raises(ValueError, match="Labels must be of one kind"):
-        a + ClassCounts.from_matrix([[1, 2]], ["x"])
-    with pytest.raises(ValueError, match="negative counts"):
-        a - ClassCounts.from_matrix([[2, 2]], [0])
-    with pytest.raises(ValueError, match="labels outside"):
-        a - ClassCounts.from_matrix([[1, 2]], [1])
-    with pytest.raises(TypeError):
-        a + 1
-
-
-def test_statistics_are_values():
-    a = ClassCounts.from_matrix(COUNTS, LABELS)
-    table = a.table.copy()
-    b = a + a
-    a.update(COUNTS, LABELS)
-    a.take([0, 1])
-    b -= a
-    assert np.array_equal(a.table, table)
-    assert b.equals(a)
-    with pytest.raises(AttributeError):
-        a.table = table
 
 
 def test_equality_is_of_all_fields():

@@ -8,9 +8,9 @@ import pytest
 from click.testing import CliRunner
 
 from naively.cli.commands import naively
-from naively.io.errors import InputError
 from naively.jobs import demo as module
 from naively.jobs.demo import DATA, DEMO_FILES, Docstring, gather
+from naively.read.errors import InputError
 
 WORDS = {"alpha": "estimator sample fit predict score", "beta": "kernel launch thread block grid"}
 

@@ -43,7 +43,7 @@ def random_table(rng, kind, m, n_classes):
 
 
 def problem_of(table, alpha=0.0):
-    return coupled_columns(multinomial(alpha).coupled_counts(Counts(table))).problem
+    return coupled_columns(multinomial(alpha).problem(Counts(table))).problem
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -272,7 +272,7 @@ def test_groups_do_not_change_the_solution():
 def test_groups_near_the_threshold_have_the_bound_of_all(kind, n_classes, monkeypatch):
     rng = np.random.default_rng([n_classes, len(kind)])
     table = random_table(rng, kind, 400, n_classes)
-    coupled = coupled_columns(multinomial(0.5).coupled_counts(Counts(table)))
+    coupled = coupled_columns(multinomial(0.5).problem(Counts(table)))
     proven = 0
     for k in (1, 2, 5, 17, 60, 200, 390):
         monkeypatch.setattr("naively.selection.coupled.NEAR_ABOVE", 1 << 14)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from naively.models.bernoulli import bernoulli
+from naively.models.model import Limits
 from naively.models.multinomial import multinomial
 from naively.selection.solve import solve
 from reference_nfs import (
@@ -27,7 +28,7 @@ def test_exact_is_brute_force(kind, alpha, n_classes):
     for _ in range(12):
         table = random_table(rng, kind, int(rng.integers(2, 11)), n_classes)
         k = int(rng.integers(0, len(table) + 1))
-        selection = solve(multinomial(alpha), Counts(table), k, exact=True)
+        selection = solve(multinomial(alpha), Counts(table), k, Limits(exact=True))
         likelihood = partial(multinomial_log_likelihood, table.tolist(), alpha=alpha)
         seen = seen_columns(table.tolist())
         best = best_by_brute_force(likelihood, seen, k)
@@ -44,7 +45,9 @@ def test_sixteen_features(n_classes):
     table = rng.poisson(4, (16, n_classes))
     likelihood = partial(multinomial_log_likelihood, table.tolist(), alpha=0.0)
     for k in (3, 12):
-        objective = solve(multinomial(0.0), Counts(table), k, exact=True).certificate.objective
+        objective = solve(
+            multinomial(0.0), Counts(table), k, Limits(exact=True)
+        ).certificate.objective
         assert objective == pytest.approx(best_by_brute_force(likelihood, range(16), k), rel=1e-12)
 
 
@@ -53,7 +56,7 @@ def test_exact_closes_the_gap_of_larger_problems():
     for k in (10, 100):
         counts = Counts(rng.random((3000, 2)))
         loose = solve(multinomial(0.0), counts, k).certificate
-        closed = solve(multinomial(0.0), counts, k, exact=True).certificate
+        closed = solve(multinomial(0.0), counts, k, Limits(exact=True)).certificate
         assert closed.proven_optimal
         assert closed.nodes < 50
         assert loose.objective - 1e-9 <= closed.objective <= loose.bound + 1e-9
@@ -64,7 +67,7 @@ def test_limits_return_the_best_found_with_its_gap(limits):
     rng = np.random.default_rng(1)
     counts = Counts(rng.random((200, 20)))
     first = solve(multinomial(0.0), counts, 15).certificate
-    limited = solve(multinomial(0.0), counts, 15, exact=True, **limits).certificate
+    limited = solve(multinomial(0.0), counts, 15, Limits(exact=True, **limits)).certificate
     assert not limited.proven_optimal
     assert limited.gap > 0
     assert limited.nodes <= 5
@@ -73,5 +76,5 @@ def test_limits_return_the_best_found_with_its_gap(limits):
 
 def test_exact_does_nothing_where_gains_add_up():
     counts = Counts([[1, 0], [2, 3]], [4, 4])
-    one, two = (solve(bernoulli(1.0), counts, 1, exact=exact) for exact in (False, True))
+    one, two = (solve(bernoulli(1.0), counts, 1, Limits(exact=exact)) for exact in (False, True))
     assert one.certificate == two.certificate

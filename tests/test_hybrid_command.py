@@ -11,7 +11,7 @@ from click.testing import CliRunner
 
 from naively import HybridNB, RegionVectorizer, SparseMultinomialNB
 from naively.cli.commands import naively
-from naively.io.models import load_model
+from naively.jobs.model_file import load_model
 
 SUBJECTS = {"sale": "cheap offer discount win", "work": "meeting agenda report minutes"}
 TALK = "hello please see this message today about the thing we said"

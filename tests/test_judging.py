@@ -7,63 +7,80 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from naively.scale import judging
-from naively.scale.holdout import TEST, TRAIN, Chooser, Holdout, kinds_in, kinds_of
-from naively.scale.judging import Verdicts, total
-from naively.scale.sources import Batch
-from naively.statistics.labels import encode_labels
-from naively.text.labels import text_labels
+from naively.judging import verdicts as judging
+from naively.judging.parting import LEFT_OUT, TEST, TRAIN, Parting, kinds_in
+from naively.judging.verdicts import Verdicts, total
 
 RNG = np.random.default_rng(0)
 LABELS = RNG.choice(["a", "b", "c"], 500, p=[0.6, 0.38, 0.02])
 
 
+def kinds_of(parting, labels=LABELS, content="part", cuts=None):
+    chooser = parting.of_part(content)
+    bounds = cuts or (0, len(labels))
+    batches = [np.unique(labels[a:b], return_inverse=True) for a, b in pairwise(bounds)]
+    return np.concatenate([chooser.kinds(*batch) for batch in batches])
+
+
 @pytest.mark.parametrize("share", [0.05, 0.2, 0.25, 0.3, 1 / 3, 0.5, 0.77])
 def test_every_run_of_a_class_has_one_test_row(share):
-    kinds = kinds_of([("part", 500)], LABELS, share, seed=1)
+    tested = kinds_of(Parting(share, seed=1)) == TEST
     for label in "abc":
-        members = kinds[LABELS == label]
-        assert members[0] == TRAIN
+        members = tested[LABELS == label]
+        assert not members[0]
         assert abs(members.sum() - share * len(members)) <= 1
         # No stretch of a class holds many more, or fewer, than its share.
-        held = np.concatenate([[0], np.cumsum(members == TEST)])
+        held = np.concatenate([[0], np.cumsum(members)])
         for start in range(0, len(members), 7):
             assert abs(held[-1] - held[start] - share * (len(members) - start)) <= 2
 
 
 @pytest.mark.parametrize("cuts", [(0, 500), (0, 1, 499, 500), (0, 100, 250, 250, 500)])
-def test_the_choice_does_not_depend_on_the_batches(cuts):
-    batches = (
-        Batch(np.zeros((stop - start, 1)), LABELS[start:stop]) for start, stop in pairwise(cuts)
-    )
-    marked = [batch.labels for batch in Holdout(0.2, 3).marked("part", batches) if len(batch)]
-    expected = kinds_of([("part", 500)], LABELS, 0.2, seed=3)
-    test = np.char.startswith(np.concatenate(marked), "test:")
-    assert test.tolist() == (expected == TEST).tolist()
+@pytest.mark.parametrize("n_folds", [1, 5])
+def test_the_choice_does_not_depend_on_the_batches(cuts, n_folds):
+    parting = Parting(0.2, 3, n_folds)
+    assert kinds_of(parting, cuts=cuts).tolist() == kinds_of(parting).tolist()
 
 
-def test_choices_are_random_and_differ_by_part_seed_and_class():
-    chosen = [kinds_of([(part, 500)], LABELS, 0.2, seed) for part in "xy" for seed in range(20)]
+def test_choices_are_random_and_differ_by_content_seed_and_class():
+    chosen = [
+        kinds_of(Parting(0.2, seed), content=content) == TEST
+        for content in "xy"
+        for seed in range(20)
+    ]
     assert len({kinds.tobytes() for kinds in chosen}) == 40
     often = np.mean(chosen, axis=0)[1:]
     assert often.max() < 0.6
     assert often.mean() == pytest.approx(0.2, abs=0.01)
-    one, other = (Chooser(0.2, 0, "x").kinds(*encode_labels([name] * 100)) for name in "ab")
+    one, other = (kinds_of(Parting(0.2), np.repeat(name, 100)) for name in "ab")
     assert (one != other).any()
 
 
+@pytest.mark.parametrize("share", [0, 0.2])
+def test_folds_are_of_equal_size_in_every_class(share):
+    kinds = kinds_of(Parting(share, n_folds=5))
+    assert set(kinds.tolist()) <= {TEST, *range(TRAIN, TRAIN + 5)}
+    without = kinds_of(Parting(share))
+    assert ((kinds == TEST) == (without == TEST)).all()
+    for label in "abc":
+        sizes = np.bincount(kinds[(LABELS == label) & (kinds >= TRAIN)] - TRAIN, minlength=5)
+        assert sizes.max() - sizes.min() <= 1
+    anew = kinds_of(Parting(share, n_folds=5, fold_seed=1))
+    assert ((anew == TEST) == (kinds == TEST)).all()
+    assert (anew != kinds).mean() > 0.5
+
+
+def test_every_fold_is_as_likely_for_every_row():
+    found = [kinds_of(Parting(n_folds=4, fold_seed=seed)) - TRAIN for seed in range(200)]
+    share = np.mean(np.array(found) == 2, axis=0)
+    assert abs(share - 0.25).max() < 0.14  # 4.5 standard deviations of 200 draws
+
+
 def test_a_split_column_is_read_as_words():
-    assert kinds_in(np.array(["Train", " test", "dev"])).tolist() == [0, 1, 2]
+    kinds = kinds_in(np.array(["Train", " test", "dev"]))
+    assert kinds.tolist() == [TRAIN, TEST, LEFT_OUT]
     with pytest.raises(ValueError, match="also holds 'maybe'"):
         kinds_in(np.array(["train", "maybe"]))
-
-
-def test_labels_of_any_type_become_the_same_text():
-    for labels in (np.array([2.0, 10.0]), np.array([2, 10]), np.array([" 2", "10 "])):
-        names, codes = text_labels(labels)
-        assert names[codes].tolist() == ["2", "10"]
-    with pytest.raises(ValueError, match="missing at row 1"):
-        text_labels(np.array(["a", " "]))
 
 
 def verdicts(n, seed):

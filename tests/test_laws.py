@@ -59,9 +59,6 @@ MODELS = {
     "l2 centers, variance": Model(
         partial(naively.SparseL2Centers, scale="variance"), averaged=True
     ),
-    "l2 centers, diagonal": Model(
-        partial(naively.SparseL2Centers, covariance="diagonal"), averaged=True
-    ),
 }
 SELECTORS = {
     f"search, {strategy}": partial(naively.ErrorSearchSelector, strategy=strategy, length=5.0)

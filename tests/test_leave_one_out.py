@@ -20,8 +20,8 @@ def word_counts(X, y, weights, regions, n_classes):
     if is_whole(arranged.data) and is_whole(np.asarray(weights)):
         table = regions.fold((X.T @ onehot).astype(np.int64))
         return arranged, WordCounts.whole(table, regions)
-    before = np.zeros((regions.n_words, n_classes))
-    return arranged, WordCounts.paired(arranged, y, np.asarray(weights, float), regions, before)
+    weights = np.asarray(weights, dtype=float)
+    return arranged, WordCounts.paired(arranged, y, weights, regions, n_classes)
 
 
 def both(X, y, weights, *, n_regions, shared, normalize, alpha, order=None, n_classes=3):
@@ -141,7 +141,7 @@ def test_pairs_agree_with_integers():
     regions = Regions(np.array([0, 8, 16, 24]), True)
     table = regions.fold(X.T @ (np.eye(3)[y] * weights[:, None])).astype(np.int64)
     whole = WordModel(regions, WordCounts.whole(table, regions), np.array([0.1]), True)
-    pairs = WordCounts.paired(X, y, weights, regions, np.zeros((8, 3)))
+    pairs = WordCounts.paired(X, y, weights, regions, 3)
     assert (pairs.high == table).all()
     assert not pairs.low.any()
     paired = WordModel(regions, pairs, np.array([0.1]), True)

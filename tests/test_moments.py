@@ -12,14 +12,6 @@ CONTAINERS = (np.asarray, np.asfortranarray, sp.csr_matrix, sp.csc_matrix, sp.co
 rng = np.random.default_rng(0)
 
 
-def close(first, second):
-    assert np.array_equal(first.classes, second.classes)
-    assert np.array_equal(first.class_rows, second.class_rows)
-    np.testing.assert_allclose(first.class_weight, second.class_weight, rtol=1e-12)
-    np.testing.assert_allclose(first.total, second.total, rtol=1e-10, atol=1e-9)
-    np.testing.assert_allclose(first.scatter, second.scatter, rtol=1e-8, atol=1e-8)
-
-
 @st.composite
 def problems(draw):
     n, m, n_classes = draw(st.integers(1, 12)), draw(st.integers(1, 4)), draw(st.integers(1, 3))
@@ -44,23 +36,6 @@ def test_moments_by_the_definition(problem, weighted):
         sums = ClassMoments.from_matrix(container(X), y, w, deviations=False)
         assert sums.scatter is None
         np.testing.assert_allclose(sums.total, total, rtol=1e-14, atol=1e-14)
-
-
-@given(problems(), st.integers(0, 12))
-def test_laws_of_addition(problem, cut):
-    X, y, w = problem
-    classes = np.unique(y)
-    a = ClassMoments.from_matrix(X[:cut], y[:cut], classes=classes)
-    b = ClassMoments.from_matrix(X[cut:], y[cut:], classes=classes)
-    whole = ClassMoments.from_matrix(X, y)
-    close(a + b, whole)
-    close(b + a, whole)
-    close(whole - a, b)
-    close(whole - b, a)
-    assert (whole - whole).total.tolist() == np.zeros_like(whole.total).tolist()
-    assert (whole + ClassMoments.zero(X.shape[1])).equals(whole)
-    if cut < len(y):
-        close(ClassMoments.from_matrix(X[:cut], y[:cut]).update(X[cut:], y[cut:]), whole)
 
 
 @given(problems())
@@ -96,7 +71,7 @@ def test_constant_columns_have_no_scatter(container):
     X[:, 1] = 1e15 / 3
     found = ClassMoments.from_matrix(container(X), np.arange(1000) % 3)
     assert not found.scatter.any()
-    np.testing.assert_allclose(found.mean, X[:3], rtol=1e-15)
+    np.testing.assert_allclose(found.mean, X[:3].T, rtol=1e-15)
 
 
 @pytest.mark.parametrize(
@@ -117,8 +92,8 @@ def test_types_and_index_widths(dtype):
 def test_stored_zeros_and_duplicates():
     X = sp.csr_matrix((np.array([1.0, 1, 0, 4]), [0, 0, 1, 1], [0, 2, 3, 4]), shape=(3, 2))
     found = ClassMoments.from_matrix(X, [0, 0, 0])
-    assert found.total.tolist() == [[2.0, 4.0]]
-    np.testing.assert_allclose(found.scatter, [[8 / 3, 32 / 3]])
+    assert found.total.tolist() == [[2.0], [4.0]]
+    np.testing.assert_allclose(found.scatter, [[8 / 3], [32 / 3]])
     assert X.nnz == 4
 
 
@@ -151,8 +126,8 @@ def test_values_must_be_finite(container, deviations, bad, word):
 def test_variances():
     X = np.array([[0.0], [2], [7], [9], [11]])
     found = ClassMoments.from_matrix(X, [0, 0, 1, 1, 1], classes=[0, 1, 2])
-    assert found.mean.tolist() == [[1.0], [9.0], [0.0]]
-    np.testing.assert_allclose(found.variance, [[1.0], [8 / 3], [0.0]])
+    assert found.mean.tolist() == [[1.0, 9.0, 0.0]]
+    np.testing.assert_allclose(found.variance, [[1.0, 8 / 3, 0.0]])
     np.testing.assert_allclose(found.pooled_variance(), [10 / 5])
     np.testing.assert_allclose(found.total_variance(), [X.var()])
 
@@ -160,16 +135,11 @@ def test_variances():
 @pytest.mark.parametrize("deviations", [True, False])
 def test_moments_of_columns_are_those_of_a_matrix_of_them(deviations):
     X, y, columns = np.random.default_rng(0).normal(size=(9, 5)), [0, 1, 2] * 3, np.array([3, 0])
-    found = ClassMoments.from_matrix(X, y, deviations=deviations).of_columns(columns)
+    found = ClassMoments.from_matrix(X, y, deviations=deviations).take(columns)
     assert found.equals(ClassMoments.from_matrix(X[:, columns], y, deviations=deviations))
 
 
 def test_errors():
-    one = ClassMoments.from_matrix([[1.0]], [0])
-    with pytest.raises(ValueError, match="same features"):
-        one + ClassMoments.from_matrix([[1.0, 2]], [0])
-    with pytest.raises(ValueError, match="negative weight"):
-        one - (one + one)
     with pytest.raises(ValueError, match="no second moments"):
         ClassMoments.from_matrix([[1.0]], [0], deviations=False).pooled_variance()
     with pytest.raises(ValueError, match="same number of rows"):
@@ -182,5 +152,19 @@ def test_a_matrix_that_could_not_be_dense():
         (np.full(n, 3.0), np.arange(n) + 9, np.arange(n + 1)), shape=(n, m)
     )  # 3e12 cells
     found = ClassMoments.from_matrix(X, np.arange(n) % 2)
-    assert found.total[:, 9].tolist() == [3.0, 0.0]
-    np.testing.assert_allclose(found.scatter[0, 9], 9 - 9 / (n / 2))
+    assert found.total[9].tolist() == [3.0, 0.0]
+    np.testing.assert_allclose(found.scatter[9, 0], 9 - 9 / (n / 2))
+
+
+@pytest.mark.parametrize("container", [sp.csr_array, sp.csc_array])
+def test_weights_that_were_summed_in_another_order_are_no_zeros(container):
+    """What is left of the weight of a class, up to a share of 1e-12, is no row with a zero."""
+    local = np.random.default_rng(0)
+    weights = local.random(3000)
+    X = np.column_stack([np.full(3000, 1e6), local.random(3000) > 0.5])
+    found = ClassMoments.from_matrix(container(X), np.zeros(3000, int), weights)
+    assert found.scatter[0, 0] == 0
+    for share, stays in ((3e-12, True), (3e-13, False)):
+        rows = container(np.array([[1e6], [0.0]]))
+        scatter = ClassMoments.from_matrix(rows, [0, 0], np.array([1.0, share])).scatter[0, 0]
+        assert scatter == pytest.approx(share * 1e12 if stays else 0.0, rel=1e-3)

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from naively.judging.leave_one_out import Rows, multinomial_errors, presence_errors
+from naively.judging.leave_one_out import multinomial_errors, presence_errors
 from naively.judging.path_rule import path_rule, rule_of_rules
+from naively.judging.rows import Rows
 from naively.judging.visits import Visits, path_stays, path_visits
 from naively.models.bernoulli import bernoulli
 from naively.models.multinomial import multinomial

@@ -190,7 +190,6 @@ def broken(change):
         (broken(lambda r: r.update(n_rows=True)), "summary.n_rows"),
         (broken(lambda r: r["features"][1].pop("gain")), r"summary.features\[1\]"),
         (broken(lambda r: r["features"][0].update(gain=10**400)), "too large"),
-        (broken(lambda r: r["settings"].update(image=[1])), "2 values"),
     ],
 )
 def test_json_that_is_no_summary_is_refused_with_its_fault(text, match):
@@ -208,7 +207,6 @@ def test_json_that_is_no_summary_is_refused_with_its_fault(text, match):
         (("features", 0, "weights"), [1.0], "figures for each class"),
         (("features", 1, "counts"), [], "feature 2 has other figures than the first"),
         (("features", 1, "speaks_for"), "nobody", "feature 2 speaks for a class that is none"),
-        (("settings", "image"), [0, 3], "an image must have pixels"),
         (("path", "points", 0, "k"), -1, "a number of features is negative"),
         (("evaluation", "test_rows"), 0, "a test must have rows"),
         (("evaluation", "accuracy"), 1.5, "must lie in 0 to 1"),
@@ -295,14 +293,6 @@ def test_thousand_features_of_twenty_classes_stay_under_a_megabyte():
     )
     page = summary_html(replace(summary, features=rows), charts_of(summary))
     assert 300_000 < len(page.encode()) < 1_000_000
-
-
-def test_pixels_are_shown_as_images():
-    summary = summary_of(["p0", "p1", "p2", "p3"])
-    summary = replace(summary, settings=replace(summary.settings, image=(2, 2)))
-    page = summary_html(summary)
-    assert page.count('class="image" viewBox="0 0 2 2"') == 2
-    assert 'class="p4" d="M0 0h1v1h-1zM1 0h1v1h-1zM0 1h1v1h-1zM1 1h1v1h-1z"' in page
 
 
 @pytest.mark.parametrize("classes", [2, 3, 6, 7, 150])

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from naively.models.family import CoupledCounts
+from naively.models.family import Coupled
 from naively.selection import coupled
 from naively.selection.coupled import ScreenedColumns, coupled_columns
 
@@ -15,7 +15,7 @@ def test_screened_equals_unscreened(n_classes, alpha, seed, monkeypatch):
     monkeypatch.setattr(coupled, "SCREEN_ABOVE", 100)
     rng = np.random.default_rng(seed)
     table = rng.gamma(0.2, 2.0, (40_000, n_classes)) * (rng.random((40_000, n_classes)) < 0.6)
-    counts = CoupledCounts(table, alpha)
+    counts = Coupled(table, alpha)
     screened = coupled_columns(counts)
     assert isinstance(screened, ScreenedColumns)
     whole = coupled_columns(counts, screen=False)
@@ -37,7 +37,7 @@ def test_counts_lost_in_the_smoothing_are_seen(n_classes, monkeypatch):
     rng = np.random.default_rng(0)
     table = rng.gamma(0.2, 2.0, (20_000, n_classes)) * np.geomspace(1.0, 3.0, n_classes)
     table[rng.random(20_000) < 0.2] *= 1e-30
-    counts = CoupledCounts(table, 1.0)
+    counts = Coupled(table, 1.0)
     screened, whole = coupled_columns(counts), coupled_columns(counts, screen=False)
     assert isinstance(screened, ScreenedColumns)
     for k in (8_000, 15_000):

@@ -4,83 +4,103 @@ from collections import Counter
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
-from naively import SparseBernoulliNB, SparseL1Centers, SparseMultinomialNB, sparsity_path
-from naively.jobs.rows import TEST, TRAIN, Rows
+from naively import (
+    SparseBernoulliNB,
+    SparseGaussianNB,
+    SparseL1Centers,
+    SparseMultinomialNB,
+    sparsity_path,
+)
 from naively.jobs.study import (
+    Accuracies,
     confusion_of,
     coverage_points,
     grid_of,
-    grid_of_test,
-    on_test_rows,
+    measured_grid,
     path_curve,
     predicted_error,
-    with_accuracies,
 )
 from naively.judging.coverage import margins
+from naively.judging.every_k import every_k, wrong_at_every_k
+from naively.models import MODELS as KINDS
+from naively.selection.train import train
 
 RNG = np.random.default_rng(3)
 X = RNG.poisson(1 + (np.arange(12) < 4) * (np.arange(60) % 2)[:, None] * 2.0)
 Y = np.where(np.arange(60) % 2, "pos", "neg").astype(object)
 
 
-def rows(labels=Y):
-    part = np.where(np.arange(60) < 40, TRAIN, TEST)
-    return Rows(X, labels, tuple(map(str, range(12))), part, (), "the rest", None)
+MODELS = {
+    "multinomial": SparseMultinomialNB,
+    "bernoulli": SparseBernoulliNB,
+    "l1-centers": SparseL1Centers,
+    "gaussian": SparseGaussianNB,
+}
 
 
-@pytest.mark.parametrize("model", [SparseMultinomialNB, SparseBernoulliNB, SparseL1Centers])
-def test_accuracy_at_every_k_is_that_of_one_model_each(model):
-    labels = Y.copy()
+def trained(name, k, X=X, y=Y, **parameters):
+    model = KINDS[name].build(**parameters)
+    return train(model, model.gather(X, y.astype(str)), k)
+
+
+@pytest.mark.parametrize(
+    ("name", "exact"), [*((name, False) for name in MODELS), ("multinomial", True)]
+)
+def test_errors_at_every_k_are_those_of_one_model_each(name, exact):
+    parameters = {"exact": True} if exact else {}
+    labels = Y.copy().astype(str)
     labels[-1] = "neutral"  # training does not have it: a mistake at every k
-    fitted = model(k=3).fit(X[:40], labels[:40].astype(str))
-    grid = np.array([1, 2, 5, 12])
-    found = on_test_rows(fitted, rows(labels), np.arange(12), grid)
+    grid = np.array([0, 1, 2, 5])
+    found = trained(name, 1, X[:40], Y[:40], **parameters)
+    models = every_k(found.model, found.statistics, grid)
+    seen = X[40:][:, models.columns]
+    wrong = wrong_at_every_k(models, seen, labels[40:], np.array(["neg", "pos"]))
     single = [
-        (model(k=k).fit(X[:40], Y[:40].astype(str)).predict(X[40:]) == labels[40:]).mean()
+        MODELS[name](k=k, **parameters).fit(X[:40], Y[:40].astype(str)).predict(X[40:])
         for k in grid.tolist()
     ]
-    assert found.mean.tolist() == pytest.approx(single)
-    assert found.of == "the rest"
+    assert wrong.tolist() == [(answers != labels[40:]).sum() for answers in single]
+    sparse = wrong_at_every_k(models, csr_array(seen), labels[40:], np.array(["neg", "pos"]))
+    assert sparse.tolist() == wrong.tolist()
 
 
 def test_the_path_has_the_chosen_k_and_the_accuracies():
-    fitted = SparseMultinomialNB(k=7).fit(X[:40], Y[:40].astype(str))
     grid = grid_of(12, 7)
     assert grid.tolist() == list(range(1, 13))
-    statistics, family = fitted.statistics_, fitted.family_
-    accuracies = on_test_rows(fitted, rows(), np.arange(12), grid)
-    curve = with_accuracies(path_curve(family, statistics, 7, grid), accuracies)
-    path = sparsity_path(SparseMultinomialNB(), X[:40], Y[:40].astype(str), ks=grid)
+    accuracies = Accuracies(grid, grid / 12, None, "the rest")
+    curve = path_curve(trained("multinomial", 7), accuracies)
+    path = sparsity_path(SparseMultinomialNB(), X, Y.astype(str), ks=grid)
     assert [point.k for point in curve.points] == grid.tolist()
     assert [point.objective for point in curve.points] == path.objective.tolist()
     assert [point.bound for point in curve.points] == path.bound.tolist()
-    assert all(0 <= point.accuracy <= 1 for point in curve.points)
+    assert [point.accuracy for point in curve.points] == (grid / 12).tolist()
     assert curve.chosen == 7
     assert len(grid_of(1_000_000, 777)) <= 41
     assert 777 in grid_of(1_000_000, 777)
 
 
 def test_only_models_with_a_law_of_their_error_predict_it():
-    labels = Y.astype(str)
-    assert 0 < predicted(SparseMultinomialNB(k=3).fit(X, labels)) < 0.5
-    assert predicted(SparseL1Centers(k=3).fit(X, labels)) is None
+    assert 0 < predicted_error(trained("multinomial", 3)) < 0.5
+    assert predicted_error(trained("l1-centers", 3)) is None
 
 
-def predicted(fitted):
-    support = fitted.selection_.support
-    return predicted_error(fitted.family_, fitted.statistics_, support, fitted.rule_)
+def largest(n_features, chosen, n_classes):
+    grid = measured_grid(grid_of(n_features, chosen), n_features, chosen, n_classes)
+    return grid[-1]
 
 
 def test_a_path_goes_on_where_the_test_stops():
-    fitted = SparseMultinomialNB(k=3).fit(X, Y.astype(str))
-    curve = path_curve(fitted.family_, fitted.statistics_, 3, np.array([1, 2, 3, 4]))
+    curve = path_curve(
+        trained("multinomial", 3), Accuracies(np.arange(1, 5), np.ones(4), None, "some")
+    )
     assert [point.k for point in curve.points] == [1, 2, 3, 4, *range(5, 13)]
-    assert grid_of_test(60_000, 100, 2)[-1] == 60_000
-    assert 1000 < grid_of_test(10**7, 100, 2)[-1] <= 1600
-    assert 700 < grid_of_test(10**7, 3, 2)[-1] <= 1000
-    assert 5000 < grid_of_test(10**7, 5000, 1000)[-1] <= 8388  # weights are bounded
-    assert grid_of_test(10**7, 10**7, 2)[-1] == 10**7
+    assert largest(60_000, 100, 2) == 60_000
+    assert 1000 < largest(10**7, 100, 2) <= 1600
+    assert 700 < largest(10**7, 3, 2) <= 1000
+    assert 5000 < largest(10**7, 5000, 1000) <= 8388  # weights are bounded
+    assert largest(10**7, 10**7, 2) == 10**7
 
 
 def test_confusion_counts_pairs():

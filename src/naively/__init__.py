@@ -2,44 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from importlib import import_module
+from pkgutil import get_data
 from typing import Any
 
 __version__ = "0.1.0"
 
-# Public names and where they live. Estimators import scikit-learn (seconds); counting and merging
-# statistics must not, so each name is imported at its first use (PEP 562).
+# Public names stand in the stub beside this file, where type checkers and editors find them.
+# Estimators import scikit-learn (seconds); counting and merging statistics must not, so each name
+# is imported at its first use (PEP 562).
+_IMPORT = re.compile(r"^from ([\w.]+) import (?:\(([^)]*)\)|(.*))$", re.MULTILINE)
 _HOMES = {
-    "Certificate": "naively.selection.certificate",
-    "ClassCategories": "naively.statistics.categories",
-    "ClassCounts": "naively.statistics.counts",
-    "ClassMedians": "naively.statistics.values",
-    "ClassMoments": "naively.statistics.moments",
-    "ClassValues": "naively.statistics.values",
-    "CoverageCurve": "naively.judging.coverage",
-    "CoverageDisplay": "naively.plots.coverage",
-    "ErrorEstimate": "naively.expected.estimates",
-    "ErrorPath": "naively.judging.error_path",
-    "ErrorPathDisplay": "naively.plots.error_path",
-    "ErrorSearchSelector": "naively.estimators.error_search",
-    "FeatureWeightsDisplay": "naively.plots.feature_weights",
-    "HybridNB": "naively.estimators.hybrid",
-    "RegionVectorizer": "naively.estimators.regions",
-    "SeparationWarning": "naively.estimators.hybrid",
-    "SparseBernoulliNB": "naively.estimators.naive_bayes",
-    "SparseCategoricalNB": "naively.estimators.likelihood",
-    "SparseGaussianNB": "naively.estimators.likelihood",
-    "SparseL1Centers": "naively.estimators.centers",
-    "SparseL2Centers": "naively.estimators.centers",
-    "SparseMultinomialNB": "naively.estimators.naive_bayes",
-    "SparsePoissonNB": "naively.estimators.likelihood",
-    "SparsityCV": "naively.estimators.search",
-    "SparsityPath": "naively.selection.path",
-    "SparsityPathDisplay": "naively.plots.sparsity_path",
-    "accuracy_coverage_curve": "naively.judging.coverage",
-    "error_path": "naively.estimators.error_path",
-    "expected_error": "naively.expected.estimates",
-    "sparsity_path": "naively.estimators.path",
+    name: home
+    for home, several, one in _IMPORT.findall((get_data(__name__, "__init__.pyi") or b"").decode())
+    for name in re.findall(r"(\w+) as ", several or one)
 }
 
 __all__ = ["__version__", *_HOMES]

@@ -121,7 +121,7 @@ _SELECT: dict[str, dict[str, tuple[str, ...]]] = {
             "select reviews.csv -k 3 --quick -q",
             "select reviews.csv -k 2 --quick -q",
         ),
-        "image": ("pixels", "select pixels.npz -k 4 --image 3x4"),
+        "pixels": ("pixels", "select pixels.npz -k 4"),
     },
     "select_hybrid": {
         "hybrid": (
@@ -350,7 +350,6 @@ _SELECT: dict[str, dict[str, tuple[str, ...]]] = {
             "select good.csv --format docx",
             "select good.csv --analyzer words",
             "select good.csv --scale sdt",
-            "select good.csv --image 3",
             "select good.csv --delimiter ''",
             "select good.csv --out ''",
             "select good.csv --encoding utf-99",
@@ -370,7 +369,6 @@ _SELECT: dict[str, dict[str, tuple[str, ...]]] = {
             "select good.csv --scale std -k 3 --quick",
             "select good.csv --exact --model bernoulli -k 3 --quick",
             "select good.csv --numbers --text text -k 3 --quick",
-            "select good.csv --image 3x4 -k 3 --quick",
         ),
         "folder with other files": ("mistakes", "select good.csv --out full"),
         "folder that is a file": ("mistakes", "select good.csv -k 3 --out small.csv"),
@@ -649,12 +647,6 @@ _OTHER: dict[str, dict[str, tuple[str, ...]]] = {
             "merge records -o all.stats",
             "solve all.stats -k 5 -q",
         ),
-        "hashed": (
-            "shards",
-            "count data/0.parquet data/1.parquet -o records --hash 64",
-            "merge records -o all.stats",
-            "solve all.stats -k 3",
-        ),
         "numbers of a table": (
             "matrices",
             "count numbers.csv --numbers --label y -o records",
@@ -675,11 +667,17 @@ _OTHER: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "svmlight": (
             "matrices",
-            "count m.svmlight -o records --columns 8",
+            "count m.svmlight -o records",
             "merge records -o all.stats",
             "solve all.stats -k 3 --json",
-            "count m.svmlight -o few --columns 2",
-            "count m.svmlight -o none",
+        ),
+        "moments": (
+            "matrices",
+            "count m.npz -o records --label y --model gaussian",
+            "merge records -o all.stats",
+            "solve all.stats -k 3 --model gaussian",
+            "solve all.stats -k 3 --model l2-centers --scale std --out centers",
+            "solve all.stats -k 3 --out none",
         ),
         "tokens": (
             "tokens",
@@ -693,10 +691,8 @@ _OTHER: dict[str, dict[str, tuple[str, ...]]] = {
             "count all.parquet",
             "count nothing.csv -o r",
             "count all.parquet -o r --resolution 0.5",
-            "count all.parquet --numbers -o r --hash 8",
             "count all.parquet -o r --format mtx",
             "count all.parquet -o r --text words",
-            "count all.parquet -o r --hash 0",
         ),
         "mistakes of merge": (
             "shards",

@@ -301,8 +301,6 @@ _grid(
         {"k": 3, "scale": "std"},
         {"k": 3, "scale": "variance"},
         {"k": "auto", "scale": "std"},
-        {"k": 3, "covariance": "diagonal"},
-        {"k": 3, "covariance": "full"},
     ],
 )
 for _group, _model in (

@@ -6,22 +6,21 @@ Jobs are imported when they run, so that `--help` and `--version` answer at once
 from __future__ import annotations
 
 import functools
-import logging
 import math
 import os
-import re
 import shlex
 import signal
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import click
 
 import naively as package
-from naively.io.errors import InputError, OutputError, reason
-from naively.io.formats import FORMATS
+from naively.models.kinds import MODELS
+from naively.read.errors import InputError, OutputError, reason
+from naively.read.formats import FORMATS, format_of
 from naively.report.names import printable
 from naively.text.features import LARGEST_NGRAM, TOKEN_PATTERN
 
@@ -116,23 +115,6 @@ class Amount(click.ParamType[Any]):
         )
 
 
-class Size(click.ParamType[Any]):
-    """Height and width of an image."""
-
-    name = "HEIGHTxWIDTH"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[int, int]:
-        """Read 8x8."""
-        if isinstance(value, tuple):
-            return value
-        match = re.fullmatch(r"([1-9]\d{0,4})x([1-9]\d{0,4})", str(value).strip().lower())
-        if match is None:
-            self.fail(
-                f"{value!r} is not a height and a width in pixels, such as 28x28.", param, ctx
-            )
-        return int(match[1]), int(match[2])
-
-
 class Finite(click.FloatRange):
     """A number in a range; NaN is in none, though no comparison says so."""
 
@@ -184,7 +166,7 @@ NUMBERS: Options = [
 
 READING: Options = [
     click.option(
-        "--format", type=click.Choice(FORMATS), help="Format, if the name does not tell it."
+        "--format", type=click.Choice(list(FORMATS)), help="Format, if the name does not tell it."
     ),
     click.option("--delimiter", metavar="CHAR", help="What separates the columns of CSV."),
     click.option("--no-quotes", is_flag=True, help="Quotation marks are part of the text."),
@@ -228,23 +210,19 @@ FEATURES: Options = [
 
 KIND = click.option(
     "--model",
-    type=click.Choice(
-        ["bernoulli", "multinomial", "hybrid", "l1-centers", "l2-centers", "gaussian"]
-    ),
+    type=click.Choice(list(MODELS)),
     default="multinomial",
     show_default=True,
-    help="Counts (multinomial), presence alone (bernoulli), counts with a learned weight for "
-    "each --text (hybrid), or numbers of any kind: nearest medians (l1-centers) or means "
-    "(l2-centers), or gaussian.",
+    help="Counts (multinomial, poisson), presence alone (bernoulli), counts with a learned weight "
+    "for each --text (hybrid), numbers of any kind: nearest medians (l1-centers) or means "
+    "(l2-centers), or gaussian; or the numbers of categories (categorical).",
 )
 
 SMOOTHING: Options = [
     click.option(
         "--alpha",
         type=Finite(min=0),
-        default=1.0,
-        show_default=True,
-        help="Smoothing, added to every count.",
+        help="Smoothing, added to every count.  [default: 1]",
     ),
     click.option(
         "--scale",
@@ -336,16 +314,24 @@ class OneFile(click.Command):
 
 FILE = click.Path()  # so that shells complete it; whether it is there is said by who opens it
 
+LAYER = click.option(
+    "--layer", metavar="NAME", help="Of an .h5ad file: the name of a layer, or raw.  [X]"
+)
+BESIDE: Options = [
+    click.option("--labels", metavar="FILE", type=FILE, help="Labels of a matrix, one a line."),
+    click.option(
+        "--names", metavar="FILE", type=FILE, help="Column names of a matrix, one a line."
+    ),
+    LAYER,
+]
+
 INPUT: Options = [
     click.argument("input", metavar="FILE", type=InputFile()),
     click.option(
         "--text", multiple=True, metavar="NAME", help="Column of text; may be repeated.  [text]"
     ),
     click.option("--label", metavar="NAME", help="Column (in .npz: array) of labels.  [label, y]"),
-    click.option("--labels", metavar="FILE", type=FILE, help="Labels of a matrix, one a line."),
-    click.option(
-        "--names", metavar="FILE", type=FILE, help="Column names of a matrix, one a line."
-    ),
+    *BESIDE,
 ]
 
 SELECT: Options = [
@@ -363,7 +349,6 @@ SELECT: Options = [
         type=FILE,
         help="Where to write.",
     ),
-    click.option("--image", type=Size(), help="The columns are pixels, row by row: show them so."),
     click.option("--force", is_flag=True, help="Write into a folder with other files in it."),
     click.option(
         "--quick", is_flag=True, help="Only the features, the model and its test: a plain report."
@@ -382,6 +367,7 @@ PREDICT: Options = [
     click.option("--text", multiple=True, metavar="NAME", help="Column of text.  [as in training]"),
     click.option("--label", metavar="NAME", help="Column of labels to compare with."),
     click.option("--labels", metavar="FILE", help="Labels of a matrix to compare with."),
+    LAYER,
     TRANSPOSE,
     *READING,
     click.option("-q", "--quiet", is_flag=True, help="Show no progress."),
@@ -412,15 +398,13 @@ fish_source for other shells."""
     epilog=_EPILOG,
 )
 @click.version_option(package.__version__, prog_name="naively", message="%(prog)s %(version)s")
-@click.option("-v", "--verbose", is_flag=True, help="Log what is done.")
-def naively(verbose: bool) -> None:
+def naively() -> None:
     """Find the k features that tell classes apart, with a proof of how good they are.
 
     Start with `naively demo`, which runs on data that is already on your machine.
     """
     with suppress(AttributeError, ValueError):
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
-    logging.basicConfig(level=logging.INFO if verbose else logging.WARNING, format="%(message)s")
 
 
 @naively.command(cls=OneFile, short_help="Select features, train, test, report.")
@@ -441,44 +425,81 @@ def select(input: str, as_json: bool, quiet: bool, **options: Any) -> None:
     needs --force.
     """
     from naively.cli import screen
-    from naively.jobs.select import select as run
+    from naively.jobs.learn import select as run
     from naively.report.documents import summary_json
 
-    streaming = {name: options.pop(name) for name in ("engine", "address", "jobs", "checkpoint")}
-    job = _select_job(input, options)
+    out, force = options.pop("out"), options.pop("force")
+    recipe = recipe_of(input, options)
     with screen.progress(quiet=quiet) as progress:
-        if any(streaming.values()) or _is_pattern(input):
-            from naively.cli.scale import select_streamed
-
-            summary = select_streamed(job, progress, **streaming)
-        else:
-            summary = run(job, progress)
+        summary = run(recipe, out, progress, force=force)
     if as_json:
         click.echo(summary_json(summary), nl=False)
     else:
-        screen.show_summary(summary, job.out)
+        screen.show_summary(summary, out)
 
 
-def _is_pattern(input: str) -> bool:
-    return any(mark in input for mark in "*?[") and not os.path.exists(input)
+def recipe_of(input: str, options: Mapping[str, Any]) -> Any:
+    """Return what the learner is asked; options that a command does not have are at defaults."""
+    from naively.jobs.settings import ModelSettings, Recipe
+
+    settings = ("k", "alpha", "exact", "time_limit", "min_count", "binary", "scale")
+    given = {name: options[name] for name in settings if name in options}
+    layout = layout_of(input, options)
+    return Recipe(
+        files=(input,),
+        layout=layout,
+        features=features_of(options) if layout.text else None,
+        model=ModelSettings(kind=options["model"], **given),
+        test=_test_settings(options),
+        engine=_engine_of(options),
+        quick=options.get("quick", False),
+        command=repeatable_command(),
+    )
 
 
-_UNTESTED = {"test": None, "test_labels": None, "split_column": None, "holdout": 0.0, "seed": 0}
+def layout_of(input: str, options: Mapping[str, Any]) -> Any:
+    """Where things stand in the files: texts, unless they hold numbers."""
+    from naively.read.layout import Layout
+    from naively.read.parts import find_files
+
+    (file, *_) = find_files(input)
+    format = format_of(file, options["format"])
+    text = options["text"] or ("text",)
+    numbers = options["numbers"] or options.get("transpose") or FORMATS[format].holds == "matrix"
+    if numbers or (MODELS[options["model"]].takes == "values" and not options["text"]):
+        text = ()
+    return Layout(
+        format=options["format"],
+        text=text,
+        tokens=bool(text) and options["analyzer"] == "tokens",
+        label=options["label"],
+        split=options.get("split_column"),
+        labels_file=options.get("labels"),
+        names_file=options.get("names"),
+        transpose=options.get("transpose", False),
+        ignore=options.get("ignore", ()),
+        layer=options.get("layer"),
+        **style_of(options),
+    )
 
 
-def untested_job(input: str, options: dict[str, Any]) -> Any:
-    """Job for a command that reads all rows of a file as `select` does, and tests nothing."""
-    others = {"k": 1, "exact": False, "time_limit": None, "image": None, "out": ""}
-    flags = {"force": False, "quick": False}
-    return _select_job(input, {**_UNTESTED, **others, **flags, **options})
+def features_of(options: Mapping[str, Any]) -> Any:
+    """Define what is counted in texts."""
+    from naively.jobs.words import text_features
+
+    return text_features(
+        analyzer=options["analyzer"],
+        ngram_range=options["ngrams"],
+        stop_words=options["stop_words"],
+        token_pattern=options["token_pattern"] or TOKEN_PATTERN,
+    )
 
 
-def _select_job(input: str, options: dict[str, Any]) -> Any:
-    from naively.io.samples import Layout
-    from naively.io.text import TextRule
-    from naively.jobs.rows import stop_words
-    from naively.jobs.settings import ModelSettings, SelectJob
+def _test_settings(options: Mapping[str, Any]) -> Any:
+    from naively.jobs.settings import DEFAULT_HOLDOUT, TestSettings
 
+    if "holdout" not in options:
+        return TestSettings(holdout=0.0)
     given = [name for name in ("test", "split_column", "holdout") if options[name] is not None]
     if len(given) > 1:
         names = " and ".join("--" + name.replace("_", "-") for name in given)
@@ -488,52 +509,6 @@ def _select_job(input: str, options: dict[str, Any]) -> Any:
             raise click.UsageError(
                 f"--{name.replace('_', '-')} has no effect without --{other}; give both or neither."
             )
-    text = TextRule(
-        columns=options["text"] or ("text",),
-        analyzer=options["analyzer"],
-        ngrams=options["ngrams"],
-        stop_words=stop_words(options["stop_words"]),
-        token_pattern=options["token_pattern"] or TOKEN_PATTERN,
-        lowercase=options["analyzer"] != "tokens",
-    )
-    model = ModelSettings(
-        kind=options["model"],
-        **{name: options[name] for name in ("k", "alpha", "exact", "time_limit")},
-        **{name: options[name] for name in ("min_count", "binary", "scale", "image")},
-    )
-    layout = Layout(
-        format=options["format"],
-        label=options["label"],
-        labels_file=options["labels"],
-        names_file=options["names"],
-        tokens=options["analyzer"] == "tokens",
-        numbers=options["numbers"] or options["transpose"] or _wants_numbers(options),
-        transpose=options["transpose"],
-        ignore=options["ignore"],
-        style=style_of(options),
-    )
-    return SelectJob(
-        input=input,
-        layout=layout,
-        text=text,
-        model=model,
-        test=_test_settings(options),
-        out=options["out"],
-        force=options["force"],
-        quick=options["quick"],
-        command=repeatable_command(),
-    )
-
-
-def _wants_numbers(options: dict[str, Any]) -> bool:
-    from naively.jobs.settings import VALUE_MODELS
-
-    return options["model"] in VALUE_MODELS and not options["text"]
-
-
-def _test_settings(options: dict[str, Any]) -> Any:
-    from naively.jobs.settings import DEFAULT_HOLDOUT, TestSettings
-
     return TestSettings(
         file=options["test"],
         labels_file=options["test_labels"],
@@ -543,16 +518,29 @@ def _test_settings(options: dict[str, Any]) -> Any:
     )
 
 
-def style_of(options: dict[str, Any]) -> Any:
-    """How a delimited file is written."""
-    from naively.io.tables import TableStyle
+def _engine_of(options: Mapping[str, Any]) -> Any:
+    from naively.jobs.settings import Engine
 
-    return TableStyle(
-        delimiter=options["delimiter"],
-        quotes=not options["no_quotes"],
-        header=not options["no_header"],
-        encoding=options["encoding"],
-    )
+    given = {name: options.get(name) for name in ("engine", "address", "jobs", "checkpoint")}
+    name = given.pop("engine") or "local"
+    if given["address"] is not None and name == "local":
+        raise click.UsageError("--address is that of an engine; add --engine dask or spark.")
+    if given["checkpoint"] is not None and name != "local":
+        raise click.UsageError(
+            f"--checkpoint is of this machine only; leave out it or --engine {name}, or write "
+            "records with naively count."
+        )
+    return Engine(name, **given)
+
+
+def style_of(options: Mapping[str, Any]) -> dict[str, Any]:
+    """How a delimited file is written."""
+    return {
+        "delimiter": options["delimiter"],
+        "quotes": not options["no_quotes"],
+        "header": not options["no_header"],
+        "encoding": options["encoding"],
+    }
 
 
 def repeatable_command() -> str:
@@ -569,9 +557,9 @@ def predict(model: str, input: str, quiet: bool, **options: Any) -> None:
     A model file is data only: opening one from a stranger never runs code.
     """
     from naively.cli import screen
-    from naively.io.samples import Layout
     from naively.jobs.predict import PredictJob
     from naively.jobs.predict import predict as run
+    from naively.read.layout import Layout
 
     layout = Layout(
         format=options["format"],
@@ -579,8 +567,9 @@ def predict(model: str, input: str, quiet: bool, **options: Any) -> None:
         label=options["label"],
         key=options["key"],
         labels_file=options["labels"],
+        layer=options["layer"],
         transpose=options["transpose"],
-        style=style_of(options),
+        **style_of(options),
     )
     job = PredictJob(model, input, layout, options["out"], options["probabilities"])
     with screen.progress(quiet=quiet) as progress:

@@ -20,9 +20,11 @@ from naively.cli.commands import (
     Options,
     explained,
     naively,
-    untested_job,
+    recipe_of,
+    style_of,
     with_options,
 )
+from naively.models.kinds import MODELS
 
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 _QUIET = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
@@ -35,7 +37,7 @@ class Grid(click.ParamType[Any]):
 
     def convert(self, value: Any, param: Any, ctx: Any) -> list[int]:
         """Read 1,10,100 or 1-20."""
-        from naively.jobs.paths import grid
+        from naively.jobs.tables import grid
 
         with suppress(ValueError):
             return grid(str(value)) or []
@@ -72,10 +74,10 @@ def path(input: str, ks: Any, out: str | None, as_json: bool, quiet: bool, **opt
     number. `naively cv` tells how well each k predicts.
     """
     from naively.cli import screen
-    from naively.jobs.paths import as_record, path_csv, path_of
+    from naively.jobs.tables import as_record, path_csv, path_of
 
     with screen.progress(quiet=quiet) as progress:
-        table = path_of(untested_job(input, options), ks, progress)
+        table = path_of(recipe_of(input, options), ks, progress)
     _write(out, path_csv(table))
     if as_json:
         _print_json(as_record(table))
@@ -83,7 +85,7 @@ def path(input: str, ks: Any, out: str | None, as_json: bool, quiet: bool, **opt
         screen.show_path(table)
 
 
-_MODELS = ["bernoulli", "multinomial", "l1-centers", "l2-centers", "gaussian"]
+_MODELS = [name for name, kind in MODELS.items() if not kind.regions]
 
 
 class Smoothings(click.ParamType[Any]):
@@ -144,13 +146,12 @@ def cv(
     its choice on other rows.
     """
     from naively.cli import screen
-    from naively.jobs.crossval import cross_validate, cv_csv
-    from naively.jobs.paths import as_record
+    from naively.jobs.tables import as_record, cross_validate, cv_csv
 
     models = tuple(dict.fromkeys(models)) or ("multinomial",)
-    job = untested_job(input, {**options, "model": models[0]})
+    recipe = recipe_of(input, {**options, "model": models[0]})
     with screen.progress(quiet=quiet) as progress:
-        table = cross_validate(job, models, ks, folds, alphas, progress)
+        table = cross_validate(recipe, models, ks, folds, alphas, progress)
     _write(out, cv_csv(table))
     if as_json:
         _print_json(as_record(table))
@@ -159,7 +160,7 @@ def cv(
 
 
 def _write(out: str | None, text: str) -> None:
-    from naively.io.files import atomic_file
+    from naively.work.writing import atomic_file
 
     if out is not None:
         with atomic_file(out) as file:
@@ -252,17 +253,16 @@ def explain(
     with --file and --row.
     """
     from naively.cli import screen
-    from naively.cli.commands import style_of
-    from naively.io.samples import Layout
     from naively.jobs import explain as job
-    from naively.jobs.paths import as_record
+    from naively.jobs.tables import as_record
+    from naively.read.layout import Layout
 
     if (source is None) == (not texts) or (source is None) != (row is None):
         raise click.UsageError("give either TEXT, or both --file and --row.")
     if source is None:
         found = job.explain_text(model, [job.text_of(each, sys.stdin) for each in texts])
     else:
-        layout = Layout(format=options["format"], text=options["text"], style=style_of(options))
+        layout = Layout(format=options["format"], text=options["text"], **style_of(options))
         found = job.explain_file(model, source, row or 1, layout)
     if as_json:
         _print_json(as_record(found))

@@ -1,4 +1,4 @@
-"""The commands for data of any size, and the options that send `select` into streams."""
+"""The commands that count, merge and solve: statistics of data of any size."""
 
 from __future__ import annotations
 
@@ -8,32 +8,43 @@ import click
 
 from naively.cli import insight
 from naively.cli.commands import (
+    BESIDE,
     MODEL,
     READING,
     TERMS,
     Options,
     explained,
+    features_of,
+    layout_of,
     naively,
     repeatable_command,
-    style_of,
     with_options,
 )
+from naively.models.kinds import MODELS
 
 _QUIET = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 _FORCE = click.option("--force", is_flag=True, help="Write into a folder with other files in it.")
 
-__all__ = ["insight", "naively", "select_streamed"]  # the group, its commands complete
+__all__ = ["insight", "naively"]  # the group, its commands complete
 
 COUNT: Options = [
     click.argument("files", nargs=-1, required=True, metavar="SHARD..."),
     click.option("-o", "--out", required=True, metavar="FOLDER", help="Where records are written."),
-    click.option("--text", default="text", show_default=True, metavar="NAME", help="Text column."),
-    click.option("--label", default="label", show_default=True, metavar="NAME", help="Of labels."),
+    click.option(
+        "--text", multiple=True, metavar="NAME", help="Column of text; may be repeated.  [text]"
+    ),
+    click.option("--label", metavar="NAME", help="Column (in .npz: array) of labels.  [label, y]"),
+    *BESIDE,
     click.option("--numbers", is_flag=True, help="Count the numbers of a table, not its text."),
     *TERMS,
+    click.option(
+        "--model",
+        type=click.Choice([name for name, kind in MODELS.items() if kind.statistic]),
+        default="multinomial",
+        show_default=True,
+        help="Count what this model is trained on.",
+    ),
     click.option("--presence", is_flag=True, help="Count a feature once a row (for bernoulli)."),
-    click.option("--hash", "n_hashed", type=click.IntRange(1), metavar="N", help="Hashed columns."),
-    click.option("--columns", type=click.IntRange(1), metavar="N", help="Columns of svmlight."),
     click.option(
         "--resolution",
         type=click.FloatRange(0, min_open=True),
@@ -72,49 +83,19 @@ def count(files: tuple[str, ...], out: str, jobs: int | None, quiet: bool, **opt
 
     with screen.progress(quiet=quiet) as progress:
         written = run(_counting(files, options), out, progress, jobs=jobs)
-    click.echo(f"{len(written):,} records in {out}; add them with: naively merge {out} -o FILE")
+    records = "1 record" if len(written) == 1 else f"{len(written):,} records"
+    click.echo(f"{records} in {out}; add them with: naively merge {out} -o FILE")
 
 
 def _counting(files: tuple[str, ...], options: dict[str, Any]) -> Any:
-    from naively.io.text import TextRule
     from naively.jobs.records import Counting
-    from naively.jobs.route import is_matrix
-    from naively.jobs.rows import stop_words
-    from naively.scale.sources import Layout
-    from naively.text.features import TOKEN_PATTERN
 
-    numbers = options["numbers"] or is_matrix(files[0], options["format"])
-    for name, other in (("n_hashed", "--hash"), ("resolution", "--resolution")):
-        if options[name] is not None and numbers == (name == "n_hashed"):
-            what = "text" if numbers else "numbers (--numbers)"
-            raise click.UsageError(f"{other} is of {what} only; leave it out.")
-    text = TextRule(
-        columns=(options["text"],),
-        analyzer=options["analyzer"],
-        ngrams=options["ngrams"],
-        stop_words=stop_words(options["stop_words"]),
-        token_pattern=options["token_pattern"] or TOKEN_PATTERN,
-        lowercase=options["analyzer"] != "tokens",
-    )
-    style = style_of(options)
-    layout = Layout(
-        label=options["label"],
-        text=None if numbers else options["text"],
-        format=options["format"],
-        delimiter=style.delimiter,
-        quotes=style.quotes,
-        header=style.header,
-        encoding=style.encoding,
-    )
-    return Counting(
-        files,
-        layout,
-        None if numbers else text,
-        presence=options["presence"],
-        n_hashed=options["n_hashed"],
-        n_columns=options["columns"],
-        resolution=options["resolution"],
-    )
+    layout = layout_of(files[0], options)
+    statistic = "presence" if options["presence"] else MODELS[options["model"]].statistic or ""
+    if options["resolution"] is not None and layout.text:
+        raise click.UsageError("--resolution is of numbers (--numbers) only; leave it out.")
+    features = features_of(options) if layout.text else None
+    return Counting(files, layout, features, statistic, options["resolution"])
 
 
 @naively.command(short_help="Add records of different shards.")
@@ -133,8 +114,9 @@ def merge(sources: tuple[str, ...], out: str, quiet: bool) -> None:
     with screen.progress(quiet=quiet) as progress:
         merged = merge_records(sources, out, progress)
     click.echo(
-        f"{merged.n_rows:,} rows of {len(merged.shards):,} shards, "
-        f"{merged.counts.n_features:,} features, {len(merged.counts.classes):,} classes in {out}"
+        f"{merged.n_rows:,} rows of {len(merged.shards):,} shard{'s' * (len(merged.shards) != 1)}, "
+        f"{merged.statistics.n_features:,} features, {len(merged.statistics.classes):,} classes "
+        f"in {out}"
     )
 
 
@@ -169,47 +151,3 @@ def solve(
         click.echo(summary_json(summary), nl=False)
     else:
         screen.show_summary(summary, out)
-
-
-def _check_honoured(job: Any) -> None:
-    """Refuse what streams would leave out of account."""
-    layout = job.layout
-    given = {
-        "--labels": layout.labels_file,
-        "--names": layout.names_file,
-        "--transpose": layout.transpose,
-        "--ignore": layout.ignore,
-        "--test-labels": job.test.labels_file,
-        "--image": job.model.image,
-    }
-    unknown = [name for name, value in given.items() if value]
-    if unknown:
-        raise click.UsageError(
-            f"streams do not know {' and '.join(unknown)}; leave out --engine, --jobs and "
-            "--checkpoint, and name one file."
-        )
-
-
-def select_streamed(
-    job: Any,
-    progress: Any,
-    *,
-    engine: str | None,
-    address: str | None,
-    jobs: int | None,
-    checkpoint: str | None,
-) -> Any:
-    """Run a `select` in streams."""
-    if address is not None and engine in (None, "local"):
-        raise click.UsageError("--address is that of an engine; add --engine dask or spark.")
-    if checkpoint is not None and engine in ("dask", "spark"):
-        raise click.UsageError(
-            f"--checkpoint is of this machine only; leave out it or --engine {engine}, or write "
-            "records with naively count."
-        )
-    from naively.jobs.engines import Engine
-    from naively.jobs.route import in_streams
-    from naively.jobs.streamed import select_streamed as run
-
-    _check_honoured(job)
-    return run(in_streams(job, Engine(engine or "local", address, jobs), checkpoint), progress)

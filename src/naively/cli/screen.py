@@ -15,16 +15,15 @@ from rich.progress import Progress as Bars
 from rich.table import Table
 from rich.text import Text
 
-from naively.io.progress import Progress, silent
+from naively.read.progress import Progress, silent
 from naively.report.names import printable, visible
 from naively.report.summary import Evaluation, FeatureRow, Summary
 from naively.report.words import figure, title, weight_of
 
 if TYPE_CHECKING:
-    from naively.jobs.crossval import CvTable
     from naively.jobs.explain import Explanation
-    from naively.jobs.paths import PathTable
     from naively.jobs.predict import Predicted
+    from naively.jobs.tables import CvTable, PathTable
 
 
 class Console(rich_console.Console):
@@ -149,7 +148,7 @@ _SHOWN_PATH = 25
 
 def show_path(table: PathTable) -> None:
     """Show some k of a path, with the features that come in."""
-    from naively.jobs.paths import first_ks
+    from naively.jobs.tables import first_ks
 
     console = Console(highlight=False)
     shown = Table(box=None, pad_edge=False, header_style="bold")
@@ -173,7 +172,7 @@ def show_path(table: PathTable) -> None:
 
 def show_cv(table: CvTable) -> None:
     """Show the accuracy of some k for the best model, and how the others compare."""
-    from naively.jobs.paths import first_ks
+    from naively.jobs.tables import first_ks
 
     console = Console(highlight=False)
     best = table.best

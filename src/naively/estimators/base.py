@@ -3,39 +3,42 @@
     check the batch -> class statistics -> support and certificate -> rule -> scores
 
 `fit` runs it, `partial_fit` runs it on `statistics + batch`, `from_statistics` from its second
-step. A model supplies its statistics and its family; the mathematics is in the family.
+step. An estimator says which :class:`~naively.models.model.Model` its parameters make; everything
+else follows from that.
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Self
+from collections.abc import Callable
+from typing import Any, Generic, Self
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils import Tags, assert_all_finite, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from naively._notebook import note_html
-from naively._types import Array, BoolArray, FloatArray
-from naively.estimators.folds import choose_k
-from naively.estimators.parameters import is_auto, resolve_k
-from naively.models.family import Family
-from naively.models.rules import winners
+from naively._types import Array, BoolArray, FloatArray, K, MatrixLike
+from naively.judging.error_path import FoldErrors
+from naively.judging.folds import choose_k
+from naively.models.model import A, Model, S
+from naively.models.rules import LinearRule, Rule, winners
 from naively.selection.certificate import Certificate, Selection
-from naively.selection.solve import solve
-from naively.statistics.matrix import as_matrix, canonical, check_library, is_sparse
+from naively.selection.train import Trained, is_auto, resolve_k, train
+from naively.statistics.matrix import Matrix, as_matrix, canonical, check_library, is_sparse
 
 
 class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
     """Scores become decisions, and the features behind them can be had: whatever the training."""
 
     @abstractmethod
-    def _scores(self, X: Any) -> FloatArray:
+    def _scores(self, X: MatrixLike) -> FloatArray:
         """Score of each class (n_samples, n_classes), up to a term common to a row."""
 
     @property
@@ -48,7 +51,7 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
     # -- notebooks: the diagram of scikit-learn, and below it what was found ---------------------
 
     @property
-    def _repr_html_(self) -> Any:
+    def _repr_html_(self) -> Callable[[], str]:
         diagram = super()._repr_html_  # not there if scikit-learn is configured to show text
         return lambda: diagram() + _found_html(self)
 
@@ -58,16 +61,16 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
             bundle["text/html"] += _found_html(self)
         return bundle
 
-    def _check_values(self, X: Any) -> None:  # noqa: B027 (most models take any finite value)
-        """Raise if finite rows hold values that the model cannot take."""
+    def _check_values(self, X: Matrix) -> None:
+        """Raise if finite rows to score hold values that the model cannot take."""
 
     # -- checks ---------------------------------------------------------------------------------
 
-    def _check_batch(self, X: Any, y: Any, *, reset: bool) -> tuple[Any, Array]:
+    def _check_batch(self, X: MatrixLike, y: ArrayLike, *, reset: bool) -> tuple[Matrix, Array]:
         check_library(X)
         # Finite and non-negative values are checked while counting: one pass instead of three.
         # Other sparse formats become CSR here, where no sum of duplicates can wrap around.
-        X = validate_data(
+        rows: Matrix = validate_data(
             self,
             as_matrix(X) if is_sparse(X) else X,
             y if y is None else "no_validation",
@@ -75,33 +78,17 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
             accept_sparse=("csr", "csc"),
             ensure_all_finite=False,
         )
-        y = column_or_1d(y, warn=True)
-        check_consistent_length(X, y)
-        if y.dtype.kind not in "biuUS":  # integers, booleans and strings are always labels
-            if y.dtype.kind == "f":
-                assert_all_finite(y, input_name="y")
-            check_classification_targets(y)
-        return X, y
-
-    def _known_classes(self, classes: Any, *, first: bool) -> Array:
-        if classes is None:
-            if first:
-                raise ValueError(
-                    "`classes` must be passed on the first call to partial_fit: the labels of "
-                    "this batch may not be all there are."
-                )
-            return self.classes_
-        classes = np.unique(np.asarray(classes))
-        if not first and not np.array_equal(classes, self.classes_):
-            raise ValueError(
-                f"`classes={classes!r}` is not the same as on the last call to partial_fit: "
-                f"{self.classes_!r}."
-            )
-        return classes
+        labels: Array = column_or_1d(y, warn=True)
+        check_consistent_length(rows, labels)
+        if labels.dtype.kind not in "biuUS":  # integers, booleans and strings are always labels
+            if labels.dtype.kind == "f":
+                assert_all_finite(labels, input_name="y")
+            check_classification_targets(labels)
+        return rows, labels
 
     # -- decisions ------------------------------------------------------------------------------
 
-    def _check_rows(self, X: Any) -> Any:
+    def _check_rows(self, X: MatrixLike) -> Matrix:
         check_library(X)
         if is_sparse(X):
             X = canonical(as_matrix(X))
@@ -109,7 +96,7 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
         self._check_values(X)
         return X
 
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: MatrixLike) -> Array:
         """Predict the class of each row.
 
         Parameters
@@ -127,7 +114,7 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
 
     # -- the selector ---------------------------------------------------------------------------
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: MatrixLike) -> Any:  # a frame, with `set_output`
         """Reduce rows to the selected features.
 
         Parameters
@@ -150,49 +137,29 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
         check_is_fitted(self)
         return self.support_
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         return tags
 
 
-class AbstractSparseClassifier(AbstractSelectingClassifier):
+class AbstractSparseClassifier(AbstractSelectingClassifier, Generic[S]):
     """A classifier that uses k features, and the selector of those features."""
 
-    # -- what a model supplies ------------------------------------------------------------------
+    k: K
+    model_: Model[S]
+    statistics_: S
+    selection_: Selection
+    rule_: Rule
+    fold_errors_: FoldErrors  # with k="auto"
 
     @abstractmethod
-    def _gather(self, X: Any, y: Array, sample_weight: Any, classes: Any) -> Any:
-        """Class statistics of a checked batch."""
-
-    @abstractmethod
-    def family(self, statistics: Any) -> Family[Any]:
-        """Return the model as functions of its statistics, parameters checked and bound."""
-
-    def _log_prior(self, statistics: Any) -> FloatArray:
-        """Log prior of the classes (C,); equal unless the model says otherwise."""
-        return np.zeros(len(statistics.classes))
-
-    def _search_options(self) -> dict[str, Any]:
-        """Keyword arguments for the search of the support."""
-        return {}
-
-    def _subtracts(self) -> bool:
-        """Whether statistics of all rows less those of some are the statistics of the others."""
-        return True
-
-    def _selected(self, X: Any) -> Any:
-        """Return the selected features of checked rows."""
-        support = self.selection_.support
-        return X if len(support) == X.shape[1] else X[:, support]
-
-    def _prepare(self, X: Any) -> Any:
-        """Turn selected columns of checked rows into what the rule sees."""
-        return X
+    def _model(self) -> Model[S]:
+        """Return the model that the parameters make, checked."""
 
     # -- training -------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Select the features and train the classifier.
 
         Parameters
@@ -215,13 +182,27 @@ class AbstractSparseClassifier(AbstractSelectingClassifier):
             If the data, the labels, the weights or a parameter cannot be used.
         """
         X, y = self._check_batch(X, y, reset=True)
-        statistics = self._gather(X, y, sample_weight, None)
-        if not is_auto(self.k):
-            return self._finish(statistics)
-        self.fold_errors_ = choose_k(self, X, y, sample_weight, statistics)
-        return self._finish(statistics, k=self.fold_errors_.best_k())
+        model = self._model()
+        statistics = model.gather(X, y, sample_weight)
+        k = self._chosen_k(model, X, y, sample_weight, statistics)
+        return self._store(train(model, statistics, k))
 
-    def gather(self, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Any:
+    def _chosen_k(
+        self, model: Model[S], X: Matrix, y: Array, sample_weight: ArrayLike | None, statistics: S
+    ) -> int:
+        if not is_auto(self.k):
+            return resolve_k(self.k, statistics.n_features)
+        self.fold_errors_ = choose_k(model, X, y, sample_weight, statistics)
+        return self.fold_errors_.best_k()
+
+    def gather(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        classes: ArrayLike | None = None,
+    ) -> S:
         """Class statistics of rows, without training.
 
         Statistics of the same model add up: gather them anywhere, sum them, and pass the sum to
@@ -244,11 +225,11 @@ class AbstractSparseClassifier(AbstractSelectingClassifier):
             What `fit` would have stored as `statistics_`.
         """
         X, y = self._check_batch(X, y, reset=not hasattr(self, "statistics_"))
-        return self._gather(X, y, sample_weight, classes)
+        return self._model().gather(X, y, sample_weight, classes=classes)
 
     @classmethod
     def from_statistics(
-        cls, statistics: Any, k: Any = 10, *, feature_names: Any = None, **parameters: Any
+        cls, statistics: S, k: K = 10, *, feature_names: ArrayLike | None = None, **parameters: Any
     ) -> Self:
         """Fit without data, from class statistics gathered anywhere.
 
@@ -280,25 +261,26 @@ class AbstractSparseClassifier(AbstractSelectingClassifier):
             estimator.feature_names_in_ = names
         return estimator._finish(statistics)
 
-    def _finish(self, statistics: Any, *, k: int | None = None) -> Self:
-        """Statistics to support, certificate and rule."""
-        family = self.family(statistics)
-        k = resolve_k(self.k, statistics.n_features) if k is None else k
-        log_prior = self._log_prior(statistics)
-        selection = solve(family, statistics, k, **self._search_options())
-        self.rule_ = family.rule(statistics, selection.support, log_prior)
-        self.statistics_ = statistics
-        self.family_ = family
-        self.selection_ = selection
-        self.classes_ = statistics.classes
+    def _finish(self, statistics: S) -> Self:
+        """Train on statistics of all rows."""
+        k = resolve_k(self.k, statistics.n_features)
+        return self._store(train(self._model(), statistics, k))
+
+    def _store(self, trained: Trained[S]) -> Self:
+        self.model_ = trained.model
+        self.statistics_ = trained.statistics
+        self.selection_ = trained.selection
+        self.rule_ = trained.rule
+        self.classes_ = trained.classes
         return self
 
     # -- decisions ------------------------------------------------------------------------------
 
-    def _scores(self, X: Any) -> FloatArray:
+    def _scores(self, X: MatrixLike) -> FloatArray:
         """Score of each class (n_samples, n_classes), up to a term common to a row."""
         check_is_fitted(self)
-        return self.rule_.scores(self._prepare(self._selected(self._check_rows(X))))
+        seen = self.model_.seen(self.statistics_, self._check_rows(X), self.selection_.support)
+        return self.rule_.scores(seen)
 
     @property
     def support_(self) -> BoolArray:
@@ -310,7 +292,7 @@ class AbstractSparseClassifier(AbstractSelectingClassifier):
     @property
     def scores_(self) -> FloatArray:
         """Gain of each feature, (n_features,): nats of likelihood, or distance for centers."""
-        return self.family_.gain(self.statistics_)
+        return self.model_.family.gain(self.statistics_)
 
     @property
     def certificate_(self) -> Certificate:
@@ -321,16 +303,16 @@ class AbstractSparseClassifier(AbstractSelectingClassifier):
         return hasattr(self, "selection_")
 
 
-class PartialFitMixin:
-    """Training in batches, for models whose statistics add up."""
+class AbstractAddingClassifier(AbstractSparseClassifier[A]):
+    """Training in batches too, for models whose statistics add up."""
 
-    _check_batch: Any
-    _gather: Any
-    _known_classes: Any
-    _finish: Any
-    statistics_: Any
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
+    def partial_fit(
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        classes: ArrayLike | None = None,
+        sample_weight: ArrayLike | None = None,
+    ) -> Self:
         """Add a batch of rows; the result is that of `fit` on all rows seen so far.
 
         Parameters
@@ -357,16 +339,31 @@ class PartialFitMixin:
         """
         first = not hasattr(self, "statistics_")
         X, y = self._check_batch(X, y, reset=first)
-        batch = self._gather(X, y, sample_weight, self._known_classes(classes, first=first))
+        known = self._known_classes(classes, first=first)
+        batch = self._model().gather(X, y, sample_weight, classes=known)
         return self._finish(batch if first else self.statistics_ + batch)
 
+    def _known_classes(self, classes: ArrayLike | None, *, first: bool) -> Array:
+        if classes is None:
+            if first:
+                raise ValueError(
+                    "`classes` must be passed on the first call to partial_fit: the labels of "
+                    "this batch may not be all there are."
+                )
+            return self.classes_
+        known: Array = np.unique(np.asarray(classes))
+        if not first and not np.array_equal(known, self.classes_):
+            raise ValueError(
+                f"`classes={known!r}` is not the same as on the last call to partial_fit: "
+                f"{self.classes_!r}."
+            )
+        return known
 
-class PosteriorMixin:
+
+class PosteriorMixin(AbstractSelectingClassifier):
     """Scores that are log posteriors, up to a term common to a row."""
 
-    _scores: Any
-
-    def predict_log_proba(self, X: Any) -> FloatArray:
+    def predict_log_proba(self, X: MatrixLike) -> FloatArray:
         """Log posterior of each class.
 
         Parameters
@@ -383,7 +380,7 @@ class PosteriorMixin:
         scores = self._scores(X)
         return scores - logsumexp(scores, axis=1, keepdims=True)
 
-    def predict_proba(self, X: Any) -> FloatArray:
+    def predict_proba(self, X: MatrixLike) -> FloatArray:
         """Posterior probability of each class.
 
         Parameters
@@ -399,13 +396,13 @@ class PosteriorMixin:
         return np.exp(self.predict_log_proba(X))
 
 
-class AbstractSparseNaiveBayes(PosteriorMixin, PartialFitMixin, AbstractSparseClassifier):
+class AbstractSparseNaiveBayes(PosteriorMixin, AbstractAddingClassifier[A]):
     """A sparse classifier whose scores are log posteriors."""
 
     @property
     def class_log_prior_(self) -> FloatArray:
         """Log prior of each class, (n_classes,)."""
-        return self._log_prior(self.statistics_)
+        return self.model_.log_prior(self.statistics_)
 
     @property
     def class_count_(self) -> FloatArray:
@@ -413,12 +410,10 @@ class AbstractSparseNaiveBayes(PosteriorMixin, PartialFitMixin, AbstractSparseCl
         return self.statistics_.class_weight
 
 
-class DecisionFunctionMixin:
+class DecisionFunctionMixin(AbstractSelectingClassifier):
     """Scores for ranking. Models of counts have `predict_proba` alone, as in scikit-learn."""
 
-    _scores: Any
-
-    def decision_function(self, X: Any) -> FloatArray:
+    def decision_function(self, X: MatrixLike) -> FloatArray:
         """Score each class, or the second against the first when there are two.
 
         Parameters
@@ -436,12 +431,10 @@ class DecisionFunctionMixin:
         return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
 
 
-class LinearWeightsMixin:
+class LinearWeightsMixin(AbstractSparseClassifier[S]):
     """Weights of a linear rule, laid out over all features as scikit-learn does."""
 
-    rule_: Any
-    selection_: Selection
-    statistics_: Any
+    rule_: LinearRule
 
     @property
     def coef_(self) -> FloatArray:
@@ -460,7 +453,7 @@ class LinearWeightsMixin:
         return contrast(self.rule_.intercept)
 
 
-def refuse_negative(estimator: Any, X: Any) -> None:
+def refuse_negative(estimator: object, X: Matrix) -> None:
     """Raise if rows of counts hold negative values."""
     values = X.data if is_sparse(X) else X
     if values.size and values.min() < 0:
@@ -478,7 +471,7 @@ def contrast(values: FloatArray) -> FloatArray:
 _LISTED_FEATURES = 50  # in a notebook
 
 
-def _found_html(estimator: Any) -> str:
+def _found_html(estimator: AbstractSelectingClassifier) -> str:
     """Certificate and selected features of a fitted estimator; nothing before."""
     certificate = getattr(estimator, "certificate_", None) if _is_fitted(estimator) else None
     if certificate is None:
@@ -490,7 +483,7 @@ def _found_html(estimator: Any) -> str:
     return note_html(certificate, names, len(estimator.support_), len(support) - len(shown))
 
 
-def _is_fitted(estimator: Any) -> bool:
+def _is_fitted(estimator: BaseEstimator) -> bool:
     try:
         check_is_fitted(estimator)
     except NotFittedError:

@@ -4,19 +4,21 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral
-from typing import Any, Self, final, get_args
+from typing import Self, final, get_args
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
+from sklearn.utils import Tags
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from naively._types import BoolArray
-from naively.estimators.parameters import is_auto, resolve_k
+from naively._types import BoolArray, K, MatrixLike
 from naively.expected.estimates import check_priors, lengths_of
 from naively.expected.feature_search import Criterion, SearchResult, Strategy, search
 from naively.models.family import checked_alpha, smoothing
+from naively.selection.train import is_auto, resolve_k
 from naively.statistics.counts import ClassCounts
 from naively.statistics.matrix import check_library
 
@@ -83,12 +85,12 @@ class ErrorSearchSelector(SelectorMixin, BaseEstimator):
 
     def __init__(
         self,
-        k: Any = 10,
+        k: K = 10,
         *,
         strategy: Strategy = "forward",
         length: float | None = None,
-        alpha: Any = 1.0,
-        priors: Any = None,
+        alpha: ArrayLike = 1.0,
+        priors: ArrayLike | None = None,
         pooled: bool = True,
         plus: int = 2,
         minus: int = 1,
@@ -104,7 +106,7 @@ class ErrorSearchSelector(SelectorMixin, BaseEstimator):
         self.minus = minus
         self.max_nodes = max_nodes
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Search for the features.
 
         Parameters
@@ -220,7 +222,7 @@ class ErrorSearchSelector(SelectorMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "result_")
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.input_tags.positive_only = True

@@ -8,17 +8,16 @@ The mathematics is in :mod:`naively.models.hybrid` and :mod:`naively.models.cond
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
-from numbers import Real
-from typing import Any, Self, final
+from typing import Self, final
 
 import numpy as np
-import scipy.sparse as sp
-from sklearn.base import clone
+from numpy.typing import ArrayLike
+from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
-from naively._types import Array, BoolArray, FloatArray, IntArray
+from naively._types import Array, BoolArray, FloatArray, MatrixLike
 from naively.estimators.base import (
     AbstractSelectingClassifier,
     DecisionFunctionMixin,
@@ -26,20 +25,19 @@ from naively.estimators.base import (
     contrast,
     refuse_negative,
 )
-from naively.estimators.regions import resolve_regions
-from naively.models.conditional import ConditionalFit, fit_conditional
-from naively.models.family import checked_alpha, smoothing
-from naively.models.hybrid import WordModel
+from naively.models.conditional import ConditionalFit
+from naively.models.hybrid import (
+    RegionRows,
+    checked_penalty,
+    learn,
+    selected_columns,
+    separation,
+    word_alpha,
+)
+from naively.models.region_columns import RegionsLike
 from naively.models.rules import HybridRule
 from naively.statistics.counts import ClassCounts
-from naively.statistics.labels import encode_labels
-from naively.statistics.regions import (
-    Regions,
-    WordCounts,
-    distinct_rows,
-    is_whole,
-    plain_values,
-)
+from naively.statistics.matrix import Matrix
 
 
 class SeparationWarning(ConvergenceWarning):
@@ -147,18 +145,19 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
     array(['a'], dtype='<U1')
     """
 
+    statistics_: ClassCounts
     conditional_: ConditionalFit
     rule_: HybridRule
 
     def __init__(
         self,
-        regions: Any = None,
+        regions: RegionsLike = None,
         *,
         shared_vocabulary: bool = True,
         normalize: bool = True,
-        alpha: Any = 1.0,
+        alpha: ArrayLike = 1.0,
         penalty: float = 0.0,
-        estimator: Any = None,
+        estimator: BaseEstimator | None = None,
     ) -> None:
         self.regions = regions
         self.shared_vocabulary = shared_vocabulary
@@ -169,7 +168,7 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
 
     # -- training -------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Count the words and learn the weights of the regions.
 
         Parameters
@@ -197,133 +196,44 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
             If the weights of the regions have no finite optimum and `penalty_` was chosen.
         """
         X, y = self._check_batch(X, y, reset=True)
-        return self._train(_Batch.of(X, y, sample_weight, None), None)
-
-    def partial_fit(self, X: Any, y: Any, classes: Any = None, sample_weight: Any = None) -> Self:
-        """Add a batch of rows.
-
-        The word counts become exactly those of all rows so far. The weights of the regions are
-        learned from the rows of this batch, without themselves but with all counts so far; the
-        rows of earlier batches, which are gone, enter through the parabola that touches their
-        log-likelihood at the weights learned then. So the result is close to that of `fit` on all
-        rows, depends on the order of the batches, and the first batches, judged by few counts,
-        should not be tiny. With `estimator`, which must have `partial_fit`, the support follows
-        the batches.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows of this batch.
-        y : array-like of shape (n_samples,)
-            Class labels.
-        classes : array-like of shape (n_classes,), default=None
-            All labels that may ever occur; required at the first call, optional afterwards.
-        sample_weight : array-like of shape (n_samples,), default=None
-            Weight of each row.
-
-        Returns
-        -------
-        self : object
-            The fitted estimator.
-
-        Raises
-        ------
-        ValueError
-            As `fit`; also if `classes` is missing at the first call, differs from that of an
-            earlier call, or lacks a label of `y`.
-
-        Warns
-        -----
-        SeparationWarning
-            As `fit`.
-        """
-        first = not hasattr(self, "conditional_")
-        X, y = self._check_batch(X, y, reset=first)
-        batch = _Batch.of(X, y, sample_weight, self._known_classes(classes, first=first))
-        return self._train(batch, None if first else self.statistics_)
-
-    def _train(self, batch: _Batch, before: ClassCounts | None) -> Self:
-        """Take counts to word probabilities, features without the row itself, and weights."""
-        penalty = _checked_penalty(self.penalty)
-        n_features = batch.X.shape[1]
-        regions = resolve_regions(self.regions, n_features, shared=bool(self.shared_vocabulary))
-        alpha = self._smoothing(regions)
-        if before is not None:
-            self._check_same_model(regions)
-        estimator, words = self._select(batch, regions, before)
-        counts = batch.counts if before is None else before + batch.counts
-        rows = _columns(batch.X, regions.columns(words))
-        table = _word_counts(batch, before, counts, rows, regions, words)
-        if words is not None and len(alpha) > 1:
-            alpha = alpha[words]
-        model = WordModel(regions.keep(words), table, alpha, bool(self.normalize))
-        features = model.leave_one_out(rows, batch.codes, batch.weights)
-        _check_finite(features)
-        past = None if before is None else self.conditional_.quadratic
-        fit = fit_conditional(features, batch.codes, batch.weights, penalty=penalty, past=past)
-        if not fit.finite:
-            _warn_separable(fit, len(batch.codes), penalty)
-        self.statistics_ = counts
-        self.classes_ = self.statistics_.classes
+        shared = bool(self.shared_vocabulary)
+        rows = RegionRows.from_matrix(X, y, sample_weight, regions=self.regions, shared=shared)
+        alpha, penalty = word_alpha(self.alpha, rows.regions), checked_penalty(self.penalty)
+        estimator, words = self._select(rows, y, sample_weight)
+        learned = learn(rows, words, alpha, normalize=bool(self.normalize), penalty=penalty)
+        if not learned.fit.finite:
+            text = separation(learned.fit, len(y), penalty)
+            warnings.warn(text, SeparationWarning, stacklevel=2)
+        self.statistics_ = rows.counts
+        self.classes_ = rows.classes
         self.estimator_ = estimator
-        self.columns_ = regions.columns(words)
-        self.regions_ = regions
-        self.rule_ = model.rule(fit.theta, fit.intercept)
-        self.conditional_ = fit
+        self.columns_ = rows.regions.columns(words)
+        self.rule_ = learned.rule
+        self.conditional_ = learned.fit
         return self
 
-    def _smoothing(self, regions: Regions) -> FloatArray:
-        """Smoothing by word, (V,) or (1,)."""
-        alpha = np.ravel(smoothing(checked_alpha(self.alpha), regions.n_words))
-        if not (alpha > 0).all():
-            raise ValueError(
-                "`alpha` must be > 0: without the row itself, a word that no other row has would "
-                f"have probability 0; got {self.alpha!r}. A tiny value, such as 1e-10, is fine."
-            )
-        return alpha if regions.shared or len(alpha) == 1 else regions.bring_together(alpha)
-
     def _select(
-        self, batch: _Batch, regions: Regions, before: ClassCounts | None
-    ) -> tuple[Any, BoolArray | None]:
+        self, rows: RegionRows, y: Array, sample_weight: ArrayLike | None
+    ) -> tuple[BaseEstimator | None, BoolArray | None]:
         """Fit the selector; which words it selects, or None for all."""
         if self.estimator is None:
             return None, None
-        batches = before is not None or batch.classes is not None
-        _check_selector(self.estimator, needs=["get_support", "partial_fit"][: 1 + batches])
-        words = regions.fold_rows(batch.X)
+        _check_selector(self.estimator)
         weighted = has_fit_parameter(self.estimator, "sample_weight")
-        options = {"sample_weight": batch.sample_weight} if weighted else {}
-        if not batches:
-            estimator = clone(self.estimator).fit(words, batch.y, **options)
-        else:
-            estimator = clone(self.estimator) if before is None else self.estimator_
-            estimator.partial_fit(words, batch.y, classes=batch.classes, **options)
+        options = {"sample_weight": sample_weight} if weighted else {}
+        estimator = clone(self.estimator).fit(rows.regions.fold_rows(rows.X), y, **options)
         return estimator, np.asarray(estimator.get_support(), dtype=np.bool_)
-
-    def _check_same_model(self, regions: Regions) -> None:
-        """Raise if features of this batch would not mean what those of earlier ones did."""
-        same = {
-            "regions": regions.equals(self.regions_),
-            "normalize": bool(self.normalize) == self.rule_.normalize,
-            "estimator": (self.estimator is None) == (self.estimator_ is None),
-        }
-        for name, kept in same.items():
-            if not kept:
-                raise ValueError(
-                    f"`{name}` must be what it was in earlier calls of fit or partial_fit; got "
-                    f"{getattr(self, name)!r}. To start again, use `fit` or a clone."
-                )
 
     # -- decisions ------------------------------------------------------------------------------
 
-    def _check_values(self, X: Any) -> None:
+    def _check_values(self, X: Matrix) -> None:
         refuse_negative(self, X)
 
-    def _scores(self, X: Any) -> FloatArray:
+    def _scores(self, X: MatrixLike) -> FloatArray:
         check_is_fitted(self)
-        return self.rule_.scores(_columns(self._check_rows(X), self.columns_))
+        return self.rule_.scores(selected_columns(self._check_rows(X), self.columns_))
 
-    def region_scores(self, X: Any) -> FloatArray:
+    def region_scores(self, X: MatrixLike) -> FloatArray:
         """Evidence of each region for each class, before it is weighed.
 
         Parameters
@@ -338,7 +248,7 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
             0 for an empty region.
         """
         check_is_fitted(self)
-        return self.rule_.evidence(_columns(self._check_rows(X), self.columns_))
+        return self.rule_.evidence(selected_columns(self._check_rows(X), self.columns_))
 
     # -- what was learned -----------------------------------------------------------------------
 
@@ -382,87 +292,16 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "conditional_")
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         tags.classifier_tags.poor_score = True  # continuous data are no word counts
         return tags
 
 
-@final
-@dataclass(frozen=True, slots=True)
-class _Batch:
-    """Checked rows and what is counted of them."""
-
-    X: Any  # CSR (n, m), without duplicates
-    y: Array  # (n,)
-    sample_weight: Any
-    classes: Array | None  # named beforehand
-    counts: ClassCounts
-    codes: Array  # (n,)
-    weights: FloatArray  # (n,)
-
-    @classmethod
-    def of(cls, X: Any, y: Array, sample_weight: Any, classes: Array | None) -> _Batch:
-        counts = ClassCounts.from_matrix(X, y, sample_weight, classes=classes)
-        codes = encode_labels(y, counts.classes)[1]
-        weights = np.ones(len(y)) if sample_weight is None else sample_weight
-        weights = np.array(np.broadcast_to(np.asarray(weights, dtype=np.float64), len(y)))
-        # SciPy has no sparse half floats. Sums over regions must not wrap around in small integers.
-        rows = sp.csr_matrix(X.astype(np.float32) if X.dtype == np.float16 else X)
-        rows.data = plain_values(rows.data)
-        return cls(distinct_rows(rows), y, sample_weight, classes, counts, codes, weights)
-
-
-def _word_counts(
-    batch: _Batch,
-    before: ClassCounts | None,
-    counts: ClassCounts,
-    rows: Any,
-    regions: Regions,
-    words: BoolArray | None,
-) -> WordCounts:
-    """Return the counts of the words used in all rows so far; `rows` are those of the batch."""
-    kept: Any = slice(None) if words is None else words
-    table = regions.fold(counts.table)[kept]
-    used = regions.keep(words)
-    if is_whole(table) and is_whole(rows.data) and is_whole(batch.weights):
-        return WordCounts.whole(np.ascontiguousarray(table, dtype=np.int64), used)
-    earlier = np.zeros_like(table) if before is None else regions.fold(before.table)[kept]
-    return WordCounts.paired(rows, batch.codes, batch.weights, used, earlier)
-
-
-def _check_finite(features: FloatArray) -> None:
-    if not np.isfinite(features).all():
-        raise ValueError(
-            "The values of X are too large for sums in double precision; divide X by a constant."
-        )
-
-
-def _columns(rows: Any, columns: IntArray | None) -> Any:
-    return rows if columns is None else rows[:, columns]
-
-
-def _check_selector(estimator: Any, needs: list[str]) -> None:
-    lacking = [name for name in needs if not hasattr(estimator, name)]
-    if lacking or isinstance(estimator, type):
+def _check_selector(estimator: object) -> None:
+    if not hasattr(estimator, "get_support") or isinstance(estimator, type):
         raise TypeError(
             "`estimator` must be a selector, such as SparseMultinomialNB(k=500), with "
-            f"{' and '.join(f'`{name}`' for name in needs)}; got {estimator!r}."
+            f"`get_support`; got {estimator!r}."
         )
-
-
-def _checked_penalty(penalty: Any) -> float:
-    if not isinstance(penalty, Real) or not 0 <= float(penalty) < np.inf:
-        raise ValueError(f"`penalty` must be a finite number >= 0; got {penalty!r}.")
-    return float(penalty)
-
-
-def _warn_separable(fit: ConditionalFit, n_rows: int, penalty: float) -> None:
-    warnings.warn(
-        f"The {n_rows} training rows separate the classes: with `penalty`={penalty:g} the weights "
-        f"of the regions have no finite optimum. `theta_` is the optimum with `penalty_`="
-        f"{fit.penalty:.6g}, the information of one average row. Give `penalty` to choose another.",
-        SeparationWarning,
-        stacklevel=4,
-    )

@@ -2,31 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any, final
+from typing import final
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import Tags
 
-from naively._types import Array, FloatArray, IntArray
+from naively._types import Array, FloatArray, IntArray, K
 from naively.estimators.base import AbstractSparseNaiveBayes, LinearWeightsMixin, refuse_negative
 from naively.models import categorical, gaussian, poisson
-from naively.models.family import Family
-from naively.models.priors import log_prior
+from naively.models.model import Model
 from naively.statistics.categories import ClassCategories
 from naively.statistics.counts import ClassCounts
+from naively.statistics.matrix import Matrix
 from naively.statistics.moments import ClassMoments
 
 
-class AbstractFittedPriorNaiveBayes(AbstractSparseNaiveBayes):
-    """Priors learned, equal or given: `fit_prior` and `class_prior`, as in scikit-learn."""
-
-    def _log_prior(self, statistics: Any) -> FloatArray:
-        return log_prior(
-            statistics.class_weight, fit_prior=self.fit_prior, class_prior=self.class_prior
-        )
-
-
 @final
-class SparseGaussianNB(AbstractSparseNaiveBayes):
+class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
     r"""Gaussian naive Bayes in which at most k features tell the classes apart; exact.
 
     Maximises the likelihood of :class:`sklearn.naive_bayes.GaussianNB` subject to at most `k`
@@ -88,10 +81,10 @@ class SparseGaussianNB(AbstractSparseNaiveBayes):
 
     def __init__(
         self,
-        k: Any = 10,
+        k: K = 10,
         *,
         variance: str = "class",
-        priors: Any = None,
+        priors: ArrayLike | None = None,
         var_smoothing: float = 1e-9,
     ) -> None:
         self.k = k
@@ -99,18 +92,10 @@ class SparseGaussianNB(AbstractSparseNaiveBayes):
         self.priors = priors
         self.var_smoothing = var_smoothing
 
-    def _gather(self, X: Any, y: Array, sample_weight: Any, classes: Any) -> ClassMoments:
-        return ClassMoments.from_matrix(X, y, sample_weight, classes=classes)
-
-    def family(self, statistics: Any) -> Family[Any]:
-        """Return the model as functions of its statistics, parameters checked and bound."""
-        return gaussian.gaussian(self.variance, self.var_smoothing)
-
-    def _log_prior(self, statistics: ClassMoments) -> FloatArray:
-        return log_prior(statistics.class_weight, class_prior=self.priors, name="priors")
-
-    def _subtracts(self) -> bool:
-        return self.variance == "shared"  # the rounding of a difference is a part of tiny variances
+    def _model(self) -> Model[ClassMoments]:
+        return gaussian.model(
+            variance=self.variance, priors=self.priors, var_smoothing=self.var_smoothing
+        )
 
     @property
     def theta_(self) -> FloatArray:
@@ -142,7 +127,7 @@ class SparseGaussianNB(AbstractSparseNaiveBayes):
 
 
 @final
-class SparsePoissonNB(LinearWeightsMixin, AbstractFittedPriorNaiveBayes):
+class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[ClassCounts]):
     r"""Poisson naive Bayes in which at most k features tell the classes apart; exact.
 
     Entries are counts with a mean for each class and feature. Maximises their likelihood subject
@@ -206,25 +191,23 @@ class SparsePoissonNB(LinearWeightsMixin, AbstractFittedPriorNaiveBayes):
 
     def __init__(
         self,
-        k: Any = 10,
+        k: K = 10,
         *,
-        alpha: Any = 1.0,
+        alpha: ArrayLike = 1.0,
         fit_prior: bool = True,
-        class_prior: Any = None,
+        class_prior: ArrayLike | None = None,
     ) -> None:
         self.k = k
         self.alpha = alpha
         self.fit_prior = fit_prior
         self.class_prior = class_prior
 
-    def _gather(self, X: Any, y: Array, sample_weight: Any, classes: Any) -> ClassCounts:
-        return ClassCounts.from_matrix(X, y, sample_weight, classes=classes)
+    def _model(self) -> Model[ClassCounts]:
+        return poisson.model(
+            alpha=self.alpha, fit_prior=self.fit_prior, class_prior=self.class_prior
+        )
 
-    def family(self, statistics: Any) -> Family[Any]:
-        """Return the model as functions of its statistics, parameters checked and bound."""
-        return poisson.poisson(self.alpha)
-
-    def _check_values(self, X: Any) -> None:
+    def _check_values(self, X: Matrix) -> None:
         refuse_negative(self, X)
 
     @property
@@ -242,7 +225,7 @@ class SparsePoissonNB(LinearWeightsMixin, AbstractFittedPriorNaiveBayes):
         """Weighted sum of the entries of each class and feature, (n_classes, n_features)."""
         return self.statistics_.feature_count
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         tags.classifier_tags.poor_score = True
@@ -250,7 +233,7 @@ class SparsePoissonNB(LinearWeightsMixin, AbstractFittedPriorNaiveBayes):
 
 
 @final
-class SparseCategoricalNB(AbstractFittedPriorNaiveBayes):
+class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
     r"""Categorical naive Bayes in which at most k features tell the classes apart; exact.
 
     Maximises the likelihood of :class:`sklearn.naive_bayes.CategoricalNB` subject to at most `k`
@@ -316,12 +299,12 @@ class SparseCategoricalNB(AbstractFittedPriorNaiveBayes):
 
     def __init__(
         self,
-        k: Any = 10,
+        k: K = 10,
         *,
         alpha: float = 1.0,
         fit_prior: bool = True,
-        class_prior: Any = None,
-        min_categories: Any = None,
+        class_prior: ArrayLike | None = None,
+        min_categories: ArrayLike | None = None,
     ) -> None:
         self.k = k
         self.alpha = alpha
@@ -329,19 +312,15 @@ class SparseCategoricalNB(AbstractFittedPriorNaiveBayes):
         self.class_prior = class_prior
         self.min_categories = min_categories
 
-    def _gather(self, X: Any, y: Array, sample_weight: Any, classes: Any) -> ClassCategories:
-        return ClassCategories.from_matrix(
-            X, y, sample_weight, classes=classes, min_categories=self.min_categories
+    def _model(self) -> Model[ClassCategories]:
+        return categorical.model(
+            alpha=self.alpha,
+            fit_prior=self.fit_prior,
+            class_prior=self.class_prior,
+            min_categories=self.min_categories,
         )
 
-    def _subtracts(self) -> bool:
-        return self.min_categories is not None  # otherwise the rows decide which categories exist
-
-    def family(self, statistics: Any) -> Family[Any]:
-        """Return the model as functions of its statistics, parameters checked and bound."""
-        return categorical.categorical(self.alpha)
-
-    def _check_values(self, X: Any) -> None:
+    def _check_values(self, X: Matrix) -> None:
         refuse_negative(self, X)
 
     @property
@@ -366,7 +345,7 @@ class SparseCategoricalNB(AbstractFittedPriorNaiveBayes):
             log_prob[i] = free[starts[position] : starts[position + 1]].T
         return log_prob
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.categorical = True
         tags.input_tags.positive_only = True

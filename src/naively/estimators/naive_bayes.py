@@ -2,31 +2,28 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-from typing import Any, final
+from typing import final
 
-import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from naively._types import Array, FloatArray
-from naively.estimators.base import AbstractSparseNaiveBayes, LinearWeightsMixin
-from naively.models.bernoulli import bernoulli
-from naively.models.family import Family
-from naively.models.multinomial import multinomial
-from naively.models.priors import log_prior
+from naively._types import Array, FloatArray, K, MatrixLike
+from naively.estimators.base import (
+    AbstractSparseNaiveBayes,
+    LinearWeightsMixin,
+    refuse_negative,
+)
+from naively.models import bernoulli, multinomial
+from naively.models.model import Model
 from naively.statistics.counts import ClassCounts
-from naively.statistics.matrix import is_sparse
+from naively.statistics.matrix import Matrix
 
 
-class AbstractCountNaiveBayes(LinearWeightsMixin, AbstractSparseNaiveBayes):
-    """Naive Bayes on class counts: smoothing, priors and the names scikit-learn gives them."""
-
-    family_: Any  # of counts, so it has `feature_log_prob` and `joint_rule`
-
-    def _log_prior(self, statistics: ClassCounts) -> FloatArray:
-        return log_prior(
-            statistics.class_weight, fit_prior=self.fit_prior, class_prior=self.class_prior
-        )
+class AbstractCountNaiveBayes(
+    LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[ClassCounts]
+):
+    """Naive Bayes on class counts: what is learned, by the names scikit-learn gives it."""
 
     @property
     def feature_count_(self) -> Array:
@@ -39,9 +36,11 @@ class AbstractCountNaiveBayes(LinearWeightsMixin, AbstractSparseNaiveBayes):
 
         Equal over the classes outside the support.
         """
-        return self.family_.feature_log_prob(self.statistics_, self.selection_.support)
+        log_prob = self.model_.family.feature_log_prob
+        assert log_prob is not None  # families of counts have it
+        return log_prob(self.statistics_, self.selection_.support)
 
-    def predict_joint_log_proba(self, X: Any) -> FloatArray:
+    def predict_joint_log_proba(self, X: MatrixLike) -> FloatArray:
         """Joint log-likelihood of each row and class, all features included.
 
         Parameters
@@ -55,21 +54,10 @@ class AbstractCountNaiveBayes(LinearWeightsMixin, AbstractSparseNaiveBayes):
             Nats: log P(c) + log P(x | c), without the multinomial coefficient.
         """
         check_is_fitted(self)
-        X = self._prepare(self._check_rows(X))
-        rule = self.family_.joint_rule(
-            self.statistics_, self.selection_.support, self.class_log_prior_
-        )
-        return rule.joint(X)
-
-
-def _check_kind(statistics: ClassCounts, *, presence: bool, threshold: float) -> None:
-    """Refuse statistics that count something else than the model needs."""
-    if (statistics.presence, statistics.threshold) != (presence, threshold):
-        raise ValueError(
-            f"`statistics` must have been counted with presence={presence}, "
-            f"threshold={threshold:g} for this model; got presence={statistics.presence}, "
-            f"threshold={statistics.threshold:g}. The method `gather` of the model counts rightly."
-        )
+        joint_rule = self.model_.family.joint_rule
+        assert joint_rule is not None  # families of counts have it
+        rule = joint_rule(self.statistics_, self.selection_.support, self.class_log_prior_)
+        return rule.joint(self.model_.prepare(self._check_rows(X)))
 
 
 @final
@@ -152,11 +140,11 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
 
     def __init__(
         self,
-        k: Any = 10,
+        k: K = 10,
         *,
-        alpha: Any = 1.0,
+        alpha: ArrayLike = 1.0,
         fit_prior: bool = True,
-        class_prior: Any = None,
+        class_prior: ArrayLike | None = None,
         exact: bool = False,
         max_nodes: int = 1000,
         time_limit: float | None = None,
@@ -169,35 +157,20 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         self.max_nodes = max_nodes
         self.time_limit = time_limit
 
-    def _gather(self, X: Any, y: Array, sample_weight: Any, classes: Any) -> ClassCounts:
-        return ClassCounts.from_matrix(X, y, sample_weight, classes=classes)
+    def _model(self) -> Model[ClassCounts]:
+        return multinomial.model(
+            alpha=self.alpha,
+            fit_prior=self.fit_prior,
+            class_prior=self.class_prior,
+            exact=self.exact,
+            max_nodes=self.max_nodes,
+            time_limit=self.time_limit,
+        )
 
-    def family(self, statistics: ClassCounts) -> Family[ClassCounts]:
-        """Return the model as functions of its statistics."""
-        _check_kind(statistics, presence=False, threshold=0.0)
-        return multinomial(self.alpha)
+    def _check_values(self, X: Matrix) -> None:
+        refuse_negative(self, X)
 
-    def _search_options(self) -> dict[str, Any]:
-        if not isinstance(self.max_nodes, Integral) or int(self.max_nodes) < 1:
-            raise ValueError(f"`max_nodes` must be an int >= 1; got {self.max_nodes!r}.")
-        limit = self.time_limit
-        if limit is not None and not (isinstance(limit, Real) and float(limit) > 0):
-            raise ValueError(f"`time_limit` must be seconds > 0, or None; got {limit!r}.")
-        return {
-            "exact": self.exact,
-            "max_nodes": self.max_nodes,
-            "time_limit": self.time_limit,
-        }
-
-    def _check_values(self, X: Any) -> None:
-        values = X.data if is_sparse(X) else X
-        if values.size and values.min() < 0:
-            raise ValueError(
-                "Negative values in data passed to SparseMultinomialNB (input X): counts are "
-                ">= 0. Center classifiers take values of any sign."
-            )
-
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.positive_only = True
         tags.classifier_tags.poor_score = True
@@ -277,12 +250,12 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
 
     def __init__(
         self,
-        k: Any = 10,
+        k: K = 10,
         *,
-        alpha: Any = 1.0,
+        alpha: ArrayLike = 1.0,
         binarize: float | None = 0.0,
         fit_prior: bool = True,
-        class_prior: Any = None,
+        class_prior: ArrayLike | None = None,
     ) -> None:
         self.k = k
         self.alpha = alpha
@@ -290,46 +263,19 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         self.fit_prior = fit_prior
         self.class_prior = class_prior
 
-    def _gather(self, X: Any, y: Array, sample_weight: Any, classes: Any) -> ClassCounts:
-        self._check_values(X)
-        return ClassCounts.from_matrix(
-            X, y, sample_weight, classes=classes, presence=True, threshold=self._threshold()
+    def _model(self) -> Model[ClassCounts]:
+        return bernoulli.model(
+            alpha=self.alpha,
+            fit_prior=self.fit_prior,
+            class_prior=self.class_prior,
+            binarize=self.binarize,
         )
 
-    def family(self, statistics: ClassCounts) -> Family[ClassCounts]:
-        """Return the model as functions of its statistics."""
-        _check_kind(statistics, presence=True, threshold=self._threshold())
-        return bernoulli(self.alpha)
-
-    def _threshold(self) -> float:
+    def _check_values(self, X: Matrix) -> None:
         if self.binarize is None:
-            return 0.0
-        if not isinstance(self.binarize, Real) or not np.isfinite(float(self.binarize)):
-            raise ValueError(f"`binarize` must be a finite number or None; got {self.binarize!r}.")
-        return float(self.binarize)
+            bernoulli.check_binary(X)
 
-    def _check_values(self, X: Any) -> None:
-        if self.binarize is not None:
-            return
-        values = X.data if is_sparse(X) else np.asarray(X)
-        if not ((values == 0) | (values == 1)).all():
-            raise ValueError(
-                "`binarize=None` states that X holds zeros and ones only, but it holds other "
-                "values; give `binarize` a threshold."
-            )
-
-    def _prepare(self, X: Any) -> Any:
-        threshold = self._threshold()
-        if not is_sparse(X):
-            return (np.asarray(X) > threshold).astype(np.float64)
-        if threshold < 0:
-            raise ValueError(
-                f"`binarize` must be >= 0 for sparse X, whose zeros are not stored; got "
-                f"{threshold}. Pass X.toarray() or a threshold >= 0."
-            )
-        return (X > threshold).astype(np.float64)
-
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.classifier_tags.poor_score = True
         return tags

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import cast
 
+from numpy.typing import ArrayLike
 from sklearn.base import clone
 
+from naively._types import MatrixLike
 from naively.estimators.base import AbstractSparseClassifier
+from naively.models.model import S
 from naively.selection.path import SparsityPath, path
 
 
 def sparsity_path(
-    estimator: AbstractSparseClassifier,
-    X: Any,
-    y: Any = None,
-    ks: Any = None,
+    estimator: AbstractSparseClassifier[S],
+    X: MatrixLike | S,
+    y: ArrayLike | None = None,
+    ks: ArrayLike | None = None,
     *,
-    sample_weight: Any = None,
+    sample_weight: ArrayLike | None = None,
 ) -> SparsityPath:
     """Solve for a whole grid of k at once.
 
@@ -63,5 +66,7 @@ def sparsity_path(
             f"{type(X).__name__}. Pass the labels of the rows."
         )
     estimator = clone(estimator)
-    statistics = X if y is None else estimator.gather(X, y, sample_weight)
-    return path(estimator.family(statistics), statistics, ks)
+    statistics = (
+        cast("S", X) if y is None else estimator.gather(cast("MatrixLike", X), y, sample_weight)
+    )
+    return path(estimator._model().family, statistics, ks)

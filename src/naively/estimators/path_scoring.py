@@ -3,42 +3,41 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sized
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias, cast
 
 import numpy as np
-from sklearn.base import clone
+from numpy.typing import ArrayLike
+from sklearn.base import ClassifierMixin, clone
 from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, make_scorer
 
-from naively._types import Array, FloatArray, IntArray
-from naively.estimators.folds import (
-    Fold,
-    Folds,
-    has_path,
-    linear_path,
-    path_errors,
-    rule_rows,
-    scores_along_path,
-    scores_one_by_one,
-)
+from naively._types import Array, FloatArray, IntArray, MatrixLike
+from naively.estimators.base import AbstractSparseClassifier
 from naively.estimators.search_checks import as_score
+from naively.judging.folds import Fold, Folds, Splits, path_errors
+from naively.judging.path_scores import scores_of_path
+from naively.models.model import Model, S
+from naively.statistics.matrix import Matrix
 from naively.statistics.threads import in_threads
 
-_NUMBERS = 1 << 25  # scores held at a time: 256 MB
 _SCORER = type(make_scorer(accuracy_score))  # what scikit-learn makes of a metric
 _CONTINUOUS = (log_loss, brier_score_loss)  # rounding of the scores is rounding of these
+
+
+Params: TypeAlias = dict[str, Any]  # arguments of the `fit` or the scorer of others, by name
+Scorer: TypeAlias = Callable[..., float]  # estimator, X, y, **params
 
 
 @dataclass(frozen=True, slots=True)
 class Scoring:
     """How models are judged."""
 
-    scorer: Any  # callable(estimator, X, y, **params)
+    scorer: Scorer
     is_accuracy: bool
-    params: dict[str, Any]  # arguments of the scorer; those with a value per row are divided
+    params: Params  # arguments of the scorer; those with a value per row are divided
 
-    def of_rows(self, rows: IntArray, n: int) -> dict[str, Any]:
+    def of_rows(self, rows: IntArray, n: int) -> Params:
         """Arguments for some of n rows."""
         return {name: _part(value, rows, n) for name, value in self.params.items()}
 
@@ -54,16 +53,16 @@ class Scoring:
         return not decides and getattr(self.scorer, "_score_func", None) not in _CONTINUOUS
 
 
-def _part(value: Any, rows: IntArray, n: int) -> Any:
-    if value is None or np.ndim(value) == 0 or len(value) != n:
+def _part(value: ArrayLike | None, rows: IntArray, n: int) -> ArrayLike | None:
+    if value is None or np.ndim(value) == 0 or len(cast("Sized", value)) != n:
         return value
     return np.asarray(value)[rows]
 
 
 def scores_of_refits(
-    estimator: Any,
-    data: tuple[Any, Array],
-    splits: Any,
+    estimator: ClassifierMixin,
+    data: tuple[MatrixLike, Array],
+    splits: Splits,
     grid: IntArray,
     scoring: Scoring,
     **fit: Any,
@@ -104,12 +103,16 @@ def scores_of_refits(
     return scores, seconds[0], seconds[1]
 
 
-def _rows(X: Any, rows: IntArray) -> Any:
+def _rows(X: Matrix, rows: IntArray) -> Matrix:
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
 
 
 def scores_of_folds(
-    estimator: Any, folds: Folds, grid: IntArray, y: Array, scoring: Scoring
+    estimator: AbstractSparseClassifier[S],
+    folds: Folds[S],
+    grid: IntArray,
+    y: Array,
+    scoring: Scoring,
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Judge the models of every k that the statistics of each fold give.
 
@@ -131,6 +134,7 @@ def scores_of_folds(
     scores : ndarray of shape (T, G)
     fit_seconds, score_seconds : ndarray of shape (T,)
     """
+    model = estimator._model()
 
     def judged(t: int) -> tuple[FloatArray, float, float]:
         start = time.perf_counter()
@@ -138,11 +142,11 @@ def scores_of_folds(
         counted = time.perf_counter()
         params = scoring.of_rows(test, len(y))
         if scoring.is_accuracy:
-            scores = _accuracy(estimator, fold, grid, params.get("sample_weight"))
+            scores = _accuracy(model, fold, grid, params.get("sample_weight"))
         else:
             scores = np.empty(len(grid))
-            for g, model in _models(estimator, fold, grid, scoring):
-                scores[g] = as_score(scoring.scorer(model, fold.held_out.X, y[test], **params))
+            for g, fitted in _fitted(estimator, model, fold, grid, scoring):
+                scores[g] = as_score(scoring.scorer(fitted, fold.held_out.X, y[test], **params))
         return scores, counted - start, time.perf_counter() - counted
 
     # Scorers of others may not be ready for threads.
@@ -152,71 +156,54 @@ def scores_of_folds(
     return np.array(scores), np.array(fit_seconds), np.array(score_seconds)
 
 
-def _accuracy(estimator: Any, fold: Fold, grid: IntArray, weight: Any) -> FloatArray:
+def _accuracy(
+    model: Model[S], fold: Fold[S], grid: IntArray, weight: ArrayLike | None
+) -> FloatArray:
     given = np.empty(0) if weight is None else np.asarray(weight, dtype=np.float64)
     held_out = replace(fold.held_out, weight=given)
-    wrong = path_errors(estimator, replace(fold, held_out=held_out), grid)
+    wrong = path_errors(model, replace(fold, held_out=held_out), grid)
     return np.asarray(1.0 - wrong / held_out.total)
 
 
-def _models(
-    estimator: Any, fold: Fold, grid: IntArray, scoring: Scoring
-) -> Iterator[tuple[int, Any]]:
-    """Models of a fold for each position in the grid, that can judge the held-out rows."""
-    X = fold.held_out.X
+def _fitted(
+    estimator: AbstractSparseClassifier[S],
+    model: Model[S],
+    fold: Fold[S],
+    grid: IntArray,
+    scoring: Scoring,
+) -> Iterator[tuple[int, AbstractSparseClassifier[S]]]:
+    """Estimators of a fold for each position in the grid, that can judge the held-out rows."""
+    X, statistics = fold.held_out.X, fold.statistics
     if not scoring.needs_decisions_only:
         for g, k in enumerate(grid.tolist()):
-            yield g, _bare(estimator, fold, k)._finish(fold.statistics, k=k)
+            yield g, _bare(estimator, fold, k)._finish(statistics)
         return
-    for g, scores in _all_scores(estimator, fold, grid, exactly=scoring.may_rank):
-        model = _bare(estimator, fold, int(grid[g]))
-        model.classes_ = fold.statistics.classes
-        model._scores = _Known(X, scores)
-        yield g, model
+    for g, scores in scores_of_path(model, statistics, grid, X, exactly=scoring.may_rank):
+        known = _bare(estimator, fold, int(grid[g]))
+        known.classes_ = statistics.classes
+        known._scores = _Known(X, scores)  # type: ignore[method-assign]
+        yield g, known
 
 
-def _bare(estimator: Any, fold: Fold, k: int) -> Any:
-    model = clone(estimator).set_params(k=k)
-    model.n_features_in_ = fold.statistics.n_features
-    return model
+def _bare(
+    estimator: AbstractSparseClassifier[S], fold: Fold[S], k: int
+) -> AbstractSparseClassifier[S]:
+    bare: AbstractSparseClassifier[S] = clone(estimator).set_params(k=k)
+    bare.n_features_in_ = fold.statistics.n_features
+    return bare
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
     """Scores of the rows that a scorer asks for, computed with those of all other k."""
 
-    X: Any
+    X: Matrix
     scores: FloatArray  # (n, C)
 
-    def __call__(self, X: Any) -> FloatArray:
+    def __call__(self, X: Matrix) -> FloatArray:
         if X is not self.X:
             raise ValueError(
                 "A scorer made from a metric judges the rows it is given, and no others; pass a "
                 "plain function as `scoring` to work with the fitted model."
             )
         return self.scores.copy()
-
-
-def _all_scores(
-    estimator: Any, fold: Fold, grid: IntArray, *, exactly: bool
-) -> Iterator[tuple[int, FloatArray]]:
-    """Scores (n, C) of the held-out rows for each position in the grid.
-
-    Rows that tie are told apart by the order in which a sum is rounded: `exactly` adds up as the
-    models do, so that the same rows tie.
-    """
-    X, statistics = fold.held_out.X, fold.statistics
-    if exactly and has_path(estimator, statistics):
-        yield from scores_along_path(estimator, statistics, grid, X)
-        return
-    rule = linear_path(estimator, statistics, grid)
-    if rule is None:
-        yield from scores_one_by_one(estimator, statistics, grid, X)
-        return
-    rows = rule_rows(estimator, X, rule)
-    step = max(1, _NUMBERS // max(1, rows.shape[0] * len(statistics.classes)))
-    for first in range(0, len(grid), step):
-        part = rule.part(first, min(first + step, len(grid)))
-        scores = part.scores(rows, 0, rows.shape[0])
-        for g in range(scores.shape[1]):
-            yield first + g, scores[:, g]

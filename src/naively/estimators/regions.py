@@ -1,111 +1,20 @@
-"""Which columns are which region, and text columns as regions of one matrix of counts."""
+"""Text columns as regions of one matrix of counts."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
-from numbers import Integral
 from typing import Any, Self, final
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin, clone
 from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
-from naively._types import Array
-from naively.statistics.regions import Regions
-
-
-def resolve_regions(regions: Any, n_features: int, *, shared: bool) -> Regions:
-    """Return the regions that the parameter `regions` describes.
-
-    Parameters
-    ----------
-    regions : None, int, sequence of slices, or array-like of shape (n_features,)
-        One region; so many blocks of equal width; the columns of each region; the region of each
-        column, in the sorted order of their labels.
-    n_features : int
-        Number of columns.
-    shared : bool
-        Whether column q of every region is the same word.
-
-    Returns
-    -------
-    Regions
-
-    Raises
-    ------
-    ValueError
-        If the regions do not divide the columns, or share words and differ in width.
-    """
-    if regions is None:
-        regions = 1
-    if isinstance(regions, Integral) and not isinstance(regions, bool | np.bool_):
-        return _blocks(int(regions), n_features, shared)
-    label_of = np.asarray(_labels_of_slices(regions, n_features))
-    if label_of.shape != (n_features,):
-        raise ValueError(
-            "`regions` must be a number of blocks, slices, or the region of each of the "
-            f"{n_features} columns; got {regions!r}."
-        )
-    widths = _widths(label_of)
-    if shared and len(set(widths.tolist())) > 1:
-        raise ValueError(
-            "With `shared_vocabulary=True` all regions must have the same words, hence as many "
-            f"columns; got {widths.tolist()}. Set `shared_vocabulary=False` or pad with zeros."
-        )
-    starts = np.concatenate([[0], np.cumsum(widths)]).astype(np.int64)
-    order = np.argsort(label_of, kind="stable")
-    together = np.array_equal(order, np.arange(n_features))
-    return Regions(starts, shared, None if together else order)
-
-
-def _widths(label_of: Array) -> Array:
-    try:
-        return np.unique(label_of, return_counts=True)[1]
-    except TypeError as error:
-        raise ValueError(
-            "The regions of the columns must be labels with an order, all numbers or all strings; "
-            f"got {label_of[:6].tolist()}."
-        ) from error
-
-
-def _blocks(n_regions: int, n_features: int, shared: bool) -> Regions:
-    if n_regions < 1 or n_features % n_regions:
-        raise ValueError(
-            f"`regions` must be a number of blocks of equal width that divides the columns "
-            f"(n_features={n_features}); got {n_regions}. Blocks of other widths: pass slices."
-        )
-    return Regions(np.arange(n_regions + 1, dtype=np.int64) * (n_features // n_regions), shared)
-
-
-def _labels_of_slices(regions: Any, n_features: int) -> Any:
-    """Return the region of each column where `regions` holds slices, else `regions`."""
-    if not isinstance(regions, list | tuple) or not any(isinstance(r, slice) for r in regions):
-        return regions
-    if not all(isinstance(r, slice) for r in regions):
-        raise ValueError(f"`regions` must hold slices only, or none; got {regions!r}.")
-    label_of = np.full(n_features, -1)
-    times = np.zeros(n_features, dtype=np.int64)
-    for r, columns in enumerate(regions):
-        if not len(_slice_of(columns, n_features)):
-            raise ValueError(f"`regions` must hold slices with columns; slice {r} has none.")
-        label_of[columns] = r
-        times[columns] += 1
-    if (times != 1).any():
-        column = int(np.flatnonzero(times != 1)[0])
-        raise ValueError(
-            f"The slices in `regions` must hold each of the {n_features} columns once; column "
-            f"{column} is in {times[column]} of them."
-        )
-    return label_of
-
-
-def _slice_of(columns: slice, n_features: int) -> range:
-    try:
-        return range(n_features)[columns]
-    except TypeError as error:
-        raise ValueError(f"`regions` must hold slices of column numbers; got {columns}.") from error
+from naively._types import Array, Frame
+from naively.statistics.matrix import Matrix
 
 
 @final
@@ -156,11 +65,13 @@ class RegionVectorizer(TransformerMixin, BaseEstimator):
     ['subject:big', 'body:sale']
     """
 
-    def __init__(self, columns: Any = None, *, vectorizer: Any = None) -> None:
+    def __init__(
+        self, columns: Sequence[str] | None = None, *, vectorizer: BaseEstimator | None = None
+    ) -> None:
         self.columns = columns
         self.vectorizer = vectorizer
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Frame, y: None = None) -> Self:
         """Learn the vocabulary of all columns together.
 
         Parameters
@@ -178,7 +89,7 @@ class RegionVectorizer(TransformerMixin, BaseEstimator):
         self.fit_transform(X)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None) -> Any:
+    def fit_transform(self, X: Frame, y: None = None) -> Matrix:
         """Learn the vocabulary and count.
 
         Parameters
@@ -209,7 +120,7 @@ class RegionVectorizer(TransformerMixin, BaseEstimator):
         self.n_features_in_ = len(names)
         return self._side_by_side(counts)
 
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: Frame) -> Matrix:
         """Count the words of the vocabulary.
 
         Parameters
@@ -226,7 +137,7 @@ class RegionVectorizer(TransformerMixin, BaseEstimator):
         texts = _texts(X, self.columns_)
         return self._side_by_side(self.vectorizer_.transform(list(chain.from_iterable(texts))))
 
-    def _side_by_side(self, counts: Any) -> Any:
+    def _side_by_side(self, counts: Matrix) -> Matrix:
         """Turn the texts of one column after the other into regions beside each other."""
         n = counts.shape[0] // self.n_regions_
         blocks = [counts[r * n : (r + 1) * n] for r in range(self.n_regions_)]
@@ -234,7 +145,7 @@ class RegionVectorizer(TransformerMixin, BaseEstimator):
         beside.sort_indices()  # once, here, instead of in every fit
         return beside
 
-    def get_feature_names_out(self, input_features: Any = None) -> Array:
+    def get_feature_names_out(self, input_features: None = None) -> Array:
         """Name of each column: the text column, a colon, the word.
 
         Parameters
@@ -251,20 +162,20 @@ class RegionVectorizer(TransformerMixin, BaseEstimator):
         words = self.vectorizer_.get_feature_names_out()
         return np.array([f"{c}:{word}" for c in self.columns_ for word in words], dtype=object)
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.string = True
         tags.input_tags.two_d_array = True
         return tags
 
 
-def _checked_columns(columns: Any) -> list[str]:
+def _checked_columns(columns: Sequence[str]) -> list[str]:
     if isinstance(columns, str):
         raise TypeError(f"`columns` must be a list of names; got {columns!r}: pass [{columns!r}].")
     return list(columns)
 
 
-def _column_names(X: Any) -> list[str]:
+def _column_names(X: Frame) -> list[str]:
     if hasattr(X, "collect"):
         raise TypeError(f"X must hold its rows; got a {type(X).__name__}: pass `X.collect()`.")
     names = getattr(X, "column_names", None)  # pyarrow; its `columns` are the values
@@ -278,7 +189,7 @@ def _column_names(X: Any) -> list[str]:
     return list(names)
 
 
-def _texts(X: Any, columns: list[str]) -> list[list[str]]:
+def _texts(X: Frame, columns: list[str]) -> list[list[str]]:
     names = _column_names(X)
     if not columns:
         raise ValueError("`columns` must name at least one text column; got none.")
@@ -303,7 +214,7 @@ def _column_texts(column: Any, name: str) -> list[str]:
     return texts
 
 
-def _is_missing(value: Any) -> bool:
+def _is_missing(value: object) -> bool:
     if value is None or isinstance(value, float | np.floating):
         return value is None or bool(np.isnan(value))
     return type(value).__name__ in ("NAType", "NaTType")  # pandas need not be installed

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import time
-from typing import Any, Self, final
+from collections.abc import Callable, Iterable
+from typing import Any, Self, TypeAlias, TypeVar, cast, final
 
 import numpy as np
+from numpy.typing import ArrayLike
 from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import NotFittedError
-from sklearn.model_selection import check_cv
-from sklearn.utils import get_tags
+from sklearn.model_selection import BaseCrossValidator, check_cv
+from sklearn.utils import Tags, get_tags
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -19,31 +21,41 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from naively._types import Array, IntArray
+from naively._types import Array, IntArray, MatrixLike
 from naively.estimators.base import AbstractSparseClassifier
-from naively.estimators.cv_results import Curve, Ranking, best_curve, ranking, results_table
-from naively.estimators.folds import Folds, weighted_rows
-from naively.estimators.path_scoring import Scoring, scores_of_folds, scores_of_refits
+from naively.estimators.cv_results import results_table
+from naively.estimators.path_scoring import (
+    Params,
+    Scorer,
+    Scoring,
+    scores_of_folds,
+    scores_of_refits,
+)
 from naively.estimators.search_checks import (
-    Splits,
     check_split_weights,
     check_takes_weights,
     checked_alphas,
     checked_splits,
     one_scorer,
 )
+from naively.judging.curves import Curve, Ranking, Settings, best_curve, ranking
 from naively.judging.error_path import Choice
+from naively.judging.folds import Folds, Splits
+from naively.judging.rows import weighted_rows
 from naively.selection.path import checked_grid
 from naively.statistics.labels import encode_labels
-from naively.statistics.matrix import is_sparse
+from naively.statistics.matrix import Matrix, is_sparse
 
 _SMOOTHING = ("alpha", "var_smoothing")
 
+M = TypeVar("M", bound=Callable[..., Any])
+Routed: TypeAlias = dict[str, Any]  # what goes to `fit` (of each), `score` and `split`
 
-def _of_best(name: str) -> Any:
+
+def _of_best(name: str) -> Callable[[M], M]:
     """Availability of a method: that of the estimators, and of the best one once it is fitted."""
 
-    def check(self: Any) -> bool:
+    def check(self: SparsityCV) -> bool:
         if not hasattr(self, "best_estimator_") and not self.refit:
             raise AttributeError(
                 f"`{name}` needs the best estimator, which is fitted with `refit=True` only."
@@ -52,7 +64,7 @@ def _of_best(name: str) -> Any:
         getattr(self._contenders()[0] if best is None else best, name)
         return True
 
-    return available_if(check)
+    return cast("Callable[[M], M]", available_if(check))
 
 
 @final
@@ -146,12 +158,12 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     def __init__(
         self,
-        estimator: Any,
-        ks: Any = None,
-        cv: Any = 5,
-        scoring: Any = None,
-        alphas: Any = None,
-        refit: Any = True,
+        estimator: ClassifierMixin | list[ClassifierMixin] | tuple[ClassifierMixin, ...],
+        ks: ArrayLike | None = None,
+        cv: int | BaseCrossValidator | Iterable[tuple[ArrayLike, ArrayLike]] = 5,
+        scoring: str | Scorer | None = None,
+        alphas: float | Iterable[ArrayLike] | None = None,
+        refit: bool | str | Callable[[dict[str, Any]], int] = True,
     ) -> None:
         self.estimator = estimator
         self.ks = ks
@@ -163,7 +175,12 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     # -- training -------------------------------------------------------------------------------
 
     def fit(
-        self, X: Any, y: Any, sample_weight: Any = None, groups: Any = None, **params: Any
+        self,
+        X: MatrixLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        **params: Any,
     ) -> Self:
         """Cross-validate all k, and train the best model on all rows.
 
@@ -214,9 +231,9 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             self._train_best(groups_of_curves, searches)
         return self
 
-    def _contenders(self) -> list[Any]:
-        several = isinstance(self.estimator, list | tuple)
-        contenders = list(self.estimator) if several else [self.estimator]
+    def _contenders(self) -> list[ClassifierMixin]:
+        given = self.estimator
+        contenders = [*given] if isinstance(given, list | tuple) else [given]
         if not contenders:
             raise ValueError("`estimator` must be a classifier or a list of at least one; got [].")
         for each in contenders:
@@ -237,7 +254,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 )
         return contenders
 
-    def _checked(self, first: Any, X: Any, y: Any) -> tuple[Any, Array]:
+    def _checked(self, first: ClassifierMixin, X: MatrixLike, y: ArrayLike) -> tuple[Matrix, Array]:
         """Rows and labels as the first estimator checks them; those of others are taken as is."""
         if isinstance(first, AbstractSparseClassifier):
             return first._check_batch(X, y, reset=True)
@@ -246,7 +263,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(f"`X` must have two dimensions, rows and columns; got {rows.shape}.")
         return rows, np.asarray(y)
 
-    def _check_weights(self, routed: dict[str, Any], splits: Splits, n: int) -> None:
+    def _check_weights(self, routed: Routed, splits: Splits, n: int) -> None:
         weight = routed["score"].get("sample_weight")
         if weight is not None:
             check_takes_weights(self.scorer_, self.scoring)
@@ -298,7 +315,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             )
         return "best"
 
-    def _checked_index(self, index: Any) -> int:
+    def _checked_index(self, index: object) -> int:
         n = len(self.cv_results_["params"])
         if not isinstance(index, int | np.integer) or not 0 <= index < n:
             raise ValueError(f"The callable `refit` must return an int in [0, {n}); got {index!r}.")
@@ -314,7 +331,9 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     # -- metadata -------------------------------------------------------------------------------
 
-    def _routed(self, sample_weight: Any, groups: Any, params: dict[str, Any]) -> dict[str, Any]:
+    def _routed(
+        self, sample_weight: ArrayLike | None, groups: ArrayLike | None, params: Params
+    ) -> Routed:
         """Arguments of `fit` (those of each estimator), `score` and `split`."""
         per_row = {"sample_weight": sample_weight, "groups": groups}
         given = {name: np.asarray(each) for name, each in per_row.items() if each is not None}
@@ -350,13 +369,13 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     # -- the best estimator ---------------------------------------------------------------------
 
-    def _best(self) -> Any:
+    def _best(self) -> ClassifierMixin:
         check_is_fitted(self)
         if not hasattr(self, "best_estimator_"):
             raise NotFittedError("This search has no best estimator: it has `refit=False`.")
         return self.best_estimator_
 
-    def score(self, X: Any, y: Any, **params: Any) -> float:
+    def score(self, X: MatrixLike, y: ArrayLike, **params: Any) -> float:
         """Score the best estimator with `scorer_`.
 
         Parameters
@@ -379,7 +398,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return float(self.scorer_(best, X, y, **params))
 
     @_of_best("predict")
-    def predict(self, X: Any) -> Array:
+    def predict(self, X: MatrixLike) -> Array:
         """Predict the class of each row with the best estimator.
 
         Parameters
@@ -395,7 +414,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self._best().predict(X)
 
     @_of_best("predict_proba")
-    def predict_proba(self, X: Any) -> Array:
+    def predict_proba(self, X: MatrixLike) -> Array:
         """Class probabilities of the best estimator.
 
         Parameters
@@ -411,7 +430,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self._best().predict_proba(X)
 
     @_of_best("predict_log_proba")
-    def predict_log_proba(self, X: Any) -> Array:
+    def predict_log_proba(self, X: MatrixLike) -> Array:
         """Compute the logarithms of the class probabilities of the best estimator.
 
         Parameters
@@ -427,7 +446,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self._best().predict_log_proba(X)
 
     @_of_best("decision_function")
-    def decision_function(self, X: Any) -> Array:
+    def decision_function(self, X: MatrixLike) -> Array:
         """Compute the scores of the best estimator.
 
         Parameters
@@ -443,7 +462,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self._best().decision_function(X)
 
     @_of_best("transform")
-    def transform(self, X: Any) -> Any:
+    def transform(self, X: MatrixLike) -> Any:  # a frame, with `set_output`
         """Reduce rows to the features of the best estimator.
 
         Parameters
@@ -459,7 +478,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self._best().transform(X)
 
     @_of_best("transform")
-    def fit_transform(self, X: Any, y: Any, **params: Any) -> Any:
+    def fit_transform(self, X: MatrixLike, y: ArrayLike, **params: Any) -> Any:
         """Fit, and reduce the rows to the features of the best estimator.
 
         Parameters
@@ -479,7 +498,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self.fit(X, y, **params).transform(X)
 
     @_of_best("get_support")
-    def get_support(self, indices: bool = False) -> Array:  # noqa: FBT001, FBT002 (as scikit-learn)
+    def get_support(self, indices: bool = False) -> Array:
         """Find the features of the best estimator.
 
         Parameters
@@ -495,7 +514,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return self._best().get_support(indices=indices)
 
     @_of_best("get_feature_names_out")
-    def get_feature_names_out(self, input_features: Any = None) -> Array:
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
         """Name the features that :meth:`transform` returns.
 
         Parameters
@@ -532,7 +551,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "cv_results_")
 
-    def __sklearn_tags__(self) -> Any:
+    def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         inner = get_tags(self._contenders()[0])
         tags.input_tags.sparse = inner.input_tags.sparse
@@ -547,14 +566,14 @@ class _Search:
 
     def __init__(
         self,
-        estimator: Any,
-        X: Any,
-        y: Any,
+        estimator: ClassifierMixin,
+        X: MatrixLike,
+        y: ArrayLike,
         labels: Array,
         splits: Splits,
         grid: IntArray,
         scoring: Scoring,
-        fit_params: dict[str, Any],
+        fit_params: Params,
     ) -> None:
         self.estimator = estimator
         self.given = (X, y)
@@ -564,9 +583,9 @@ class _Search:
         self.scoring = scoring
         self.fit_params = fit_params
         self.is_native = isinstance(estimator, AbstractSparseClassifier)
-        self.folds: Folds | None = self._folds() if self.is_native else None
+        self.folds: Folds[Any] | None = self._folds() if self.is_native else None
 
-    def _folds(self) -> Folds:
+    def _folds(self) -> Folds[Any]:
         unknown = sorted(self.fit_params.keys() - {"sample_weight"})
         if unknown:
             name = type(self.estimator).__name__
@@ -574,9 +593,9 @@ class _Search:
         X, y = self.estimator._check_batch(*self.given, reset=True)
         classes, codes = encode_labels(y)
         rows = weighted_rows(X, codes.astype(np.int64), self.fit_params.get("sample_weight"))
-        return Folds(self.estimator, rows, classes, self.splits)
+        return Folds(self.estimator._model(), rows, classes, self.splits)
 
-    def curve(self, estimator: Any, settings: dict[str, Any]) -> Curve:
+    def curve(self, estimator: ClassifierMixin, settings: Settings) -> Curve:
         """Scores of every k with the smoothing of an estimator."""
         name = type(estimator).__name__
         if self.folds is None:
@@ -588,22 +607,22 @@ class _Search:
             found = scores_of_folds(estimator, self.folds, self.grid, self.labels, self.scoring)
         return Curve(name, settings, self.grid, *found)
 
-    def trained(self, estimator: Any) -> Any:
+    def trained(self, estimator: ClassifierMixin) -> ClassifierMixin:
         """Train an estimator on all rows, from their statistics where these are known."""
         if self.folds is None or self.folds.total is None:
             return estimator.fit(*self.given, **self.fit_params)
         estimator._check_batch(*self.given, reset=True)
-        return estimator._finish(self.folds.total, k=estimator.k)
+        return estimator._finish(self.folds.total)
 
 
-def _rows_as_given(X: Any) -> Any:
+def _rows_as_given(X: Matrix) -> Matrix:
     """Rows for an estimator from elsewhere: as they are, but so that some of them can be taken."""
     if is_sparse(X):
         return X.tocsr()
     return X if hasattr(X, "shape") else np.asarray(X)
 
 
-def _smoothing_of(estimator: Any) -> str:
+def _smoothing_of(estimator: ClassifierMixin) -> str:
     for name in _SMOOTHING:
         if name in estimator.get_params():
             return name

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from numbers import Real
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.base import ClassifierMixin
 from sklearn.metrics import check_scoring
 
-from naively._types import IntArray
+from naively._types import FloatArray, IntArray
+from naively.judging.folds import Splits
 from naively.statistics.weights import check_weights
 
-Splits = list[tuple[IntArray, IntArray]]
 
-
-def one_scorer(estimator: Any, scoring: Any) -> Any:
+def one_scorer(estimator: ClassifierMixin, scoring: object) -> Callable[..., float]:
     """Return the scorer that `scoring` asks for.
 
     Raises
@@ -32,7 +33,7 @@ def one_scorer(estimator: Any, scoring: Any) -> Any:
     return check_scoring(estimator, scoring=scoring)
 
 
-def check_takes_weights(scorer: Any, scoring: Any) -> None:
+def check_takes_weights(scorer: Callable[..., float], scoring: object) -> None:
     """Raise TypeError if a function has no place for the weights of the rows it judges."""
     judge = getattr(scorer, "_score_func", scorer)  # of a scorer: the metric
     if not inspect.isfunction(judge):
@@ -60,7 +61,7 @@ def as_score(value: Any) -> float:
     return float(value)
 
 
-def checked_splits(splits: Iterable[Any], n: int) -> Splits:
+def checked_splits(splits: Iterable[tuple[ArrayLike, ArrayLike]], n: int) -> Splits:
     """Divisions of n rows as arrays of indices; they may be masks.
 
     Raises
@@ -80,7 +81,7 @@ def checked_splits(splits: Iterable[Any], n: int) -> Splits:
     return checked
 
 
-def _indices(rows: Any, n: int, what: str) -> IntArray:
+def _indices(rows: ArrayLike, n: int, what: str) -> IntArray:
     found = np.asarray(rows)
     masked = found.dtype.kind == "b" and found.shape == (n,)
     if found.ndim != 1 or found.size == 0 or not (masked or found.dtype.kind in "iu"):
@@ -95,7 +96,7 @@ def _indices(rows: Any, n: int, what: str) -> IntArray:
     return np.asarray(np.arange(n)[found])
 
 
-def check_split_weights(weight: Any, splits: Splits, part: int, n: int) -> None:
+def check_split_weights(weight: ArrayLike | None, splits: Splits, part: int, n: int) -> None:
     """Raise ValueError if the rows of a part (0: to train on, 1: to judge) have no weight."""
     weights = check_weights(weight, n)
     if weights is None:
@@ -109,7 +110,7 @@ def check_split_weights(weight: Any, splits: Splits, part: int, n: int) -> None:
             )
 
 
-def checked_alphas(alphas: Any) -> list[Any]:
+def checked_alphas(alphas: float | Iterable[ArrayLike]) -> list[float | FloatArray]:
     """Return smoothings as a list: floats, or arrays with a value for each feature.
 
     Raises
@@ -118,9 +119,7 @@ def checked_alphas(alphas: Any) -> list[Any]:
         If there is none, or one is not a number.
     """
     try:
-        values = (
-            [alphas] if np.ndim(alphas) == 0 and not isinstance(alphas, Iterable) else list(alphas)
-        )
+        values = list(alphas) if isinstance(alphas, Iterable) else [alphas]
         checked = [np.asarray(value, dtype=np.float64) for value in values]
     except (TypeError, ValueError) as error:
         raise ValueError(f"`alphas` must be numbers; got {alphas!r}.") from error

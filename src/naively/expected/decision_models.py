@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from naively._types import FloatArray, IntArray
 from naively.expected.log_odds import DecisionModel
-from naively.models.family import Family
+from naively.models.family import Coupled, Family
 from naively.models.rules import LinearRule
 
 Law = Literal["model", "classes"]
@@ -128,8 +128,9 @@ def from_fitted(
         all classes, as the sparse model has it, or each class's own.
     """
     if isinstance(rule, LinearRule):
-        if family.coupled_counts is not None:
-            return _documents(family.coupled_counts(statistics), support, rule, law)
+        problem = family.problem(statistics)
+        if isinstance(problem, Coupled):
+            return _documents(problem, support, rule, law)
         if getattr(statistics, "presence", False):
             return _presence(rule)
     raise ValueError(
@@ -138,7 +139,7 @@ def from_fitted(
     )
 
 
-def _documents(counts: Any, support: IntArray, rule: LinearRule, law: Law) -> DecisionModel:
+def _documents(counts: Coupled, support: IntArray, rule: LinearRule, law: Law) -> DecisionModel:
     alpha = np.asarray(counts.alpha)
     inside = counts.table[support] + (alpha[support, None] if alpha.ndim else alpha)
     every = counts.table.sum(axis=0) + (alpha.sum() if alpha.ndim else alpha * len(counts.table))

@@ -200,7 +200,7 @@ def _of_fitted(
     if support is not None:
         raise ValueError("`support` goes with probabilities; a fitted model has its own.")
     statistics, selected = model.statistics_, model.selection_.support
-    decision = from_fitted(model.family_, statistics, selected, model.rule_, law)
+    decision = from_fitted(model.model_.family, statistics, selected, model.rule_, law)
     own = np.exp(decision.log_prior)
     prior = own / own.sum() if priors is None else check_priors(priors, len(own))
     return decision, lengths_of(statistics, length), prior

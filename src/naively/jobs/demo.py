@@ -21,17 +21,17 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TypeAlias
 
-from naively.io.errors import InputError
-from naively.io.files import atomic_directory, check_directory
-from naively.io.progress import Progress, silent
-from naively.io.samples import Layout
-from naively.io.text import TextRule, english_stop_words
+from naively.jobs.learn import learn
 from naively.jobs.results import RESULT_FILES, write_result
-from naively.jobs.rows import load
-from naively.jobs.select import learn
-from naively.jobs.settings import ModelSettings, SelectJob, TestSettings
+from naively.jobs.settings import ModelSettings, Recipe
+from naively.jobs.words import text_features
+from naively.read.errors import InputError
+from naively.read.layout import Layout
+from naively.read.progress import Progress, silent
 from naively.report.summary import Summary
+from naively.text.features import TOKEN_PATTERN
 from naively.text.labels import clean
+from naively.work.writing import atomic_directory, check_directory
 
 DATA = "docstrings.jsonl.gz"
 DEMO_FILES = (*RESULT_FILES, DATA)
@@ -75,22 +75,21 @@ def demo(out: str, progress: Progress = silent, *, force: bool = False) -> Summa
     docstrings = gather(progress)
     with atomic_directory(out, DEMO_FILES, force=force) as folder:
         write(docstrings, folder / DATA)
-        job = _job(folder / DATA, out)
-        summary, model = learn(job, load(job, progress), progress)
+        summary, model = learn(_recipe(folder / DATA, out), progress)
         write_result(folder, summary, model)
     return summary
 
 
-def _job(data: Path, out: str) -> SelectJob:
+def _recipe(data: Path, out: str) -> Recipe:
     repeat = ["naively", "select", str(Path(out) / DATA), "--label", "library"]
     repeat += ["--stop-words", "english", "-k", str(K), "--out", "result"]
-    return SelectJob(
-        input=str(data),
-        layout=Layout(label="library"),
-        text=TextRule(stop_words=english_stop_words()),
+    return Recipe(
+        files=(str(data),),
+        layout=Layout(text=("text",), label="library"),
+        features=text_features(
+            analyzer="word", ngram_range=(1, 1), stop_words="english", token_pattern=TOKEN_PATTERN
+        ),
         model=ModelSettings(k=K),
-        test=TestSettings(),
-        out=out,
         command=shlex.join(repeat),
     )
 

@@ -7,39 +7,33 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from naively.io.errors import mendable
-from naively.io.progress import Progress
-from naively.work.records import CountRecord
+from naively.jobs.settings import Engine
+from naively.read.errors import mendable
+from naively.read.progress import Progress
+from naively.work.records import Record
 from naively.work.stream import Task, run_tasks
 
 
 @dataclass(frozen=True, slots=True)
-class Engine:
-    """Where the work is done."""
-
-    name: str = "local"  # "local", "dask" or "spark"
-    address: str | None = None  # of a scheduler; None: workers on this machine
-    jobs: int | None = None  # workers; None: one, or two on an engine
-
-
-@dataclass(frozen=True, slots=True)
-class Running:
+class Workers:
     """An engine at work: how it counts tasks and how it maps a function over them."""
 
-    jobs: int
-    count: Callable[[Sequence[Task], str | None, Progress], CountRecord]
-    map: Callable[..., list[Any]]
+    jobs: int  # among which parts are divided
+    are_here: bool  # on this machine, in this process
+    count: Callable[[Sequence[Task], Progress], Record]
+    map: Callable[..., list[Any]]  # function(task, *arguments) for each task, in their order
 
 
 @contextmanager
-def running(engine: Engine) -> Iterator[Running]:
+def working(engine: Engine) -> Iterator[Workers]:
     """Start an engine, or connect to it, for as long as it is needed."""
     jobs = engine.jobs or (1 if engine.name == "local" else 2)
     if engine.name == "local":
-        yield Running(
+        yield Workers(
             jobs,
-            lambda tasks, folder, progress: run_tasks(tasks, jobs, folder, progress),
-            lambda function, tasks, *arguments: _mapped(function, tasks, arguments, jobs),
+            are_here=True,
+            count=lambda tasks, progress: run_tasks(tasks, jobs, engine.checkpoint, progress),
+            map=lambda function, tasks, *arguments: _mapped(function, tasks, arguments, jobs),
         )
         return
     with ExitStack() as stack:
@@ -62,16 +56,16 @@ def _mapped(
 
 
 @contextmanager
-def _on_dask(engine: Engine, jobs: int) -> Iterator[Running]:
+def _on_dask(engine: Engine, jobs: int) -> Iterator[Workers]:
     from naively.work import dask
 
     cluster = dask.local_cluster(jobs) if engine.address is None else dask.connected(engine.address)
     with cluster:
-        yield Running(4 * jobs, lambda tasks, *_: dask.count_tasks(tasks), dask.map_tasks)
+        yield Workers(4 * jobs, False, lambda tasks, _: dask.count_tasks(tasks), dask.map_tasks)
 
 
 @contextmanager
-def _on_spark(engine: Engine, jobs: int) -> Iterator[Running]:
+def _on_spark(engine: Engine, jobs: int) -> Iterator[Workers]:
     from naively.work import spark
 
     if engine.address is None:
@@ -79,9 +73,10 @@ def _on_spark(engine: Engine, jobs: int) -> Iterator[Running]:
     else:
         opened = spark.connected(engine.address)
     with opened as session:
-        yield Running(
+        yield Workers(
             4 * jobs,
-            lambda tasks, *_: spark.count_tasks(session, tasks),
+            False,
+            lambda tasks, _: spark.count_tasks(session, tasks),
             lambda function, tasks, *arguments: spark.map_tasks(
                 session, function, tasks, *arguments
             ),

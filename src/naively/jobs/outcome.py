@@ -5,15 +5,19 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 
 import numpy as np
 
 import naively
 from naively._types import Array
-from naively.io.text import TextRule
-from naively.jobs.settings import VALUE_MODELS, ModelSettings
+from naively.jobs.data import Data
+from naively.jobs.fit import Fitted
+from naively.jobs.model_file import ModelFile
+from naively.jobs.settings import Recipe
 from naively.jobs.study import confusion_of
-from naively.jobs.training import Trained
+from naively.models import MODELS
+from naively.read.bytes import fingerprint
 from naively.report.summary import (
     ClassRow,
     CoveragePoint,
@@ -27,49 +31,34 @@ from naively.report.summary import (
     Summary,
 )
 
-_CENTERS_IN_WORDS = (
-    "mean of the values of the class; dispersion: standard deviation",
-    "median of the values of the class; dispersion: mean absolute deviation from it",
-)
 _MISTAKES = 20  # kinds of mistakes kept in the summary
-_EXAMPLES = 1000  # features for which a row is quoted
 
 
 @dataclass(frozen=True, slots=True)
 class Tested:
     """A model and what it made of the test rows."""
 
-    trained: Trained
+    fitted: Fitted
     method: str  # in words: which rows were tested
-    pairs: Mapping[tuple[str, str], int]  # test rows by label and answer
+    pairs: Counter[tuple[str, str]]  # test rows by label and answer
+    left_out: int  # rows that the split column gives to neither training nor test
     coverage: tuple[CoveragePoint, ...]
     predicted_error: float | None  # by the model itself
 
 
-@dataclass(frozen=True, slots=True)
-class Asked:
-    """What was asked, as the summary tells it."""
-
-    model: ModelSettings
-    text: TextRule | None
-    command: str
-    split_column: str | None = None
-
-
 def summarize(
-    asked: Asked,
+    recipe: Recipe,
     files: tuple[FileRow, ...],
     test: Tested | None,
-    final: Trained,
+    final: Fitted,
     path: PathCurve | None = None,
     examples: Sequence[Example | None] = (),
-    left_out: int = 0,
 ) -> Summary:
     """Tell what came out.
 
     Parameters
     ----------
-    asked, files
+    recipe, files
         What was asked, and what was read.
     test
         The model that was tested, with its answers; None without test rows.
@@ -79,14 +68,12 @@ def summarize(
         What other numbers of features reach.
     examples
         Rows in which the features occur, for the first of `feature_rows`.
-    left_out
-        Rows that the split column gives to neither training nor test.
     """
     notes = list(final.notes)
-    if left_out:
+    if test is not None and test.left_out:
         notes.append(
-            f"{left_out:,} rows that are neither train nor test in column "
-            f"{asked.split_column} were left out."
+            f"{test.left_out:,} rows that are neither train nor test in column "
+            f"{recipe.test.split_column} were left out."
         )
     if test is not None:
         notes.extend(_unseen_note(test))
@@ -94,7 +81,7 @@ def summarize(
     features = feature_rows(final)
     quoted = [replace(row, example=each) for row, each in zip(features, examples, strict=False)]
     return Summary(
-        settings=_settings(asked, test, final),
+        settings=_settings(recipe, test, final),
         files=files,
         n_features=final.n_features,
         n_rows=final.n_rows,
@@ -107,14 +94,9 @@ def summarize(
     )
 
 
-def quoted(final: Trained) -> tuple[FeatureRow, ...]:
-    """Return the features for which a row is quoted: those of the largest gains."""
-    return feature_rows(final)[:_EXAMPLES]
-
-
-def feature_rows(trained: Trained) -> tuple[FeatureRow, ...]:
+def feature_rows(fitted: Fitted) -> tuple[FeatureRow, ...]:
     """Describe the selected features, by falling gain."""
-    selection, model, figures = trained.selection, trained.model, trained.figures
+    selection, model, figures = fitted.selection, fitted.file, fitted.figures
     telling = figures.weights if figures.weights is not None else figures.centers
     speaks_for = np.argmax(telling, axis=1) if telling is not None else []
     order = np.argsort(-selection.gain, kind="stable")
@@ -138,15 +120,15 @@ def _of_feature(figures: Array | None, i: int) -> tuple[float, ...]:
     return () if figures is None else tuple(figures[i].tolist())
 
 
-def _evaluation(test: Tested, final: Trained) -> Evaluation:
-    tested, pairs = test.trained, test.pairs
-    classes = tested.model.classes
+def _evaluation(test: Tested, final: Fitted) -> Evaluation:
+    tested, pairs = test.fitted, test.pairs
+    classes = tested.file.classes
     rows = _by_truth(pairs)
     usual = classes[int(np.argmax(tested.class_rows))]
     wrong = [(pair, n) for pair, n in pairs.items() if pair[0] != pair[1]]
     mistakes = sorted(wrong, key=lambda item: (-item[1], item[0]))[:_MISTAKES]
     recalls = [pairs.get((name, name), 0) / n for name, n in rows.items()]
-    shared = len(set(tested.model.names) & set(final.model.names))
+    shared = len(set(tested.file.names) & set(final.file.names))
     return Evaluation(
         method=test.method,
         train_rows=tested.n_rows,
@@ -186,7 +168,7 @@ def _same_rows_note(files: tuple[FileRow, ...]) -> Iterable[str]:
 
 
 def _unseen_note(test: Tested) -> Iterable[str]:
-    known = set(test.trained.model.classes)
+    known = set(test.fitted.file.classes)
     seen = {pair: n for pair, n in test.pairs.items() if pair[0] in known}
     unseen = sorted({truth for truth, _ in test.pairs} - known)
     if unseen and seen:
@@ -198,12 +180,12 @@ def _unseen_note(test: Tested) -> Iterable[str]:
         )
 
 
-def _class_rows(final: Trained, pairs: Mapping[tuple[str, str], int]) -> tuple[ClassRow, ...]:
+def _class_rows(final: Fitted, pairs: Mapping[tuple[str, str], int]) -> tuple[ClassRow, ...]:
     tested, called = _by_truth(pairs), Counter[str]()
     for (_, answer), n in pairs.items():
         called[answer] += n
     rows = []
-    for name, n in zip(final.model.classes, final.class_rows.tolist(), strict=True):
+    for name, n in zip(final.file.classes, final.class_rows.tolist(), strict=True):
         right = pairs.get((name, name), 0)
         recall = right / tested[name] if tested[name] else None
         precision = right / called[name] if called[name] else None
@@ -211,35 +193,59 @@ def _class_rows(final: Trained, pairs: Mapping[tuple[str, str], int]) -> tuple[C
     return tuple(rows)
 
 
-def _settings(asked: Asked, test: Tested | None, final: Trained) -> Settings:
+def _settings(recipe: Recipe, test: Tested | None, final: Fitted) -> Settings:
     if test is None:
         final_rows = "trained on all rows; nothing was tested"
-    elif final is test.trained:
+    elif final is test.fitted:
         final_rows = "trained on the training rows only: it is the model that was tested"
     else:
         final_rows = "trained on all rows, after the test"
     return Settings(
-        command=asked.command,
+        command=recipe.command,
         version=naively.__version__,
-        model=asked.model.kind,
-        k=str(asked.model.k or len(final.selection.support)),
-        alpha=asked.model.smoothing,
-        exact=asked.model.exact,
-        features=features_in_words(asked.text, asked.model),
+        model=recipe.model.kind,
+        k=str(recipe.model.k or len(final.selection.support)),
+        alpha=final.alpha,
+        exact=recipe.model.exact,
+        features=features_in_words(final.file),
         final_rows=final_rows,
-        image=asked.model.image,
     )
 
 
-def features_in_words(text: TextRule | None, settings: ModelSettings) -> str:
+def features_in_words(model: ModelFile) -> str:
     """Say what is counted of a feature, and what the features are."""
-    presence = settings.kind == "bernoulli" or settings.binary
-    if settings.kind in VALUE_MODELS:
-        return _CENTERS_IN_WORDS[settings.kind == "l1-centers"]
-    if text is None:
-        return "rows with a value above 0" if presence else "sum of the values of the column"
-    lo, hi = text.ngrams
-    units = {"word": "words", "tokens": "tokens"}.get(text.analyzer, "characters")
+    kind = MODELS[model.kind]
+    words = MODELS["bernoulli"].words if model.threshold is not None else kind.words
+    if model.features is None:
+        return words.of_column
+    (lo, hi), analyzer = model.features.ngram_range, model.features.analyzer
+    units = {"word": "words", "tokens": "tokens"}.get(analyzer, "characters")
     sizes = f"runs of {lo} to {hi} {units}" if hi > lo else f"runs of {hi} {units}"
     what = units if units != "characters" and hi == 1 else sizes
-    return f"rows that hold it ({what})" if presence else f"occurrences ({what})"
+    return words.of_text if kind.takes == "values" else f"{words.of_text} ({what})"
+
+
+def files_of(recipe: Recipe, data: Data, test: Tested | None) -> tuple[FileRow, ...]:
+    """Tell what was read; a single file with a digest of all its bytes."""
+    sources = {part.source: part.path for task in data.tasks for part in task.parts}
+    if recipe.engine.name != "local" or len(sources) > 1:
+        return file_rows(data.shards)
+    ((source, path),) = sources.items()
+    tested = recipe.test.file
+    rows = sum(data.shards.values()) + (test.left_out if test and not tested else 0)
+    read = [(source, path, "training" if tested else "training and test", rows)]
+    if tested is not None and test is not None:
+        read.append((tested, tested, "test", test.pairs.total()))
+    prints = [(name, role, n, fingerprint(path)) for name, path, role, n in read]
+    return tuple(
+        FileRow(Path(name).name, role, n, each.size, each.sha256) for name, role, n, each in prints
+    )
+
+
+def file_rows(shards: Mapping[str, int]) -> tuple[FileRow, ...]:
+    """Rows and size of each file; large files are not read once more for a digest of all bytes."""
+    rows: Counter[tuple[str, int]] = Counter()
+    for shard, n in shards.items():
+        name, size, _ = shard.rpartition("#")[0].rsplit(":", 2)
+        rows[name, int(size)] += n
+    return tuple(FileRow(name, "counted", n, size, "") for (name, size), n in rows.items())

@@ -1,24 +1,32 @@
-"""Apply a model to a file."""
+"""Apply a model to the rows of files, batch by batch."""
 
 from __future__ import annotations
 
 import csv
 import io
 import os
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any, BinaryIO
+from typing import BinaryIO
 
 import numpy as np
 
 from naively._types import FloatArray
-from naively.io.errors import InputError, OutputError
-from naively.io.files import atomic_file
-from naively.io.models import COUNTING, Model, load_model, posterior, scores
-from naively.io.progress import Progress, silent
-from naively.io.samples import Layout, Samples, read_unlabelled
-from naively.io.text import TextRule, by_region, count_known, side_by_side
-from naively.jobs.rows import check_counts
+from naively.jobs.model_file import ModelFile, load_model, posterior
+from naively.models import MODELS
 from naively.models.rules import winners
+from naively.read.batch import Batch
+from naively.read.columns import Wanted
+from naively.read.errors import InputError, OutputError
+from naively.read.formats import FORMATS, format_of
+from naively.read.layout import Layout
+from naively.read.parts import batches_of, find_files, parts_of
+from naively.read.progress import Progress, silent
+from naively.statistics.matrix import Matrix
+from naively.text.vocabulary import Vocabulary
+from naively.work.eye import Eye, check_counts, eye_for_terms
+from naively.work.stream import told_at
+from naively.work.writing import atomic_file
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,31 +58,96 @@ def predict(job: PredictJob, stdout: BinaryIO, progress: Progress = silent) -> P
     OutputError
         If the answers cannot be written; an older file of that name is then unchanged.
     """
-    if job.out is not None:
-        _check_not_input(job.out, job.model, job.input)
-    model = load_model(model_file(job.model))
-    layout = job.layout
-    if model.text is not None and not layout.text:
-        layout = replace(layout, text=model.text.columns)
-    _check_regions(job.input, layout, model)
-    samples = read_unlabelled(job.input, layout, model, progress)
-    found = scores(model, selected_columns(model, samples, progress))
-    progress("writing", 0, 0)
-    _write(_answers_csv(model, samples, layout.key, found, job.probabilities), job.out, stdout)
-    if samples.labels is None:
-        return Predicted(len(samples), None)
-    answers = np.array(model.classes)[winners(found)]
-    return Predicted(len(samples), float((answers == np.array(samples.labels)).mean()))
+    path = model_file(job.model)
+    if job.out is None:
+        whole = io.BytesIO()
+        found = _answer(job, load_model(path), whole, progress)
+        stdout.write(whole.getbuffer())
+        stdout.flush()
+        return found
+    _check_not_input(job.out, path, job.input)
+    model = load_model(path)
+    with atomic_file(job.out) as file:
+        return _answer(job, model, file, progress)
 
 
-def _check_regions(source: str, layout: Layout, model: Model) -> None:
-    """Refuse other numbers of text columns than the regions that the model weighs."""
-    if model.text is not None and 1 < model.n_regions != len(layout.text):
+def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progress) -> Predicted:
+    rows, right, compared = 0, 0, job.layout.label or job.layout.labels_file
+    table = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
+    writer = csv.writer(table, lineterminator="\n")
+    heads = [f"p:{name}" for name in model.classes] if job.probabilities else []
+    writer.writerow([job.layout.key or "row", "label", *heads])
+    for batch, X in rows_of(model, job.input, job.layout):
+        progress("predicting", rows, 0)
+        scores = model.scores(X)
+        answers = np.array(model.classes)[winners(scores)]
+        keys = batch.keys if batch.keys is not None else np.arange(rows + 1, rows + len(batch) + 1)
+        figures = posterior(scores).tolist() if job.probabilities else [[]] * len(batch)
+        writer.writerows(
+            [key, answer, *map(repr, p)]
+            for key, answer, p in zip(keys.tolist(), answers.tolist(), figures, strict=True)
+        )
+        rows += len(batch)
+        right += int((answers == batch.labels).sum()) if compared else 0
+    table.detach()
+    return Predicted(rows, right / rows if compared else None)
+
+
+def rows_of(model: ModelFile, source: str, layout: Layout) -> Iterator[tuple[Batch, Matrix]]:
+    """Read the rows of a file as a model needs them: batches, and their selected columns (n, k).
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read, or is not of the kind the model was trained on.
+    """
+    layout = layout_for(model, source, layout)
+    see = eye_of(model)
+    for part in parts_of([source], layout):
+        for batch in batches_of(part, layout):
+            with told_at(part):
+                yield batch, see(batch)
+
+
+def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
+    """Say where a file has what a model needs."""
+    layout = replace(layout, needs_label=False)
+    (file, *_) = find_files(source)
+    if model.features is not None and FORMATS[format_of(file, layout.format)].holds == "matrix":
+        raise InputError(
+            f"{source}: the model was trained on text, this file holds a matrix; give a file like "
+            "the one of training."
+        )
+    if model.features is None:
+        names = None if all(name.isdecimal() for name in model.names) else model.names
+        columns = Wanted(model.n_features, names, model.columns, model.first_column)
+        return replace(layout, text=(), wanted=columns)
+    text = layout.text or model.text_columns
+    if 1 < model.n_regions != len(text):
         raise InputError(
             f"{source}: the model weighs {model.n_regions} columns of text "
-            f"({', '.join(model.text.columns)}); give --text as often, in that order, or not at "
-            f"all; got {len(layout.text)}."
+            f"({', '.join(model.text_columns)}); give --text as often, in that order, or not at "
+            f"all; got {len(text)}."
         )
+    return replace(layout, text=text, tokens=model.features.analyzer == "tokens")
+
+
+def eye_of(model: ModelFile) -> Eye:
+    """Return what sees the selected columns of rows, in the order of the rule."""
+    if model.features is not None:
+        order = sorted(range(len(model.names)), key=model.names.__getitem__)
+        place = np.argsort(order)
+        see = eye_for_terms(model.features, Vocabulary.of(model.names), regions=model.n_regions > 1)
+        ordered = bool((np.diff(order) > 0).all())
+        return see if ordered else lambda batch: see(batch)[:, place]
+    counts = MODELS[model.kind].takes == "counts"
+
+    def columns(batch: Batch) -> Matrix:
+        if counts:
+            check_counts(batch)
+        return batch.rows
+
+    return columns
 
 
 def model_file(path: str) -> str:
@@ -83,45 +156,13 @@ def model_file(path: str) -> str:
     return inside if os.path.isdir(path) and os.path.exists(inside) else path
 
 
-def selected_columns(model: Model, samples: Samples, progress: Progress) -> Any:
-    """Give the selected columns (n, k) of the rows."""
-    if samples.matrix is None:
-        documents, n_regions = samples.documents or [], model.n_regions
-        texts = by_region(documents) if n_regions > 1 else documents
-        counts = count_known(texts, model.names, model.text or TextRule(), progress)
-        return side_by_side(counts, n_regions) if n_regions > 1 else counts
-    if model.kind in COUNTING:
-        check_counts(samples.file.name, samples.matrix.X)
-    return samples.matrix.X if samples.selected else samples.matrix.X[:, model.columns]
-
-
-def _write(table: bytes, out: str | None, stdout: BinaryIO) -> None:
-    if out is None:
-        stdout.write(table)
-        stdout.flush()
-        return
-    with atomic_file(out) as file:
-        file.write(table)
-
-
 def _check_not_input(out: str, *inputs: str) -> None:
     for each in inputs:
         if os.path.exists(out) and os.path.exists(each) and os.path.samefile(out, each):
             raise OutputError(f"{out}: it is also read; choose another --out.")
 
 
-def _answers_csv(
-    model: Model, samples: Samples, key: str | None, found: FloatArray, probabilities: bool
-) -> bytes:
-    out = io.StringIO()
-    writer = csv.writer(out, lineterminator="\n")
-    heads = [f"p:{name}" for name in model.classes] if probabilities else []
-    writer.writerow([key or "row", "label", *heads])
-    first = samples.keys or [str(i + 1) for i in range(len(found))]
-    answers = winners(found).tolist()
-    figures = posterior(found).tolist() if probabilities else [[]] * len(found)
-    writer.writerows(
-        [row, model.classes[answer], *map(repr, p)]
-        for row, answer, p in zip(first, answers, figures, strict=True)
-    )
-    return out.getvalue().encode("utf-8")
+def dense_row(X: Matrix, row: int) -> FloatArray:
+    """Return one row (q,)."""
+    one = X[row : row + 1]
+    return np.asarray((one.toarray() if hasattr(one, "toarray") else one)[0], dtype=np.float64)

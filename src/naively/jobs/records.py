@@ -1,28 +1,30 @@
-"""Records of counts: what is counted, and the jobs count, merge and solve."""
+"""Records of statistics: the jobs count, merge and solve."""
 
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from naively.io.errors import InputError, OutputError, UnreadableError, mendable, reason
-from naively.io.files import atomic_directory, check_directory
-from naively.io.progress import Progress, silent
-from naively.io.text import TextRule, text_features
-from naively.jobs.outcome import Asked, summarize
+from naively.jobs.data import definition, names_of, of_record
+from naively.jobs.fit import fit
+from naively.jobs.outcome import file_rows, summarize
 from naively.jobs.results import RESULT_FILES, write_result
-from naively.jobs.settings import ModelSettings
+from naively.jobs.settings import ModelSettings, Recipe
 from naively.jobs.study import path_curve
-from naively.jobs.totals import Source, train_totals
-from naively.report.summary import FileRow, Summary
-from naively.scale.sources import Layout, columns_of, find_files
-from naively.text.features import FeatureDefinition, TextFeatures
-from naively.text.vocabulary import Vocabulary
-from naively.work.records import CountRecord, load_record, merge_stream, save_record
-from naively.work.stream import count_files, kept_record, tasks_of
+from naively.judging.parting import TRAIN
+from naively.models import MODELS
+from naively.read.errors import InputError, mendable
+from naively.read.layout import Layout
+from naively.read.parts import find_files, parts_of
+from naively.read.progress import Progress, silent
+from naively.report.summary import Summary
+from naively.selection.train import is_auto
+from naively.text.features import TextFeatures
+from naively.work.records import Record, load_record, merge_stream, save_record
+from naively.work.stream import kept_record, run_tasks, tasks_of
+from naively.work.writing import atomic_directory, check_directory
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,40 +33,9 @@ class Counting:
 
     files: tuple[str, ...]
     layout: Layout
-    text: TextRule | None = None  # None: matrices
-    presence: bool = False
-    n_hashed: int | None = None
-    n_columns: int | None = None  # of svmlight files
+    features: TextFeatures | None = None  # None: numbers
+    statistic: str = "counts"  # of numbers
     resolution: float | None = None
-
-
-def definition(counting: Counting) -> tuple[FeatureDefinition, Vocabulary | None]:
-    """Define the features that are counted.
-
-    Raises
-    ------
-    InputError
-        If the first file cannot be read, or words are wanted that streams do not find.
-    """
-    with mendable(UnreadableError):
-        if counting.text is None:
-            return columns_of(
-                find_files(counting.files)[0],
-                counting.layout,
-                n_columns=counting.n_columns,
-                presence=counting.presence,
-                resolution=counting.resolution,
-            )
-        return _text_features(counting.text, counting), None
-
-
-def _text_features(rule: TextRule, counting: Counting) -> TextFeatures:
-    features = text_features(rule)
-    if len(rule.columns) > 1:
-        raise InputError(
-            f"Streams read one column of text; got {', '.join(rule.columns)}. Leave out --engine."
-        )
-    return replace(features, n_hashed=counting.n_hashed, presence=counting.presence)
 
 
 def count(
@@ -88,29 +59,26 @@ def count(
     list of str
         The records, one for each file.
     """
-    features, names = definition(counting)
     written = []
     with mendable():
-        files = find_files(counting.files)
+        parts = parts_of(counting.files, counting.layout)
+        files = list(dict.fromkeys(part.path for part in parts))
+        features, layout, columns = definition(
+            counting.features, parts, counting.layout, counting.statistic, counting.resolution
+        )
+        names = names_of(columns)
         for done, file in enumerate(files):
             progress("counting", done, len(files))
-            tasks = tasks_of(file, features, counting.layout, names=names)
+            own = [part for part in parts if part.path == file]
+            tasks = tasks_of(own, features, layout, names=names, n_jobs=jobs)
             path = Path(out) / f"{Path(file).name}-{tasks[0].key[:16]}.npz"
             if kept_record(path, [file]) is None:
-                record = count_files(file, features, counting.layout, names=names, n_jobs=jobs)
-                _save(record, path)
+                save_record(run_tasks(tasks, jobs), path)
             written.append(str(path))
     return list(dict.fromkeys(written))
 
 
-def _save(record: CountRecord, path: Path) -> None:
-    try:
-        save_record(record, path)
-    except OSError as error:
-        raise OutputError(f"{path}: cannot be written: {reason(error)}.") from error
-
-
-def merge_records(sources: Sequence[str], out: str, progress: Progress = silent) -> CountRecord:
+def merge_records(sources: Sequence[str], out: str, progress: Progress = silent) -> Record:
     """Add records: files, or folders of them.
 
     Raises
@@ -121,11 +89,11 @@ def merge_records(sources: Sequence[str], out: str, progress: Progress = silent)
     with mendable():
         paths = [path for source in sources for path in _records_in(source)]
         merged = merge_stream(_loaded(paths, progress))
-    _save(merged, Path(out))
+    save_record(merged, out)
     return merged
 
 
-def _loaded(paths: Sequence[str], progress: Progress) -> Iterator[CountRecord]:
+def _loaded(paths: Sequence[str], progress: Progress) -> Iterator[Record]:
     for done, path in enumerate(paths):
         progress("reading", done, len(paths))
         yield load_record(path)
@@ -133,7 +101,7 @@ def _loaded(paths: Sequence[str], progress: Progress) -> Iterator[CountRecord]:
 
 def _records_in(source: str) -> list[str]:
     if not os.path.isdir(source):
-        return find_files(source)
+        return find_files([source])
     found = sorted(str(path) for path in Path(source).glob("*.npz"))
     if not found:
         raise InputError(
@@ -156,21 +124,49 @@ def solve(
     check_directory(out, RESULT_FILES, force=force)
     progress("reading", 0, 0)
     record = _totals_in(source)
+    check_statistics(record, settings)
     progress("selecting", 0, 0)
-    counted = Source.of_record(record, text_column)
-    solved = train_totals(counted, record.statistics(), settings)
-    presence = replace(settings, binary=settings.binary or record.features.presence)
-    asked = Asked(presence, solved.trained.model.text, command)
-    chosen = len(solved.trained.selection.support)
-    curve = path_curve(solved.family, solved.statistics, chosen)
-    summary = summarize(asked, file_rows(record.shards), None, solved.trained, curve)
+    presence = settings.kind != "bernoulli" and record.features.statistic == "presence"
+    settings = replace(settings, binary=settings.binary or presence)
+    data = of_record(record, source, text_column)
+    fitted, trained = fit(data, settings.model(), settings, (TRAIN,))
+    recipe = Recipe((source,), Layout(text=data.text_columns), model=settings, command=command)
+    curve = path_curve(trained, None)
+    summary = summarize(recipe, file_rows(record.shards), None, fitted, curve)
     progress("writing", 0, 0)
     with atomic_directory(out, RESULT_FILES, force=force) as folder:
-        write_result(folder, summary, solved.trained.model)
+        write_result(folder, summary, fitted.file)
     return summary
 
 
-def _totals_in(source: str) -> CountRecord:
+def check_statistics(record: Record, settings: ModelSettings) -> None:
+    """Refuse statistics that do not train a model.
+
+    Raises
+    ------
+    InputError
+        Saying which do.
+    """
+    if is_auto(settings.k):
+        raise InputError(
+            "`-k auto` cross-validates, which needs the rows themselves and not only their "
+            "statistics; give a number, or the files to `naively select`."
+        )
+    counted, kind = record.features.statistic, MODELS[settings.kind]
+    wanted = "presence" if settings.binary else kind.statistic
+    if wanted is None:
+        raise InputError(
+            f"`--model {settings.kind}` needs the rows themselves; give the files to `naively "
+            "select`."
+        )
+    if counted != wanted:
+        raise InputError(
+            f"--model {settings.kind} needs statistics of {wanted}, these are of {counted}; count "
+            f"the shards again with --model {settings.kind}, or choose another model."
+        )
+
+
+def _totals_in(source: str) -> Record:
     if os.path.isdir(source):
         raise InputError(
             f"{source}: is a folder; add its records with `naively merge {source} -o FILE`, and "
@@ -178,12 +174,3 @@ def _totals_in(source: str) -> CountRecord:
         )
     with mendable():
         return load_record(source)
-
-
-def file_rows(shards: Mapping[str, int]) -> tuple[FileRow, ...]:
-    """Rows and size of each file; large files are not read once more for a digest of all bytes."""
-    rows: Counter[tuple[str, int]] = Counter()
-    for shard, n in shards.items():
-        name, size, _ = shard.rpartition("#")[0].rsplit(":", 2)
-        rows[name, int(size)] += n
-    return tuple(FileRow(name, "counted", n, size, "") for (name, size), n in rows.items())

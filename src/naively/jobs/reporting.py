@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from naively.io.errors import InputError
-from naively.io.files import open_input
 from naively.jobs.charts import charts_of
+from naively.read.bytes import opened
+from naively.read.errors import InputError
 from naively.report.documents import summary_json
 from naively.report.markdown import summary_markdown
 from naively.report.page import summary_html
@@ -31,8 +31,8 @@ def read_summary(result: str) -> Summary:
                 f"{result}: holds no {SUMMARY}; name the folder that `naively select` wrote."
             )
         path = path / SUMMARY
-    with open_input(str(path)) as file:
-        data = file.stream.read()
+    with opened(str(path)) as file:
+        data = file.read()
     try:
         return summary_of_json(data.decode("utf-8"))
     except ValueError as error:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from naively.io.models import Model, save_model
 from naively.jobs.charts import charts_of
+from naively.jobs.model_file import ModelFile, save_model
 from naively.report.documents import features_csv, summary_json
 from naively.report.page import summary_html
 from naively.report.summary import Summary
@@ -13,7 +13,7 @@ from naively.report.summary import Summary
 RESULT_FILES = ("features.csv", "model.npz", "report.html", "summary.json")
 
 
-def write_result(folder: Path, summary: Summary, model: Model) -> None:
+def write_result(folder: Path, summary: Summary, model: ModelFile) -> None:
     """Write the files of a result into a folder."""
     for name, document in (
         ("features.csv", features_csv(summary)),

@@ -1,36 +1,65 @@
-"""What the jobs are asked, as records."""
+"""What a job is asked, as records."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from naively.io.samples import Layout
-from naively.io.text import TextRule
+from naively.models import MODELS
+from naively.models.model import Model
+from naively.read.errors import InputError
+from naively.read.formats import FORMATS, format_by_name
+from naively.read.layout import Layout
+from naively.text.features import TextFeatures
 
 DEFAULT_HOLDOUT = 0.2
 DEFAULT_K = 100
-VALUE_MODELS = ("l1-centers", "l2-centers", "gaussian")  # of tables of numbers of any sign
-UNSMOOTHED = ("l1-centers", "l2-centers")
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSettings:
-    """Which model to train, and how."""
+    """Which model to train, and how. A parameter that is None has the default of the model."""
 
     kind: str = "multinomial"
     k: int | float | str | None = None  # None: DEFAULT_K, or all where there are fewer
-    alpha: float = 1.0
+    alpha: float | None = None
     exact: bool = False
     time_limit: float | None = None  # seconds
     min_count: int = 1  # features counted less often in training are left out
     binary: bool = False  # every count above 0 becomes 1
     scale: str | None = None  # of l2 centers: what the features are divided by
-    image: tuple[int, int] | None = None  # height and width, if the features are pixels
 
-    @property
-    def smoothing(self) -> float | None:
-        """Smoothing, for the models that have one."""
-        return None if self.kind in VALUE_MODELS else self.alpha
+    def model(self, n_regions: int = 1) -> Model[Any]:
+        """Return the model with its parameters, of so many columns of text where it parts them.
+
+        Raises
+        ------
+        InputError
+            If a parameter is out of range, or has no effect on the model.
+        """
+        kind = MODELS[self.kind]
+        asked: dict[str, Any] = {
+            "alpha": self.alpha,
+            "exact": self.exact or None,
+            "binary": self.binary or None,
+        }
+        asked |= {"time_limit": self.time_limit, "scale": self.scale}
+        if "var_smoothing" in kind.parameters:
+            asked["var_smoothing"] = asked.pop("alpha")
+        given = {name: value for name, value in asked.items() if value is not None}
+        for name in given:
+            if name not in kind.parameters:
+                others = ", ".join(each.name for each in MODELS.values() if name in each.parameters)
+                raise InputError(
+                    f"`--{name.replace('_', '-')}` has no effect on --model {self.kind}; leave it "
+                    f"out (it is for {others})."
+                )
+        if kind.regions:
+            given["regions"] = n_regions
+        try:
+            return kind.build(**given)
+        except ValueError as error:
+            raise InputError(str(error)) from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,28 +72,61 @@ class TestSettings:
     holdout: float = DEFAULT_HOLDOUT
     seed: int = 0
 
+    @property
+    def is_given(self) -> bool:
+        """Whether the rows were chosen by whoever asks, and not at random."""
+        return self.file is not None or self.split_column is not None
 
-def method_of(test: TestSettings) -> str:
-    """Say in words which rows are tested on."""
-    if test.file is not None:
-        return f"the rows of {test.file}"
-    if test.split_column is not None:
-        return f"the rows with test in column {test.split_column}"
-    if test.holdout == 0:
-        return "no row"
-    return f"{100 * test.holdout:g} % of each class, held out at random with seed {test.seed}"
+    @property
+    def method(self) -> str:
+        """Which rows are tested on, in words."""
+        if self.file is not None:
+            return f"the rows of {self.file}"
+        if self.split_column is not None:
+            return f"the rows with test in column {self.split_column}"
+        if self.holdout == 0:
+            return "no row"
+        return f"{100 * self.holdout:g} % of each class, held out at random with seed {self.seed}"
 
 
 @dataclass(frozen=True, slots=True)
-class SelectJob:
-    """All that `naively select` is asked."""
+class Engine:
+    """Where the work is done."""
 
-    input: str
+    name: str = "local"  # "local", "dask" or "spark"
+    address: str | None = None  # of a scheduler; None: workers on this machine
+    jobs: int | None = None  # workers; None: one, or two on an engine
+    checkpoint: str | None = None  # folder of work done
+
+
+@dataclass(frozen=True, slots=True)
+class Recipe:
+    """All that the learner is asked."""
+
+    files: tuple[str, ...]  # names and patterns
     layout: Layout
-    text: TextRule
-    model: ModelSettings
-    test: TestSettings
-    out: str
-    force: bool = False
+    features: TextFeatures | None = None  # None: the columns are numbers
+    model: ModelSettings = ModelSettings()
+    test: TestSettings = field(default_factory=TestSettings)
+    engine: Engine = Engine()
     command: str = ""  # to repeat the run
     quick: bool = False  # no other k, no rows to quote, no charts
+
+    def model_of(self) -> Model[Any]:
+        """Return the model with its parameters."""
+        return self.model.model(max(len(self.layout.text), 1))
+
+    @property
+    def name(self) -> str:
+        """Of the files, for messages."""
+        return ", ".join(self.files)
+
+    def test_layout(self, layout: Layout) -> Layout:
+        """Where things stand in the file to test on, given where they do in the others."""
+        # A format that was given is that of the training files; another name may say otherwise.
+        format = format_by_name(self.test.file or "") or layout.format
+        if format is not None and layout.text and FORMATS[format].holds == "matrix":
+            raise InputError(
+                f"{self.test.file}: must hold the same as {self.name}, text or a matrix."
+            )
+        return replace(layout, split=None, labels_file=self.test.labels_file, format=format)

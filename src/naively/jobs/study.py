@@ -9,11 +9,10 @@ from typing import Any
 import numpy as np
 
 from naively._types import FloatArray, IntArray
-from naively.io.models import Rule
-from naively.jobs.rows import TEST, Rows
-from naively.models.family import Family
+from naively.judging.error_path import FoldErrors
 from naively.report.summary import Confusion, CoveragePoint, PathCurve, PathPoint
 from naively.selection.path import log_grid, path
+from naively.selection.train import Trained
 
 GRID_POINTS = 40
 _COVERAGE_POINTS = 50
@@ -35,6 +34,12 @@ class Accuracies:
     spread: FloatArray | None  # (G,) standard error, if it was cross-validated
     of: str  # in words: whose accuracy it is
 
+    @classmethod
+    def of_folds(cls, folds: FoldErrors) -> Accuracies:
+        """Return the accuracies from which k was chosen."""
+        whose = f"{folds.n_folds}-fold cross-validation of the training rows, with its standard"
+        return cls(folds.k, 1 - folds.mean, folds.standard_error, f"{whose} error")
+
 
 def grid_of(n_features: int, chosen: int) -> IntArray:
     """Values of k, evenly spaced on a log scale from 1 to all, with the chosen one: (G,)."""
@@ -42,13 +47,12 @@ def grid_of(n_features: int, chosen: int) -> IntArray:
     return np.unique(np.append(spaced, max(chosen, 1)).clip(0, n_features))
 
 
-def grid_of_test(n_features: int, chosen: int, n_classes: int) -> IntArray:
-    """Values of k at which accuracy on text is measured: (G,).
+def measured_grid(grid: IntArray, n_features: int, chosen: int, n_classes: int) -> IntArray:
+    """Values of k of a grid at which accuracy is measured: (G,).
 
     Rows are read over the features of the largest of them only. With more than 65,536 features
-    that is max(16 k, 1,000), less where there are very many classes, but k at least.
+    that is max(16 k, 1,000), less where there are very many classes, but the chosen k at least.
     """
-    grid = grid_of(n_features, chosen)
     if n_features <= _TESTED_COLUMNS:
         return grid
     most = max(_TESTED_TIMES * chosen, _TESTED_LEAST)
@@ -56,48 +60,7 @@ def grid_of_test(n_features: int, chosen: int, n_classes: int) -> IntArray:
     return grid[grid <= most]
 
 
-def cross_validated(estimator: Any) -> Accuracies | None:
-    """Accuracies from which `k="auto"` took its k; None for another k."""
-    folds = getattr(estimator, "fold_errors_", None)
-    if folds is None:
-        return None
-    whose = f"{folds.n_folds}-fold cross-validation of the training rows, with its standard error"
-    return Accuracies(folds.k, 1 - folds.mean, folds.standard_error, whose)
-
-
-def on_test_rows(estimator: Any, rows: Rows, kept: IntArray, grid: IntArray) -> Accuracies | None:
-    """Accuracy on the test rows at every k, the features selected among the training rows.
-
-    Parameters
-    ----------
-    estimator
-        Fitted; its `k` does not matter.
-    rows
-        All rows.
-    kept
-        The columns of the rows that the estimator was given.
-    grid
-        Values of k (G,).
-    """
-    from naively.estimators.folds import Fold, path_errors
-    from naively.judging.leave_one_out import Rows as Labelled
-
-    X, labels = rows.of(TEST)
-    if not len(labels) or not hasattr(estimator, "family_"):
-        return None
-    names = estimator.classes_.astype(str)
-    known = np.flatnonzero(np.isin(labels.astype(str), names))
-    codes = np.searchsorted(names, labels[known].astype(str))
-    X = X[known] if len(kept) == X.shape[1] else X[known][:, kept]
-    fold = Fold(estimator.statistics_, Labelled(X, codes, np.empty(0)))
-    wrong = path_errors(estimator, fold, grid)
-    right = (len(known) - wrong) / len(labels)  # labels that training does not have are mistakes
-    return Accuracies(grid, right, None, rows.test_method)
-
-
-def predicted_error(
-    family: Family[Any], statistics: Any, support: IntArray, rule: Rule
-) -> float | None:
+def predicted_error(trained: Trained[Any]) -> float | None:
     """Error that a model expects of itself; None where no law of it is known.
 
     With many classes or lengths of rows, sums of log-odds are taken as normal.
@@ -105,11 +68,14 @@ def predicted_error(
     from naively.expected.decision_models import from_fitted
     from naively.expected.estimates import Method, estimate, lengths_of
 
+    statistics = trained.statistics
     n_classes = len(statistics.classes)
     if n_classes > _PREDICTED_CLASSES:
         return None
     try:
-        decision = from_fitted(family, statistics, support, rule, "classes")
+        decision = from_fitted(
+            trained.model.family, statistics, trained.selection.support, trained.rule, "classes"
+        )
         own = np.exp(decision.log_prior)
         lengths = lengths_of(statistics)
         n_lengths = len(lengths.values) if decision.repeats else 1
@@ -120,39 +86,31 @@ def predicted_error(
         return None
 
 
-def path_curve(
-    family: Family[Any], statistics: Any, chosen: int, tested: IntArray | None = None
-) -> PathCurve | None:
+def path_curve(trained: Trained[Any], accuracies: Accuracies | None) -> PathCurve | None:
     """Objective and bound over the number of features, from the statistics alone.
 
-    Parameters
-    ----------
-    family, statistics
-        The model, and what it was trained on.
-    chosen
-        Its number of features.
-    tested
-        Values of k at which accuracies are measured, if they are; the path takes those that it
-        can reach.
+    Where accuracies are measured, the path takes those k that it can reach.
     """
-    n_features = statistics.n_features
+    n_features, chosen = trained.statistics.n_features, len(trained.selection.support)
     if n_features == 0 or chosen == 0:
         return None
     grid = grid_of(n_features, chosen)
-    if tested is not None:
+    if accuracies is not None:
+        tested = accuracies.k
         # Where the test stops early, the path goes on to all features without accuracies.
         rest = grid[grid > _FARTHER * tested.max(initial=0)]
         grid = np.union1d(tested[(tested > 0) & (tested <= n_features)], np.append(rest, chosen))
-    track = path(family, statistics, grid)
+    track = path(trained.model.family, trained.statistics, grid)
     points = zip(track.k.tolist(), track.objective.tolist(), track.bound.tolist(), strict=True)
-    return PathCurve(
+    curve = PathCurve(
         chosen, float(track.baseline), "", tuple(PathPoint(*values) for values in points)
     )
+    return with_accuracies(curve, accuracies)
 
 
-def with_accuracies(curve: PathCurve | None, accuracies: Accuracies | None) -> PathCurve | None:
+def with_accuracies(curve: PathCurve, accuracies: Accuracies | None) -> PathCurve:
     """Add to the points of a path what was measured at their k."""
-    if curve is None or accuracies is None:
+    if accuracies is None:
         return curve
     of_k = _by_k(accuracies)
     points = tuple(

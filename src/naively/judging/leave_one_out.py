@@ -18,36 +18,94 @@ and blind to the selection, which has seen every row.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from naively._kernels.path_left_out import leave_one_out_counts_csr, leave_one_out_presence_csr
 from naively._types import FloatArray, IntArray
 from naively.judging.path_rule import CHUNK, sum_of_parts
-from naively.judging.visits import Stays, Visits
+from naively.judging.path_scores import rule_rows
+from naively.judging.rows import Rows, gather_rows, without
+from naively.judging.visits import Stays, Visits, path_stays, path_visits
+from naively.models.family import Coupled
+from naively.models.model import Model, S
+from naively.models.rules import winners
+from naively.selection.path import SparsityPath
+from naively.statistics.counts import ClassCounts
 
 _SMALL_COUNTS = 4096
 
 
-@dataclass(frozen=True, slots=True)
-class Rows:
-    """Labelled rows of a CSR matrix, as the rule takes them."""
+MAX_REFITS = 50_000  # rules trained for a curve without a formula
 
-    X: Any  # (n, m)
-    labels: IntArray  # (n,) position of the class
-    weight: FloatArray  # (n,), or (0,) if all are 1
 
-    def take(self, rows: IntArray) -> Rows:
-        """Return some of the rows."""
-        weight = self.weight[rows] if len(self.weight) else self.weight
-        return Rows(self.X[rows], self.labels[rows], weight)
+def left_out_errors(
+    model: Model[S], statistics: S, track: SparsityPath, rows: Rows
+) -> FloatArray | None:
+    """Share (G,) of the weight decided wrongly with the row out of the parameters, supports fixed.
 
-    @property
-    def total(self) -> float:
-        """Weight of all rows."""
-        return float(self.weight.sum()) if len(self.weight) else float(len(self.labels))
+    Parameters
+    ----------
+    model : Model
+        What is judged.
+    statistics, track
+        Of all rows, and the path that they give.
+    rows : Rows
+        All rows, from `checked_rows`.
+
+    Returns
+    -------
+    (G,) or None where only very many refits could tell.
+    """
+    errors = _by_formula(model, statistics, track, rows)
+    if errors is None:
+        errors = _by_refits(model, statistics, track, rows)
+    return None if errors is None else errors / rows.total
+
+
+def _by_formula(
+    model: Model[S], statistics: S, track: SparsityPath, rows: Rows
+) -> FloatArray | None:
+    """Weight of the rows decided wrongly by a model with a formula; None for the others."""
+    problem, alpha = model.family.problem(statistics), model.alpha
+    if alpha is None or np.min(alpha) <= 0:
+        return None
+    weight, prepared = statistics.class_weight, replace(rows, X=rule_rows(model, rows.X))
+    prior = None if model.learns_prior else model.log_prior(statistics)
+    if isinstance(problem, Coupled):
+        return multinomial_errors(alpha, weight, path_stays(track), prepared, prior)
+    if not isinstance(statistics, ClassCounts) or not statistics.presence:
+        return None
+    table = np.asarray(statistics.table, dtype=np.float64)
+    visits = path_visits(track, statistics.n_features)
+    return presence_errors(table, alpha, weight, visits, prepared, prior)
+
+
+def _by_refits(
+    model: Model[S], statistics: S, track: SparsityPath, rows: Rows
+) -> FloatArray | None:
+    """Weight of the rows decided wrongly, one refit of the parameters per row and k."""
+    n = len(rows.labels)
+    if n * len(track.k) > MAX_REFITS or not hasattr(statistics, "__sub__"):
+        return None
+    supports = [track.support(k) for k in track.k]
+    errors = np.zeros(len(supports))
+    for i in range(n):
+        row = rows.take(np.array([i]))
+        rest = without(statistics, gather_rows(model, row, statistics.classes))
+        errors += row.total * _wrong(model, rest, supports, row)
+    return errors
+
+
+def _wrong(model: Model[S], rest: S, supports: list[IntArray], row: Rows) -> FloatArray:
+    prior = model.log_prior(rest)
+    wrong = np.empty(len(supports))
+    for g, support in enumerate(supports):
+        scores = model.family.rule(rest, support, prior).scores(model.seen(rest, row.X, support))
+        wrong[g] = winners(scores)[0] != row.labels[0]
+    return wrong
 
 
 def multinomial_errors(
@@ -115,7 +173,7 @@ def multinomial_errors(
     return _by_parts(sweep, len(rows.labels), stays.n_points)
 
 
-def _by_parts(sweep: Any, n: int, n_points: int) -> FloatArray:
+def _by_parts(sweep: Callable[[int, int, FloatArray], None], n: int, n_points: int) -> FloatArray:
     """Sum of sweep(first, last, wrong) over parts of n rows."""
 
     def part(first: int) -> FloatArray:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numba
 import numpy as np
@@ -13,9 +13,10 @@ import numpy as np
 from naively._kernels.path_scores import add_errors, path_scores_csr
 from naively._types import BoolArray, FloatArray, IntArray
 from naively.judging.visits import Visits, path_visits
-from naively.models.family import CoupledCounts, Family
+from naively.models.family import Coupled, Family
 from naively.models.rules import LinearRule
 from naively.selection.path import SparsityPath
+from naively.statistics.matrix import Matrix
 
 CHUNK = 2048  # rows per task: fixed, so that sums do not depend on the number of threads
 _NUMBERS = 1 << 22  # scores held at a time by one thread
@@ -50,7 +51,7 @@ class PathRule:
         slot = np.arange(len(self.visits.ptr) - 1, dtype=np.int32)
         return replace(self, visits=replace(self.visits, slot=slot))
 
-    def scores(self, X: Any, start: int, stop: int) -> FloatArray:
+    def scores(self, X: Matrix, start: int, stop: int) -> FloatArray:
         """Scores (stop - start, G, C) of some rows of a CSR matrix."""
         scores = np.empty((stop - start, *self.base.shape))
         v = self.visits
@@ -85,13 +86,13 @@ class PathRule:
             base_veto=self.base_veto[first:last],
         )
 
-    def blocks(self, X: Any) -> Iterator[tuple[int, FloatArray]]:
+    def blocks(self, X: Matrix) -> Iterator[tuple[int, FloatArray]]:
         """First row and scores (rows, G, C) of consecutive blocks of a CSR matrix."""
         size = max(1, min(CHUNK, _NUMBERS // max(self.base.size, 1)))
         for start in range(0, X.shape[0], size):
             yield start, self.scores(X, start, min(start + size, X.shape[0]))
 
-    def errors(self, X: Any, labels: IntArray, row_weight: FloatArray) -> FloatArray:
+    def errors(self, X: Matrix, labels: IntArray, row_weight: FloatArray) -> FloatArray:
         """Weight (G,) of the rows of a CSR matrix decided wrongly at each grid point.
 
         Parameters
@@ -114,7 +115,7 @@ class PathRule:
         return sum_of_parts(part, range(0, X.shape[0], size), len(self.base))
 
 
-def sum_of_parts(part: Any, starts: range, n_points: int) -> FloatArray:
+def sum_of_parts(part: Callable[[int], FloatArray], starts: range, n_points: int) -> FloatArray:
     """Sum of part(start) over all starts, by threads, added in the order of the starts."""
     total = np.zeros(n_points)
     with ThreadPoolExecutor(numba.get_num_threads()) as pool:
@@ -127,24 +128,22 @@ def path_rule(
     family: Family[Any], statistics: Any, path: SparsityPath, log_prior: FloatArray
 ) -> PathRule:
     """Rules of a linear family at every point of a path."""
-    if family.coupled_counts is not None:
-        counts = family.coupled_counts(statistics)
-        if np.min(counts.alpha) > 0:
-            return _smoothed_counts_rule(counts, path, log_prior)
+    problem = family.problem(statistics)
+    if isinstance(problem, Coupled):
+        if np.min(problem.alpha) > 0:
+            return _smoothed_counts_rule(problem, path, log_prior)
     elif getattr(statistics, "presence", False):
         visits = path_visits(path, len(statistics.table))
         rule = family.rule(statistics, visits.feature, log_prior)
         if isinstance(rule, LinearRule) and rule.veto is None:
             return _presence_rule(rule, visits)
     supports = [path.support(k) for k in path.k]
-    rules = [family.rule(statistics, support, log_prior) for support in supports]
+    rules = [cast("LinearRule", family.rule(statistics, at, log_prior)) for at in supports]
     whole = rule_of_rules(supports, rules, statistics.n_features)
     return replace(whole, of_presence=getattr(statistics, "presence", False))
 
 
-def _smoothed_counts_rule(
-    counts: CoupledCounts, path: SparsityPath, log_prior: FloatArray
-) -> PathRule:
+def _smoothed_counts_rule(counts: Coupled, path: SparsityPath, log_prior: FloatArray) -> PathRule:
     """Multinomial rule without events of probability zero, straight from the counts."""
     visits = path_visits(path, len(counts.table))
     smoothed = smoothed_counts(counts, visits.feature)
@@ -172,13 +171,13 @@ def _without_vetoes(
     return PathRule(visits, per_visit, base, shift, log_prior, none, none)
 
 
-def smoothed_counts(counts: CoupledCounts, features: IntArray) -> FloatArray:
+def smoothed_counts(counts: Coupled, features: IntArray) -> FloatArray:
     """Add the smoothing to the counts of some features: (U, C)."""
     alpha = counts.alpha if isinstance(counts.alpha, float) else counts.alpha[features, None]
     return np.asarray(counts.table[features] + alpha, dtype=np.float64)
 
 
-def rule_of_rules(supports: list[IntArray], rules: list[Any], n_features: int) -> PathRule:
+def rule_of_rules(supports: list[IntArray], rules: list[LinearRule], n_features: int) -> PathRule:
     """Put linear rules for given supports together.
 
     Where the weights of a class move by the same amount for all features from one grid point to

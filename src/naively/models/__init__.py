@@ -1,1 +1,5 @@
-"""Models: one file each, a record of functions of its statistics."""
+"""Models: one file each, a record of functions of its statistics. `MODELS` has one row a model."""
+
+from naively.models.kinds import MODELS
+
+__all__ = ["MODELS"]

@@ -24,38 +24,93 @@ all digits of a small gain.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import partial
+from numbers import Real
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import xlogy
 
 from naively._types import Array, FloatArray, IntArray
+from naively.models.counting import of_own_counts, presence_of
 from naively.models.family import (
     CountTable,
     Family,
-    PerColumn,
+    Separable,
+    SeparableCounts,
     blocks,
     checked_alpha,
     divergence,
+    separable,
     smoothing,
 )
+from naively.models.kinds import PRESENCE
+from naively.models.model import Model
+from naively.models.priors import fitted_prior
 from naively.models.rules import LinearRule, event_log, joint_rule
+from naively.statistics.counts import ClassCounts
+from naively.statistics.matrix import Matrix, is_sparse
+from naively.statistics.parts import ROUNDING
+
+
+def model(
+    *,
+    alpha: ArrayLike = 1.0,
+    fit_prior: bool = True,
+    class_prior: ArrayLike | None = None,
+    binarize: float | None = 0.0,
+) -> Model[ClassCounts]:
+    """Bernoulli model of entries above `binarize`; None: of rows that hold 0 and 1 only."""
+    alpha, above = checked_alpha(alpha), _checked_threshold(binarize)
+    gather = partial(ClassCounts.from_matrix, presence=True, threshold=above)
+    return Model(
+        name="bernoulli",
+        family=of_own_counts(bernoulli(alpha), presence=True, threshold=above),
+        gather=gather if binarize is not None else partial(_gather_binary, gather),
+        log_prior=partial(fitted_prior, fit_prior=fit_prior, class_prior=class_prior),
+        words=PRESENCE,
+        prepare=partial(presence_of, above),
+        alpha=alpha,
+        learns_prior=fit_prior and class_prior is None,
+    )
+
+
+def _checked_threshold(binarize: float | None) -> float:
+    if binarize is None:
+        return 0.0
+    if not isinstance(binarize, Real) or not np.isfinite(float(binarize)):
+        raise ValueError(f"`binarize` must be a finite number or None; got {binarize!r}.")
+    return float(binarize)
+
+
+def check_binary(X: Matrix) -> None:
+    """Raise ValueError unless X holds zeros and ones only."""
+    values = X.data if is_sparse(X) else np.asarray(X)
+    if not ((values == 0) | (values == 1)).all():
+        raise ValueError(
+            "`binarize=None` states that X holds zeros and ones only, but it holds other "
+            "values; give `binarize` a threshold."
+        )
+
+
+def _gather_binary(
+    gather: Callable[..., ClassCounts], X: Matrix, *labelled: ArrayLike | None, **classes: ArrayLike
+) -> ClassCounts:
+    check_binary(X)
+    return gather(X, *labelled, **classes)
 
 
 def bernoulli(alpha: object = 1.0) -> Family[CountTable]:
     """Bernoulli model with smoothing `alpha` (a number, or one per feature)."""
     alpha = checked_alpha(alpha)
-    per_column = None
-    if isinstance(alpha, float):
-        per_column = PerColumn(gain=partial(_gain, alpha), pooled=partial(_pooled, alpha))
     return Family(
         name="Bernoulli",
         gain=partial(_all_gains, alpha),
-        baseline=partial(_baseline, alpha),
+        problem=partial(_problem, alpha),
         rule=partial(_rule, alpha),
         feature_log_prob=partial(feature_log_prob, alpha=alpha),
         joint_rule=partial(_joint_rule, alpha),
-        per_column=per_column,
     )
 
 
@@ -100,7 +155,13 @@ def _block_gain(table: Array, class_weight: FloatArray, smooth: float | FloatArr
 
 def _is_constant(table: Array, class_weight: FloatArray) -> Array:
     never = ~np.any(table > 0, axis=1)
-    return np.asarray(never | np.all(table >= class_weight, axis=1))
+    return np.asarray(never | np.all(_absent(class_weight, table) == 0, axis=1))
+
+
+def _absent(class_weight: FloatArray, table: Array) -> FloatArray:
+    """Weight of the rows without each feature; what sums in another order differ by is nothing."""
+    absent = class_weight - table
+    return np.where(absent <= ROUNDING * class_weight, 0.0, absent)
 
 
 def _gain(alpha: float | FloatArray, statistics: CountTable, table: Array) -> FloatArray:
@@ -121,6 +182,13 @@ def _pooled(alpha: float | FloatArray, statistics: CountTable, table: Array) -> 
     return np.asarray(xlogy(f, f) + xlogy(absent, absent) - xlogy(n, n))
 
 
+def _problem(alpha: float | FloatArray, statistics: CountTable) -> Separable | SeparableCounts:
+    if isinstance(alpha, float):
+        functions = partial(_gain, alpha, statistics), partial(_pooled, alpha, statistics)
+        return SeparableCounts(statistics.table, *functions)
+    return separable(partial(_all_gains, alpha), partial(_baseline, alpha), statistics)
+
+
 def _baseline(alpha: float | FloatArray, statistics: CountTable) -> float:
     return float(np.sum(_pooled(alpha, statistics, statistics.table)))
 
@@ -137,7 +205,7 @@ def _free(
         smooth = smooth[support]
     counts = statistics.table[support]
     present = counts + smooth
-    absent = np.maximum(statistics.class_weight - counts, 0.0) + smooth
+    absent = _absent(statistics.class_weight, counts) + smooth
     rows = np.broadcast_to(statistics.class_weight + 2 * np.asarray(smooth), present.shape)
     if np.any(rows <= 0):
         present, absent, rows = (

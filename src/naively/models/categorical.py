@@ -19,11 +19,16 @@ from functools import partial
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import xlogy
 
 from naively._types import Array, FloatArray, IntArray
-from naively.models.family import Family, checked_number, divergence
+from naively.models.family import Family, checked_number, divergence, separable
+from naively.models.kinds import CATEGORIES
+from naively.models.model import Model
+from naively.models.priors import fitted_prior
 from naively.models.value_rules import TableRule
+from naively.statistics.categories import ClassCategories
 
 
 class CategoryCounts(Protocol):
@@ -45,6 +50,26 @@ class CategoryCounts(Protocol):
         ...
 
 
+def model(
+    *,
+    alpha: float = 1.0,
+    fit_prior: bool = True,
+    class_prior: ArrayLike | None = None,
+    min_categories: ArrayLike | None = None,
+) -> Model[ClassCategories]:
+    """Categorical model; `min_categories` where rows may lack the last ones."""
+    return Model(
+        name="categorical",
+        family=categorical(alpha),
+        gather=partial(ClassCategories.from_matrix, min_categories=min_categories),
+        log_prior=partial(fitted_prior, fit_prior=fit_prior, class_prior=class_prior),
+        words=CATEGORIES,
+        subtracts=min_categories is not None,  # otherwise the rows decide which categories exist
+        alpha=alpha,
+        learns_prior=fit_prior and class_prior is None,
+    )
+
+
 def categorical(alpha: object = 1.0) -> Family[CategoryCounts]:
     """Categorical model with smoothing `alpha`.
 
@@ -54,10 +79,11 @@ def categorical(alpha: object = 1.0) -> Family[CategoryCounts]:
         If `alpha` is not a finite number >= 0.
     """
     alpha = checked_number("alpha", alpha)
+    gain = partial(categorical_gain, alpha=alpha)
     return Family(
         name="categorical",
-        gain=partial(categorical_gain, alpha=alpha),
-        baseline=partial(_baseline, alpha),
+        gain=gain,
+        problem=partial(separable, gain, partial(_baseline, alpha)),
         rule=partial(_rule, alpha),
     )
 

@@ -46,29 +46,6 @@ _SAMPLE_STEPS = 12  # a start need not be an optimum
 
 @final
 @dataclass(frozen=True, slots=True)
-class Quadratic:
-    """The function linear'p - p' precision p / 2 of the parameters p = (t, theta)."""
-
-    linear: FloatArray  # (C + R,)
-    precision: FloatArray  # (C + R, C + R)
-
-    def __add__(self, other: Quadratic) -> Quadratic:
-        return Quadratic(self.linear + other.linear, self.precision + other.precision)
-
-    def take(self, kept: Array) -> Quadratic:
-        """Restrict to some parameters."""
-        return Quadratic(self.linear[kept], self.precision[np.ix_(kept, kept)])
-
-    def put(self, kept: Array, size: int) -> Quadratic:
-        """Undo `take`: the other parameters do not matter."""
-        linear, precision = np.zeros(size), np.zeros((size, size))
-        linear[kept] = self.linear
-        precision[np.ix_(kept, kept)] = self.precision
-        return Quadratic(linear, precision)
-
-
-@final
-@dataclass(frozen=True, slots=True)
 class Expansion:
     """Value, gradient and negative second derivative of a function at a point."""
 
@@ -76,18 +53,11 @@ class Expansion:
     gradient: FloatArray  # (C + R,)
     curvature: FloatArray  # (C + R, C + R)
 
-    def plus(self, term: Quadratic, point: FloatArray) -> Expansion:
-        """Add a quadratic term."""
-        pull = term.precision @ point
-        return Expansion(
-            self.value + float(term.linear @ point - point @ pull / 2),
-            self.gradient + term.linear - pull,
-            self.curvature + term.precision,
-        )
-
-    def quadratic(self, point: FloatArray) -> Quadratic:
-        """Return the second-order Taylor polynomial, without its constant."""
-        return Quadratic(self.gradient + self.curvature @ point, self.curvature)
+    def penalised(self, ridge: FloatArray, point: FloatArray) -> Expansion:
+        """Subtract sum_q ridge_q p_q^2 / 2."""
+        pull = ridge * point
+        value = self.value - float(point @ pull / 2)
+        return Expansion(value, self.gradient - pull, self.curvature + np.diag(ridge))
 
 
 @final
@@ -97,12 +67,11 @@ class ConditionalFit:
 
     theta: FloatArray  # (R,)
     intercept: FloatArray  # (C,) the first class that has rows at 0; -inf: a class without any
-    log_likelihood: float  # nats, without penalty and past
+    log_likelihood: float  # nats, without the penalty
     gradient: float  # largest absolute entry of the gradient of what was maximised
     penalty: float
     finite: bool  # whether the likelihood without the penalty that was added has an optimum
     steps: int
-    quadratic: Quadratic  # the likelihood of all rows so far, to second order at the optimum
 
 
 def expand(point: FloatArray, features: FloatArray, codes: Array, weights: FloatArray) -> Expansion:
@@ -150,12 +119,7 @@ def _expand_chunk(
 
 
 def fit_conditional(
-    features: FloatArray,
-    codes: Array,
-    weights: FloatArray,
-    *,
-    penalty: float = 0.0,
-    past: Quadratic | None = None,
+    features: FloatArray, codes: Array, weights: FloatArray, *, penalty: float = 0.0
 ) -> ConditionalFit:
     """Maximise the conditional likelihood, with a penalty if it has no finite optimum.
 
@@ -167,8 +131,6 @@ def fit_conditional(
         Class and weight of each row. Classes without weight get the intercept -inf.
     penalty : float, default=0.0
         L2 penalty: (penalty / 2) |theta|^2 is subtracted. The intercepts are free.
-    past : Quadratic, default=None
-        Log-likelihood of rows seen earlier, to second order.
 
     Returns
     -------
@@ -176,21 +138,18 @@ def fit_conditional(
         `finite` says whether the optimum asked for exists. If not, the penalty is the information
         of one average row, at theta = 0, about the region that has least of it.
     """
-    n_regions, n_classes = features.shape[1:]
-    size = n_classes + n_regions
-    past = past or Quadratic(np.zeros(size), np.zeros((size, size)))
-    active = np.bincount(codes, weights, n_classes) + np.diag(past.precision)[:n_classes] > 0
-    kept = np.concatenate([np.flatnonzero(active), n_classes + np.arange(n_regions)])
+    n_classes = features.shape[2]
+    active = np.bincount(codes, weights, n_classes) > 0
     if not active.all():
         features, codes = features[:, :, active], (np.cumsum(active) - 1)[codes]
     rows = slice(None) if weights.all() else weights > 0
-    problem = _Problem(_centred(features[rows]), codes[rows], weights[rows], past.take(kept))
+    problem = _Problem(_centred(features[rows]), codes[rows], weights[rows])
     fit = problem.solve(penalty)
     if not fit.finite:
         fit = replace(problem.solve(problem.least_information()), finite=False)
     intercept = np.full(n_classes, -np.inf)
     intercept[active] = fit.intercept - fit.intercept[0]
-    return replace(fit, intercept=intercept, quadratic=fit.quadratic.put(kept, size))
+    return replace(fit, intercept=intercept)
 
 
 def _centred(features: FloatArray) -> FloatArray:
@@ -201,12 +160,11 @@ def _centred(features: FloatArray) -> FloatArray:
 @final
 @dataclass(frozen=True, slots=True)
 class _Problem:
-    """A conditional likelihood in which every class has rows, or a past."""
+    """A conditional likelihood in which every class has rows."""
 
     features: FloatArray  # (n, R, C), centred
     codes: Array  # (n,)
     weights: FloatArray  # (n,) positive
-    past: Quadratic
 
     def at(self, point: FloatArray) -> Expansion:
         return expand(point, self.features, self.codes, self.weights)
@@ -226,9 +184,9 @@ class _Problem:
         enough = n // _THINNING >= _LEAST_SAMPLE and len(set(self.codes[sample])) == n_classes
         if not enough:
             return np.zeros(n_classes + n_regions)
-        part = _Problem(self.features[sample], self.codes[sample], self.weights[sample], self.past)
-        term = part.penalised(max(penalty / _THINNING, part.least_information()))
-        return _newton(part.objective(term), part._start(penalty), max_steps=_SAMPLE_STEPS)[0]
+        part = _Problem(self.features[sample], self.codes[sample], self.weights[sample])
+        ridge = part.ridge(max(penalty / _THINNING, part.least_information()))
+        return _newton(part.objective(ridge), part._start(penalty), max_steps=_SAMPLE_STEPS)[0]
 
     def ceiling(self) -> float:
         """Log-likelihood above which no row can have a posterior below 1/2.
@@ -239,34 +197,32 @@ class _Problem:
         several = self.features.shape[2] > 1
         return float(np.log(0.5) * self.weights.min()) if several and len(self.weights) else np.inf
 
-    def penalised(self, penalty: float) -> Quadratic:
-        """Return what is added to the likelihood of the rows: the past, less the penalty."""
+    def ridge(self, penalty: float) -> FloatArray:
+        """Penalty of each parameter, (C + R,): the intercepts are free."""
         n_regions, n_classes = self.features.shape[1:]
-        ridge = np.diag(np.repeat([0.0, penalty], [n_classes, n_regions]))
-        return self.past + Quadratic(np.zeros(n_classes + n_regions), ridge)
+        return np.repeat([0.0, penalty], [n_classes, n_regions])
 
-    def objective(self, term: Quadratic) -> Callable[[FloatArray], Expansion]:
-        """Return the likelihood of the rows and a term as a function of the parameters."""
-        return lambda point: self.at(point).plus(term, point)
+    def objective(self, ridge: FloatArray) -> Callable[[FloatArray], Expansion]:
+        """Return the penalised likelihood of the rows as a function of the parameters."""
+        return lambda point: self.at(point).penalised(ridge, point)
 
     def solve(self, penalty: float) -> ConditionalFit:
         n_classes = self.features.shape[2]
-        term = self.penalised(penalty)
+        ridge = self.ridge(penalty)
         point, steps, finite = _newton(
-            self.objective(term),
+            self.objective(ridge),
             self._start(penalty),
-            ceiling=np.inf if term.precision.any() else self.ceiling(),
+            ceiling=np.inf if penalty > 0 else self.ceiling(),
         )
         likelihood = self.at(point)
         return ConditionalFit(
             theta=point[n_classes:],
             intercept=point[:n_classes],
             log_likelihood=likelihood.value,
-            gradient=float(np.abs(likelihood.plus(term, point).gradient).max()),
+            gradient=float(np.abs(likelihood.penalised(ridge, point).gradient).max()),
             penalty=penalty,
             finite=finite,
             steps=steps,
-            quadratic=self.past + likelihood.quadratic(point),
         )
 
 

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from numbers import Real
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -35,19 +36,34 @@ class CountTable(Protocol):
 
 
 @dataclass(frozen=True, slots=True)
-class PerColumn(Generic[S]):
-    """Maths of a column that depends on its own counts alone, so equal columns need it once."""
+class Separable:
+    """Gains that add up: the k largest are the optimum."""
 
-    gain: Callable[[S, Array], FloatArray]  # statistics, table (d, C) -> (d,) nats
-    pooled: Callable[[S, Array], FloatArray]  # log-likelihood with the column pooled, (d,) nats
+    gain: Callable[[], FloatArray]  # (m,) nats: best value with feature i free minus pooled
+    baseline: Callable[[], float]  # nats: the objective with every feature pooled
 
 
 @dataclass(frozen=True, slots=True)
-class CoupledCounts:
-    """Counts whose class totals over the support tie the features together."""
+class SeparableCounts:
+    """Gains that add up, each a function of the counts of its column: equal columns need it once.
+
+    What repeats is grouped before anything is computed.
+    """
+
+    table: Array  # (m, C) counts, int64 or float64
+    gain: Callable[[Array], FloatArray]  # table (d, C) -> (d,) nats
+    pooled: Callable[[Array], FloatArray]  # log-likelihood with the column pooled, (d,) nats
+
+
+@dataclass(frozen=True, slots=True)
+class Coupled:
+    """Counts whose class totals over the support tie the features together: gains do not add up."""
 
     table: Array  # (m, C) counts, int64 or float64
     alpha: float | FloatArray  # smoothing added to every count: one value, or (m,)
+
+
+Problem: TypeAlias = Separable | SeparableCounts | Coupled  # which k features to free
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,18 +72,21 @@ class Family(Generic[S]):
 
     name: str
     gain: Callable[[S], FloatArray]  # (m,) nats: best value with feature i free minus pooled
-    baseline: Callable[[S], float]  # nats: the objective with every feature pooled
+    problem: Callable[[S], Problem]  # costs nothing: what has to be computed is so by selection
     rule: Callable[[S, IntArray, FloatArray], Rule]  # statistics, support (k,), log prior (C,)
     # (C, m) log-probability of every feature, pooled outside the support: statistics, support
     feature_log_prob: Callable[[S, IntArray], FloatArray] | None = None
     # Joint log-likelihood over all features: statistics, support, log prior
     joint_rule: Callable[[S, IntArray, FloatArray], LinearRule] | None = None
-    # Present if equal columns have equal gains; then they are grouped before anything is computed.
-    per_column: PerColumn[S] | None = None
-    # Present if the gains do not add up (multinomial); otherwise the k largest are the optimum.
-    coupled_counts: Callable[[S], CoupledCounts] | None = None
     objective: str = "training likelihood"  # what is maximised, and its unit, for the reader
     unit: str = "nats"
+
+
+def separable(
+    gain: Callable[[S], FloatArray], baseline: Callable[[S], float], statistics: S
+) -> Separable:
+    """Return the problem of a family with these gains: bind the first two for `Family.problem`."""
+    return Separable(partial(gain, statistics), partial(baseline, statistics))
 
 
 def checked_alpha(alpha: object) -> float | FloatArray:

@@ -24,14 +24,38 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from naively._types import FloatArray, IntArray
-from naively.models.family import Family, checked_number
+from naively.models.family import Family, checked_number, separable
+from naively.models.kinds import NORMAL
 from naively.models.l2_centers import Moments, beyond_rounding
+from naively.models.model import Model
+from naively.models.priors import fitted_prior
 from naively.models.rules import LinearRule, Rule
 from naively.models.value_rules import QuadraticRule
+from naively.statistics.moments import ClassMoments
 
 _PERFECT = 1e-12  # share of V_i that stands for a variance of 0 in the rule
+
+
+def model(
+    *,
+    variance: str = "class",
+    priors: ArrayLike | None = None,
+    var_smoothing: float = 1e-9,
+) -> Model[ClassMoments]:
+    """Gaussian model."""
+    return Model(
+        name="gaussian",
+        family=gaussian(variance, var_smoothing),
+        gather=ClassMoments.from_matrix,
+        log_prior=partial(fitted_prior, class_prior=priors, name="priors"),
+        words=NORMAL,
+        # The rounding of a difference is a part of tiny variances.
+        subtracts=variance == "shared",
+        learns_prior=priors is None,
+    )
 
 
 def gaussian(variance: str = "class", var_smoothing: object = 1e-9) -> Family[Moments]:
@@ -53,10 +77,11 @@ def gaussian(variance: str = "class", var_smoothing: object = 1e-9) -> Family[Mo
         raise ValueError(f"`variance` must be 'class' or 'shared'; got {variance!r}.")
     var_smoothing = checked_number("var_smoothing", var_smoothing)
     shared = variance == "shared"
+    gain = partial(gaussian_gain, shared=shared, var_smoothing=var_smoothing)
     return Family(
         name="Gaussian",
-        gain=partial(gaussian_gain, shared=shared, var_smoothing=var_smoothing),
-        baseline=partial(_baseline, var_smoothing),
+        gain=gain,
+        problem=partial(separable, gain, partial(_baseline, var_smoothing)),
         rule=partial(_rule, shared, var_smoothing),
     )
 
@@ -71,7 +96,7 @@ def gaussian_gain(
     (m,) non-negative; inf for a feature without variance in a class, if `var_smoothing` is 0.
     """
     pooled, free = smoothed_variances(statistics, shared=shared, var_smoothing=var_smoothing)
-    weight = statistics.class_weight
+    free, weight = free.T, statistics.class_weight  # a class lies together in memory
     with np.errstate(divide="ignore", invalid="ignore"):
         log_ratio = np.where(free < pooled, np.log(pooled / free), -np.log(free / pooled))
     log_ratio = np.where((pooled > 0) & (weight[:, None] > 0), log_ratio, 0.0)
@@ -87,19 +112,19 @@ def epsilon(statistics: Moments, var_smoothing: float) -> float:
 def smoothed_variances(
     statistics: Moments, *, shared: bool, var_smoothing: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Variances of pooled (m,) and free (C, m) features."""
+    """Variances of pooled (m,) and free (m, C) features."""
     mean, added = statistics.mean, epsilon(statistics, var_smoothing)
     pooled = beyond_rounding(statistics.total_variance(), mean) + added
     if shared:
         within = beyond_rounding(statistics.pooled_variance(), mean) + added
-        return pooled, np.broadcast_to(within, mean.shape)
+        return pooled, np.broadcast_to(within[:, None], mean.shape)
     return pooled, beyond_rounding(statistics.variance, mean) + added
 
 
 def overall_mean(statistics: Moments) -> FloatArray:
     """Mean of all rows, (m,)."""
     weight = statistics.class_weight
-    return np.asarray(weight @ statistics.mean / (weight.sum() or 1.0))
+    return np.asarray(weight @ statistics.mean.T / (weight.sum() or 1.0))
 
 
 def sparse_parameters(
@@ -109,7 +134,7 @@ def sparse_parameters(
     pooled, free = smoothed_variances(statistics, shared=shared, var_smoothing=var_smoothing)
     shape = (len(statistics.class_weight), 1)
     theta, var = np.tile(overall_mean(statistics), shape), np.tile(pooled, shape)
-    theta[:, support], var[:, support] = statistics.mean[:, support], free[:, support]
+    theta[:, support], var[:, support] = statistics.mean[support].T, free[support].T
     return theta, var
 
 
@@ -128,7 +153,7 @@ def _rule(
 ) -> Rule:
     pooled, free = smoothed_variances(statistics, shared=shared, var_smoothing=var_smoothing)
     floor = np.where(pooled > 0, 0.0 if var_smoothing > 0 else _PERFECT * pooled, 1.0)[support]
-    variance, mean = np.maximum(free[:, support], floor), statistics.mean[:, support]
+    variance, mean = np.maximum(free[support].T, floor), statistics.mean[support].T
     log_prior_here = np.where(statistics.class_weight > 0, log_prior, -np.inf)
     if shared:  # linear: distances relative to that from the mean of all rows
         center = overall_mean(statistics)[support]

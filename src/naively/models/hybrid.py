@@ -27,20 +27,271 @@ the selection; the selection has seen it.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, final
+import warnings
+from dataclasses import dataclass, replace
+from functools import partial
+from numbers import Real
+from typing import Any, Self, final
 
 import numpy as np
+from numpy.typing import ArrayLike
+from scipy import sparse
 
 from naively._kernels.compiled import read_only
 from naively._kernels.leave_one_out import leave_one_out_paired_csr, leave_one_out_whole_csr
-from naively._types import Array, FloatArray, IntArray
+from naively._types import Array, BoolArray, FloatArray, IntArray
+from naively.models.conditional import ConditionalFit, fit_conditional
+from naively.models.family import CountTable, Family, Problem, checked_alpha, smoothing
+from naively.models.kinds import COUNTS
+from naively.models.model import Limits, Model
+from naively.models.multinomial import multinomial
+from naively.models.priors import fitted_prior
+from naively.models.region_columns import RegionsLike, resolve_regions
 from naively.models.rules import HybridRule
-from naively.statistics.regions import Regions, WordCounts, plain_values, sorted_rows
+from naively.statistics.counts import ClassCounts
+from naively.statistics.labels import encode_labels
+from naively.statistics.matrix import Matrix
+from naively.statistics.regions import (
+    Regions,
+    WordCounts,
+    distinct_rows,
+    is_whole,
+    plain_values,
+    sorted_rows,
+)
 from naively.statistics.threads import in_threads, n_threads
 
 _LOGS = 1 << 18  # logarithms of counts up to this are looked up; larger ones are few
 _ENTRIES_PER_THREAD = 1 << 17  # fewer entries do not repay a second thread
+
+
+def model(
+    *,
+    regions: RegionsLike = None,
+    shared_vocabulary: bool = True,
+    normalize: bool = True,
+    alpha: ArrayLike = 1.0,
+    penalty: float = 0.0,
+    exact: bool = False,
+    max_nodes: int = 1000,
+    time_limit: float | None = None,
+) -> Model[RegionRows]:
+    """Hybrid model over the k words that the multinomial model selects.
+
+    Its features are words: `Selection.support` numbers those of one region if the regions share
+    them. It is trained from rows, so its statistics are the rows, with their counts.
+    """
+    shared = bool(shared_vocabulary)
+    rule = partial(_rule, alpha, bool(normalize), checked_penalty(penalty))
+    return Model(
+        name="hybrid",
+        family=Family("hybrid", partial(_gain, alpha), partial(_problem, alpha), rule),
+        gather=partial(RegionRows.from_matrix, regions=regions, shared=shared),
+        log_prior=fitted_prior,  # the rule has learned intercepts instead
+        words=COUNTS,
+        subtracts=False,
+        limits=Limits.checked(exact=exact, max_nodes=max_nodes, time_limit=time_limit),
+        alpha=checked_alpha(alpha),
+        project=_columns_of_words,
+    )
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class RegionRows:
+    """Rows, and what is counted of them: the weights of the regions are learned from both."""
+
+    X: Matrix  # CSR (n, m), without duplicates
+    codes: Array  # (n,)
+    weights: FloatArray  # (n,)
+    counts: ClassCounts  # of the columns
+    regions: Regions
+
+    @classmethod
+    def from_matrix(
+        cls,
+        X: Matrix,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        *,
+        classes: ArrayLike | None = None,
+        regions: RegionsLike = None,
+        shared: bool = True,
+    ) -> Self:
+        """Count checked rows (n, m), and keep them."""
+        counts = ClassCounts.from_matrix(X, y, sample_weight, classes=classes)
+        codes = encode_labels(y, counts.classes)[1]
+        given = np.ones(1) if sample_weight is None else np.asarray(sample_weight, np.float64)
+        # SciPy has no sparse half floats. Sums over regions must not wrap around in small integers.
+        rows = sparse.csr_matrix(X.astype(np.float32) if X.dtype == np.float16 else X)
+        rows.data = plain_values(rows.data)
+        return cls(
+            X=distinct_rows(rows),
+            codes=codes,
+            weights=np.array(np.broadcast_to(given, len(codes))),
+            counts=counts,
+            regions=resolve_regions(regions, X.shape[1], shared=shared),
+        )
+
+    @property
+    def classes(self) -> Array:
+        """(C,) labels, ascending."""
+        return self.counts.classes
+
+    @property
+    def class_weight(self) -> FloatArray:
+        """(C,) weight of the rows of each class."""
+        return self.counts.class_weight
+
+    @property
+    def n_features(self) -> int:
+        """Number of words V, from which features are selected."""
+        return self.regions.n_words
+
+    @property
+    def words(self) -> ClassCounts:
+        """Counts of the words, summed over the regions that share them."""
+        return replace(self.counts, table=self.regions.fold(self.counts.table))
+
+    def counted(self, rows: Matrix, words: BoolArray | None) -> WordCounts:
+        """Return the counts of some words, from the rows of their columns alone."""
+        table = self.regions.fold(self.counts.table)
+        table = table if words is None else table[words]
+        used = self.regions.keep(words)
+        if is_whole(table) and is_whole(rows.data) and is_whole(self.weights):
+            return WordCounts.whole(np.ascontiguousarray(table, dtype=np.int64), used)
+        return WordCounts.paired(rows, self.codes, self.weights, used, table.shape[1])
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class Learned:
+    """The rule over some words, and how its weights were found."""
+
+    rule: HybridRule  # sees `selected_columns(X, rows.regions.columns(words))`
+    fit: ConditionalFit
+
+
+def learn(
+    rows: RegionRows,
+    words: BoolArray | None,
+    alpha: FloatArray,
+    *,
+    normalize: bool,
+    penalty: float,
+) -> Learned:
+    """Take counts to word probabilities, features without the row itself, and weights.
+
+    Parameters
+    ----------
+    rows : RegionRows
+    words : (V,) or None
+        Mask of the words used; None: all.
+    alpha : (V,) or (1,)
+        Smoothing by word, see `word_alpha`.
+    normalize, penalty
+        Whether evidence is a mean over words; of the weights.
+
+    Raises
+    ------
+    ValueError
+        If sums overflow.
+    """
+    X = selected_columns(rows.X, rows.regions.columns(words))
+    counts = rows.counted(X, words)
+    alpha = alpha if words is None or len(alpha) == 1 else alpha[words]
+    of_words = WordModel(rows.regions.keep(words), counts, alpha, normalize)
+    features = of_words.leave_one_out(X, rows.codes, rows.weights)
+    if not np.isfinite(features).all():
+        raise ValueError(
+            "The values of X are too large for sums in double precision; divide X by a constant."
+        )
+    fit = fit_conditional(features, rows.codes, rows.weights, penalty=penalty)
+    return Learned(of_words.rule(fit.theta, fit.intercept), fit)
+
+
+def word_alpha(alpha: ArrayLike, regions: Regions) -> FloatArray:
+    """Return the smoothing by word, (V,) or (1,), in the order of the regions.
+
+    Raises
+    ------
+    ValueError
+        If it is not positive.
+    """
+    smooth = np.ravel(smoothing(checked_alpha(alpha), regions.n_words))
+    if not (smooth > 0).all():
+        raise ValueError(
+            "`alpha` must be > 0: without the row itself, a word that no other row has would "
+            f"have probability 0; got {alpha!r}. A tiny value, such as 1e-10, is fine."
+        )
+    return smooth if regions.shared or len(smooth) == 1 else regions.bring_together(smooth)
+
+
+def checked_penalty(penalty: object) -> float:
+    """Return the penalty as a float, refused unless it is a finite number >= 0."""
+    if not isinstance(penalty, Real) or not 0 <= float(penalty) < np.inf:
+        raise ValueError(f"`penalty` must be a finite number >= 0; got {penalty!r}.")
+    return float(penalty)
+
+
+def separation(fit: ConditionalFit, n_rows: int, penalty: float) -> str:
+    """Say that rows separate the classes, and what was done about it."""
+    return (
+        f"The {n_rows} training rows separate the classes: with `penalty`={penalty:g} the weights "
+        f"of the regions have no finite optimum. `theta_` is the optimum with `penalty_`="
+        f"{fit.penalty:.6g}, the information of one average row. Give `penalty` to choose another."
+    )
+
+
+def selected_columns(X: Matrix, columns: IntArray | None) -> Matrix:
+    """Return some columns of rows; None: all, as they are."""
+    return X if columns is None else X[:, columns]
+
+
+def _of_words(alpha: ArrayLike, rows: RegionRows) -> tuple[Family[CountTable], ClassCounts]:
+    """Multinomial family that selects the words, and its statistics."""
+    smooth = word_alpha(alpha, rows.regions)
+    return multinomial(smooth if len(smooth) > 1 else float(smooth[0])), rows.words
+
+
+def _gain(alpha: ArrayLike, rows: RegionRows) -> FloatArray:
+    family, words = _of_words(alpha, rows)
+    return family.gain(words)
+
+
+def _problem(alpha: ArrayLike, rows: RegionRows) -> Problem:
+    family, words = _of_words(alpha, rows)
+    return family.problem(words)
+
+
+def _rule(
+    alpha: ArrayLike,
+    normalize: bool,
+    penalty: float,
+    rows: RegionRows,
+    support: IntArray,
+    log_prior: FloatArray,
+) -> HybridRule:
+    words = _mask(rows, support)
+    smooth = word_alpha(alpha, rows.regions)
+    learned = learn(rows, words, smooth, normalize=normalize, penalty=penalty)
+    if not learned.fit.finite:
+        text = separation(learned.fit, len(rows.codes), penalty)
+        warnings.warn(text, UserWarning, stacklevel=3)
+    return learned.rule
+
+
+def _mask(rows: RegionRows, support: IntArray) -> BoolArray | None:
+    """Mask of the selected words, (V,); None: all."""
+    if len(support) == rows.n_features:
+        return None
+    words = np.zeros(rows.n_features, dtype=np.bool_)
+    words[support] = True
+    return words
+
+
+def _columns_of_words(rows: RegionRows, X: Matrix, support: IntArray) -> Matrix:
+    return selected_columns(X, rows.regions.columns(_mask(rows, support)))
 
 
 @final

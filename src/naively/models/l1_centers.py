@@ -17,13 +17,19 @@ The rule is not linear: score_c = log_prior_c - sum_{i in S} |x_i - theta_ci|.
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from naively._types import FloatArray, IntArray
-from naively.models.family import Family
+from naively.models.family import Family, separable
+from naively.models.kinds import MEDIANS
+from naively.models.model import Model
+from naively.models.priors import center_prior
 from naively.models.value_rules import AbsoluteRule
+from naively.statistics.values import ClassMedians
 
 _ROUNDING = 1e-14  # of a dispersion
 
@@ -57,12 +63,25 @@ class Medians(Protocol):
         ...
 
 
+def model(*, priors: ArrayLike | None = None) -> Model[ClassMedians]:
+    """Centers that are medians; those of some rows do not follow from those of others."""
+    return Model(
+        name="l1-centers",
+        family=l1_centers(),
+        gather=ClassMedians.from_matrix,
+        log_prior=partial(center_prior, priors=priors),
+        words=MEDIANS,
+        subtracts=False,
+        learns_prior=isinstance(priors, str) and priors == "empirical",
+    )
+
+
 def l1_centers() -> Family[Medians]:
     """Nearest centers by absolute distance."""
     return Family(
         name="l1 centers",
         gain=l1_gain,
-        baseline=_baseline,
+        problem=partial(separable, l1_gain, _baseline),
         rule=_rule,
         objective="saving of distance",
         unit="units",

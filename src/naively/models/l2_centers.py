@@ -18,9 +18,8 @@ Scaled features: x_i / s_i (the diagonal Mahalanobis distance of CEN section 4.1
 that does not vary within the classes while their means differ separates them perfectly: its gain
 is infinite, and in the rule its distance outweighs that of any other column.
 
-Whitened features: xi = S^(-1/2) x with a full covariance S makes the Mahalanobis distance of CEN
-section 4.1 a squared distance. What is then selected are whitened features, each a combination of
-all columns, never columns.
+With a full covariance S, the Mahalanobis distance of CEN section 4.1 is the squared distance of
+whitened features S^(-1/2) x: see `naively.Whitener`.
 """
 
 from __future__ import annotations
@@ -29,10 +28,15 @@ from functools import partial
 from typing import Protocol
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from naively._types import FloatArray, IntArray
-from naively.models.family import Family
+from naively.models.family import Family, separable
+from naively.models.kinds import MEANS
+from naively.models.model import Model
+from naively.models.priors import center_prior
 from naively.models.rules import LinearRule
+from naively.statistics.moments import ClassMoments
 
 _RELATIVE_ROUNDING = 2.0**-44  # of a mean; spreads below it are rounding
 _PERFECT = 1e12  # squared distance between centers in a column that separates perfectly
@@ -49,12 +53,12 @@ class Moments(Protocol):
 
     @property
     def mean(self) -> FloatArray:
-        """(C, m) mean by class."""
+        """(m, C) mean by class."""
         ...
 
     @property
     def variance(self) -> FloatArray:
-        """(C, m) variance by class."""
+        """(m, C) variance by class."""
         ...
 
     def pooled_variance(self) -> FloatArray:
@@ -65,18 +69,21 @@ class Moments(Protocol):
         """(m,) variance about the mean of all rows."""
         ...
 
-    def of_columns(self, columns: IntArray) -> Moments:
+    def take(self, columns: IntArray) -> Moments:
         """Return the moments of some columns, in the order given."""
         ...
 
 
-class Whitened(Protocol):
-    """What the Mahalanobis variant needs to know about the data."""
-
-    @property
-    def moments(self) -> Moments:
-        """Moments of the whitened features."""
-        ...
+def model(*, scale: str | None = None, priors: ArrayLike | None = None) -> Model[ClassMoments]:
+    """Centers that are means."""
+    return Model(
+        name="l2-centers",
+        family=l2_centers(scale),
+        gather=partial(ClassMoments.from_matrix, deviations=scale is not None),
+        log_prior=partial(center_prior, priors=priors),
+        words=MEANS,
+        learns_prior=isinstance(priors, str) and priors == "empirical",
+    )
 
 
 def l2_centers(scale: str | None = None) -> Family[Moments]:
@@ -95,26 +102,14 @@ def l2_centers(scale: str | None = None) -> Family[Moments]:
     if scale not in POWER_OF_VARIANCE:
         raise ValueError(f"`scale` must be None, 'std' or 'variance'; got {scale!r}.")
     power = POWER_OF_VARIANCE[scale]
+    gain = partial(l2_gain, power=power)
     return Family(
         name="l2 centers",
-        gain=partial(l2_gain, power=power),
-        baseline=_baseline,
+        gain=gain,
+        problem=partial(separable, gain, _baseline),
         rule=partial(_rule, power),
         objective="saving of squared distance",
         unit="squared units",
-    )
-
-
-def whitened_l2_centers() -> Family[Whitened]:
-    """Nearest centers by Mahalanobis distance: l2 centers of whitened features."""
-    plain = l2_centers()
-    return Family(
-        name="whitened l2 centers",
-        gain=lambda statistics: plain.gain(statistics.moments),
-        baseline=lambda statistics: plain.baseline(statistics.moments),
-        rule=lambda statistics, support, prior: plain.rule(statistics.moments, support, prior),
-        objective="saving of squared Mahalanobis distance",
-        unit="units",
     )
 
 
@@ -133,7 +128,7 @@ def l2_gain(statistics: Moments, power: int = 0) -> FloatArray:
     (m,) non-negative; inf for a column that separates the classes perfectly, if power > 0.
     """
     deviation, _ = center_deviations(statistics)
-    between: FloatArray = np.square(deviation, out=deviation).sum(axis=0)
+    between: FloatArray = np.square(deviation, out=deviation).sum(axis=1)
     if power == 0:
         return between
     # A factor is infinite only where `between` is positive.
@@ -141,30 +136,31 @@ def l2_gain(statistics: Moments, power: int = 0) -> FloatArray:
 
 
 def center_deviations(statistics: Moments) -> tuple[FloatArray, FloatArray]:
-    """Class means minus their mean over the classes (C, m), and that mean (m,).
+    """Class means minus their mean over the classes (m, C), and that mean (m,).
 
     Classes without rows have no part in it, and differences that are rounding are 0.
     """
     mean = statistics.mean
     occupied = statistics.class_weight > 0
-    common = mean[occupied].mean(axis=0) if occupied.any() else np.zeros(mean.shape[1])
-    deviation = mean - common
-    deviation[~occupied] = 0.0
-    np.copyto(deviation, 0.0, where=np.abs(deviation) <= _RELATIVE_ROUNDING * np.abs(common))
+    common = mean.T[occupied].mean(axis=0) if occupied.any() else np.zeros(len(mean))
+    deviation = mean - common[:, None]
+    deviation[:, ~occupied] = 0.0
+    least = _RELATIVE_ROUNDING * np.abs(common)
+    np.copyto(deviation, 0.0, where=np.abs(deviation) <= least[:, None])
     return deviation, common
 
 
 def beyond_rounding(variance: FloatArray, mean: FloatArray) -> FloatArray:
-    """Variances (..., m) with 0 where they are rounding of columns with these means (C, m)."""
-    least = (_RELATIVE_ROUNDING * np.abs(mean).max(axis=0, initial=0.0)) ** 2
-    return np.where(variance <= least, 0.0, variance)
+    """Variances (m, ...) with 0 where they are rounding of columns with these means (m, C)."""
+    least = (_RELATIVE_ROUNDING * np.abs(mean).max(axis=1, initial=0.0)) ** 2
+    return np.where(variance <= least.reshape(-1, *[1] * (variance.ndim - 1)), 0.0, variance)
 
 
 def sparse_centers(statistics: Moments, support: IntArray) -> FloatArray:
     """Centers (C, m): class means on the support, their mean over the classes elsewhere."""
     deviation, common = center_deviations(statistics)
-    centers = np.tile(common, (len(deviation), 1))
-    centers[:, support] += deviation[:, support]
+    centers = np.tile(common, (deviation.shape[1], 1))
+    centers[:, support] += deviation[support].T
     return centers
 
 
@@ -183,12 +179,12 @@ def _baseline(statistics: Moments) -> float:
 
 def _rule(power: int, statistics: Moments, support: IntArray, log_prior: FloatArray) -> LinearRule:
     """Score log_prior - |x - theta_c|^2 / 2, less the part common to the classes (CEN eq. 3)."""
-    selected = statistics.of_columns(support)
+    selected = statistics.take(support)
     deviation, common = center_deviations(selected)
-    between = (deviation**2).sum(axis=0)
+    between = (deviation**2).sum(axis=1)
     factors = _factors(selected, between, power)
     factors = np.where(np.isinf(factors), _PERFECT / np.where(between > 0, between, 1.0), factors)
-    weights = deviation * factors
-    intercept = log_prior - weights @ common - 0.5 * (weights * deviation).sum(axis=1)
+    weights = deviation.T * factors
+    intercept = log_prior - weights @ common - 0.5 * (weights * deviation.T).sum(axis=1)
     intercept[statistics.class_weight <= 0] = -np.inf
     return LinearRule(intercept, weights, log_prior)

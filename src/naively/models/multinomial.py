@@ -34,19 +34,49 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
-from scipy.special import xlogy
+from numpy.typing import ArrayLike
 
 from naively._types import Array, FloatArray, IntArray
+from naively.models.counting import of_own_counts, presence_of
 from naively.models.family import (
     CountTable,
-    CoupledCounts,
+    Coupled,
     Family,
     blocks,
     checked_alpha,
     divergence,
     smoothing,
 )
+from naively.models.kinds import COUNTS, PRESENCE
+from naively.models.model import Limits, Model, as_they_are
+from naively.models.priors import fitted_prior
 from naively.models.rules import LinearRule, event_log, joint_rule
+from naively.statistics.counts import ClassCounts
+
+
+def model(
+    *,
+    alpha: ArrayLike = 1.0,
+    fit_prior: bool = True,
+    class_prior: ArrayLike | None = None,
+    binary: bool = False,
+    exact: bool = False,
+    max_nodes: int = 1000,
+    time_limit: float | None = None,
+) -> Model[ClassCounts]:
+    """Multinomial model; `binary` counts every entry above 0 as 1."""
+    alpha = checked_alpha(alpha)
+    return Model(
+        name="multinomial",
+        family=of_own_counts(multinomial(alpha), presence=binary),
+        gather=partial(ClassCounts.from_matrix, presence=binary),
+        log_prior=partial(fitted_prior, fit_prior=fit_prior, class_prior=class_prior),
+        words=PRESENCE if binary else COUNTS,
+        prepare=partial(presence_of, 0.0) if binary else as_they_are,
+        limits=Limits.checked(exact=exact, max_nodes=max_nodes, time_limit=time_limit),
+        alpha=alpha,
+        learns_prior=fit_prior and class_prior is None,
+    )
 
 
 def multinomial(alpha: object = 1.0) -> Family[CountTable]:
@@ -55,11 +85,10 @@ def multinomial(alpha: object = 1.0) -> Family[CountTable]:
     return Family(
         name="multinomial",
         gain=partial(_gain_at_totals, alpha),
-        baseline=partial(_baseline, alpha),
+        problem=partial(_problem, alpha),
         rule=partial(_rule, alpha),
         feature_log_prob=partial(feature_log_prob, alpha=alpha),
         joint_rule=partial(_joint_rule, alpha),
-        coupled_counts=partial(_coupled_counts, alpha),
     )
 
 
@@ -106,20 +135,14 @@ def _gain_at_totals(alpha: float | FloatArray, statistics: CountTable) -> FloatA
     return multinomial_gain(statistics.table, class_shares(statistics.table, alpha), alpha)
 
 
-def _coupled_counts(alpha: float | FloatArray, statistics: CountTable) -> CoupledCounts:
+def _problem(alpha: float | FloatArray, statistics: CountTable) -> Coupled:
     smoothing(alpha, len(statistics.table))
-    return CoupledCounts(statistics.table, alpha)
+    return Coupled(statistics.table, alpha)
 
 
 def _feature_totals(alpha: float | FloatArray, table: Array) -> FloatArray:
     """g_i: (m,)."""
     return np.asarray(table.sum(axis=1) + table.shape[1] * np.asarray(alpha))
-
-
-def _baseline(alpha: float | FloatArray, statistics: CountTable) -> float:
-    g = _feature_totals(alpha, statistics.table)
-    total = g.sum()
-    return float(np.sum(xlogy(g, g)) - xlogy(total, total))
 
 
 def _free(

@@ -18,33 +18,52 @@ from __future__ import annotations
 from functools import partial
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy.special import xlogy
 
 from naively._types import Array, FloatArray, IntArray
 from naively.models.family import (
     CountTable,
     Family,
-    PerColumn,
+    Separable,
+    SeparableCounts,
     blocks,
     checked_alpha,
     divergence,
+    separable,
     smoothing,
 )
+from naively.models.kinds import COUNTS
+from naively.models.model import Model
+from naively.models.priors import fitted_prior
 from naively.models.rules import LinearRule, event_log
+from naively.statistics.counts import ClassCounts
+
+
+def model(
+    *, alpha: ArrayLike = 1.0, fit_prior: bool = True, class_prior: ArrayLike | None = None
+) -> Model[ClassCounts]:
+    """Poisson model of entries with a mean for each class."""
+    alpha = checked_alpha(alpha)
+    return Model(
+        name="poisson",
+        family=poisson(alpha),
+        gather=ClassCounts.from_matrix,
+        log_prior=partial(fitted_prior, fit_prior=fit_prior, class_prior=class_prior),
+        words=COUNTS,
+        alpha=alpha,
+        learns_prior=fit_prior and class_prior is None,
+    )
 
 
 def poisson(alpha: object = 1.0) -> Family[CountTable]:
     """Poisson model with smoothing `alpha` (a number, or one per feature)."""
     alpha = checked_alpha(alpha)
-    per_column = None
-    if isinstance(alpha, float):
-        per_column = PerColumn(gain=partial(_gain, alpha), pooled=partial(_pooled, alpha))
     return Family(
         name="Poisson",
         gain=partial(_all_gains, alpha),
-        baseline=partial(_baseline, alpha),
+        problem=partial(_problem, alpha),
         rule=partial(_rule, alpha),
-        per_column=per_column,
     )
 
 
@@ -105,6 +124,13 @@ def _all_gains(alpha: float | FloatArray, statistics: CountTable) -> FloatArray:
 def _pooled(alpha: float | FloatArray, statistics: CountTable, table: Array) -> FloatArray:
     g = table.sum(axis=1) + table.shape[1] * np.asarray(alpha)
     return np.asarray(xlogy(g, g / (statistics.class_weight.sum() or 1.0)) - g)
+
+
+def _problem(alpha: float | FloatArray, statistics: CountTable) -> Separable | SeparableCounts:
+    if isinstance(alpha, float):
+        functions = partial(_gain, alpha, statistics), partial(_pooled, alpha, statistics)
+        return SeparableCounts(statistics.table, *functions)
+    return separable(partial(_all_gains, alpha), partial(_baseline, alpha), statistics)
 
 
 def _baseline(alpha: float | FloatArray, statistics: CountTable) -> float:

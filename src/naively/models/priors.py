@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -62,3 +64,51 @@ def _checked_prior(class_prior: ArrayLike, n_classes: int, name: str) -> FloatAr
 
 def _log(values: FloatArray) -> FloatArray:
     return np.log(values, out=np.full(values.shape, -np.inf), where=values > 0)
+
+
+class Weighed(Protocol):
+    """Statistics that know how often each class occurs."""
+
+    @property
+    def class_weight(self) -> FloatArray:
+        """(C,) weight of the rows of each class."""
+        ...
+
+
+def fitted_prior(
+    statistics: Weighed,
+    *,
+    fit_prior: bool = True,
+    class_prior: ArrayLike | None = None,
+    name: str = "class_prior",
+) -> FloatArray:
+    """Log prior of the classes of some statistics; see `log_prior`."""
+    return log_prior(
+        statistics.class_weight, fit_prior=fit_prior, class_prior=class_prior, name=name
+    )
+
+
+def center_prior(statistics: Weighed, *, priors: ArrayLike | None = None) -> FloatArray:
+    """Log prior that `priors` asks for, (C,); zeros where classes weigh the same.
+
+    Scores are distances in the unit of the data: a constant of every class would swallow small
+    ones by rounding.
+
+    Parameters
+    ----------
+    statistics
+        Of the rows.
+    priors : None, "uniform", "empirical" or (C,)
+        Equal (the first two), estimated from the rows, or given.
+    """
+    weight = statistics.class_weight
+    if priors is None or (isinstance(priors, str) and priors == "uniform"):
+        return np.zeros(len(weight))
+    if isinstance(priors, str) and priors == "empirical":
+        return log_prior(weight)
+    if isinstance(priors, str):
+        raise ValueError(
+            "`priors` must be None, 'uniform', 'empirical' or an array with one probability per "
+            f"class; got {priors!r}."
+        )
+    return log_prior(weight, class_prior=priors, name="priors")

@@ -6,20 +6,40 @@ the softmax of the scores is the class posterior. Rules see the selected columns
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Any, Protocol
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from typing import Any, Protocol, Self
 
 import numpy as np
 
-from naively._types import BoolArray, FloatArray, IntArray
+from naively._types import Array, BoolArray, FloatArray, IntArray
+from naively.statistics.matrix import Matrix
 
 
 class Rule(Protocol):
     """Scores classes from the selected columns of a matrix."""
 
-    def scores(self, X: Any) -> FloatArray:
+    def scores(self, X: Matrix) -> FloatArray:
         """Score of each class: (n, C) from X (n, k), dense or CSR, up to a term per row."""
         ...
+
+    def terms(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Start (C,) and terms (C, k) of one row x (k,), which add up to its scores.
+
+        A class that an entry rules out (smoothing 0) has a term of -inf. Where every class is ruled
+        out, the scores are those of the prior all the same.
+        """
+        ...
+
+    def arrays(self) -> dict[str, Array]:
+        """Arrays from which :func:`restored` makes the rule again."""
+        ...
+
+
+def present(rule: Any) -> dict[str, Array]:
+    """Fields of a rule that hold something, by name."""
+    values = {field.name: getattr(rule, field.name) for field in fields(rule)}
+    return {name: value for name, value in values.items() if value is not None}
 
 
 ROUNDING = 1e-12  # difference of two scores, relative to the larger, that decides nothing
@@ -51,7 +71,7 @@ class LinearRule:
     veto_offset: FloatArray | None = None  # (C,) events of probability 0 in a row of zeros
     veto: FloatArray | None = None  # (C, k) change of that number when the entry is non-zero
 
-    def joint(self, X: Any) -> FloatArray:
+    def joint(self, X: Matrix) -> FloatArray:
         """Intercept plus weights, -inf where vetoed: (n, C) from X (n, k), dense or CSR."""
         joint = np.asarray(X @ self.weights.T, dtype=np.float64) + self.intercept
         if self.veto is None:
@@ -59,12 +79,24 @@ class LinearRule:
         vetoes = self.veto_offset + np.asarray((X != 0).astype(np.float64) @ self.veto.T)
         return np.where(vetoes > 0, -np.inf, joint)
 
-    def scores(self, X: Any) -> FloatArray:
+    def scores(self, X: Matrix) -> FloatArray:
         """Score of each class: (n, C) from X (n, k), dense or CSR, up to a term per row."""
         scores = self.joint(X)
         undecided = np.all(np.isneginf(scores), axis=1)
         scores[undecided] = self.log_prior
         return scores
+
+    def terms(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """See `Rule`."""
+        terms = self.weights * x
+        if self.veto is not None:  # present where that is impossible, or absent
+            impossible = ((self.veto > 0) & (x != 0)) | ((self.veto < 0) & (x == 0))
+            terms = np.where(impossible, -np.inf, terms)
+        return self.intercept, terms
+
+    def arrays(self) -> dict[str, Array]:
+        """See `Rule`."""
+        return present(self)
 
 
 def joint_rule(
@@ -125,11 +157,40 @@ class HybridRule:
     offsets: IntArray  # (R,) column minus word
     normalize: bool = True  # mean instead of sum
 
-    def scores(self, X: Any) -> FloatArray:
+    def scores(self, X: Matrix) -> FloatArray:
         """Score of each class: (n, C) from X (n, starts[R]), dense or CSR."""
         return np.asarray(np.matmul(self.theta, self.evidence(X)) + self.intercept)
 
-    def evidence(self, X: Any) -> FloatArray:
+    def terms(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """See `Rule`: theta times the weight of a word, over the words of its region."""
+        parts = []
+        for r, offset in enumerate(self.offsets):
+            begin, end = self.starts[r], self.starts[r + 1]
+            block = x[begin:end]
+            size = block.sum() if self.normalize and block.sum() > 0 else 1.0
+            words = self.weights[:, begin - offset : end - offset]
+            parts.append(self.theta[r] * words * block / size)
+        return self.intercept, np.concatenate(parts, axis=1)
+
+    def arrays(self) -> dict[str, Array]:
+        """See `Rule`; how regions lie is left out where they are means over the same words."""
+        arrays = {"intercept": self.intercept, "weights": self.weights, "theta": self.theta}
+        usual = hybrid_rule(**arrays)
+        layout = {"starts": self.starts, "offsets": self.offsets}
+        same = all(np.array_equal(getattr(usual, name), layout[name]) for name in layout)
+        if same and self.normalize:
+            return arrays
+        return {**arrays, **layout, "normalize": np.array(self.normalize)}
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, Array]) -> Self:
+        """Rule from its arrays."""
+        rule = hybrid_rule(**{name: arrays[name] for name in ("intercept", "theta", "weights")})
+        normalize = bool(arrays.get("normalize", True))
+        starts, offsets = (arrays.get(name, getattr(rule, name)) for name in ("starts", "offsets"))
+        return cls(rule.intercept, rule.theta, rule.weights, starts, offsets, normalize)
+
+    def evidence(self, X: Matrix) -> FloatArray:
         """Evidence of each region for each class, (n, R, C), in nats."""
         evidence = np.empty((X.shape[0], len(self.theta), len(self.intercept)))
         for r, offset in enumerate(self.offsets):

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from naively._types import FloatArray, IntArray
-from naively.statistics.matrix import is_sparse
+from naively._types import Array, FloatArray, IntArray
+from naively.models.rules import HybridRule, LinearRule, Rule, present
+from naively.statistics.matrix import Matrix, is_sparse
 
 _CELLS = 1 << 20  # of a temporary
 
@@ -20,7 +21,7 @@ class AbsoluteRule:
     intercept: FloatArray  # (C,)
     centers: FloatArray  # (C, k)
 
-    def scores(self, X: Any) -> FloatArray:
+    def scores(self, X: Matrix) -> FloatArray:
         """Score of each class: (n, C) from X (n, k), dense or CSR, up to a term per row."""
         if is_sparse(X):
             return self.intercept - self._sparse_distances(X.tocsr())
@@ -30,7 +31,15 @@ class AbsoluteRule:
 
         return self.intercept - cdist(np.asarray(X, dtype=np.float64), self.centers, "cityblock")
 
-    def _sparse_distances(self, X: Any) -> FloatArray:
+    def terms(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """See `Rule`."""
+        return self.intercept, -np.abs(x - self.centers)
+
+    def arrays(self) -> dict[str, Array]:
+        """See `Rule`."""
+        return present(self)
+
+    def _sparse_distances(self, X: Matrix) -> FloatArray:
         from naively._kernels.compiled import read_only
         from naively._kernels.distances import absolute_distances_csr
 
@@ -48,7 +57,7 @@ class QuadraticRule:
     mean: FloatArray  # (C, k)
     precision: FloatArray  # (C, k)
 
-    def scores(self, X: Any) -> FloatArray:
+    def scores(self, X: Matrix) -> FloatArray:
         """Score of each class: (n, C) from X (n, k), dense or CSR, up to a term per row."""
         if is_sparse(X):
             weighted = self.mean * self.precision
@@ -65,6 +74,14 @@ class QuadraticRule:
                 scores[rows, c] = self.intercept[c] - 0.5 * ((X[rows] - mean) ** 2 @ precision)
         return scores
 
+    def terms(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """See `Rule`."""
+        return self.intercept, -0.5 * (x - self.mean) ** 2 * self.precision
+
+    def arrays(self) -> dict[str, Array]:
+        """See `Rule`."""
+        return present(self)
+
 
 @dataclass(frozen=True, slots=True)
 class TableRule:
@@ -77,7 +94,7 @@ class TableRule:
     log_prob: FloatArray  # (M, C) log probability of each category, column after column
     starts: IntArray  # (k + 1,) where the categories of each column start
 
-    def scores(self, X: Any) -> FloatArray:
+    def scores(self, X: Matrix) -> FloatArray:
         """Score of each class: (n, C) from X (n, k), dense or CSR, up to a term per row."""
         scores = np.empty((X.shape[0], len(self.log_prior)))
         height = max(_CELLS // max(X.shape[1], 1), 1)
@@ -89,9 +106,47 @@ class TableRule:
         scores[undecided] = self.log_prior
         return scores
 
+    def terms(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """See `Rule`; a category beyond the table has terms of 0."""
+        categories = x.astype(np.int64)
+        known = categories < np.diff(self.starts)
+        rows = self.starts[:-1] + np.where(known, categories, 0)
+        return self.log_prior, np.where(known, self.log_prob[rows].T, 0.0)
+
+    def arrays(self) -> dict[str, Array]:
+        """See `Rule`."""
+        return present(self)
+
     def _add(self, categories: IntArray, scores: FloatArray) -> None:
         known = categories < np.diff(self.starts)
         scores[:] = self.log_prior
         for column, start in enumerate(self.starts[:-1]):
             of_column = self.log_prob[start + np.where(known[:, column], categories[:, column], 0)]
             scores += np.where(known[:, column, None], of_column, 0.0)
+
+
+RULES: Mapping[str, type[Rule]] = {
+    "linear": LinearRule,
+    "absolute": AbsoluteRule,
+    "quadratic": QuadraticRule,
+    "table": TableRule,
+    "hybrid": HybridRule,
+}
+
+
+def kind_of(rule: Rule) -> str:
+    """Name of the kind of a rule, see `restored`."""
+    return next(name for name, kind in RULES.items() if type(rule) is kind)
+
+
+def restored(kind: str, arrays: Mapping[str, Array]) -> Rule:
+    """Return the rule of which these are the `arrays`.
+
+    Parameters
+    ----------
+    kind : "linear", "hybrid", "absolute", "quadratic" or "table"
+        Of the rule.
+    arrays
+        By name.
+    """
+    return HybridRule.restored(arrays) if kind == "hybrid" else RULES[kind](**arrays)

@@ -1,4 +1,4 @@
-"""Small drawings inside tables: bars and pixels as single SVG paths, since a page holds thousands.
+"""Small drawings inside tables: bars as single SVG paths, since a page holds thousands.
 
 No style stands in an element (the security policy of the page forbids it): shapes carry classes.
 """
@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-
-_LEVELS = 4  # shades of a pixel on each side of 0
 
 
 def _stretched(kind: str, paths: str) -> str:
@@ -54,16 +52,3 @@ def _clipped(value: float, largest: float) -> float:
 def largest_finite(values: Iterable[float]) -> float:
     """Largest absolute value of those that are finite; 1 if there is none above 0."""
     return max((abs(value) for value in values if math.isfinite(value)), default=0.0) or 1.0
-
-
-def pixels(
-    places: Sequence[int], values: Sequence[float], largest: float, width: int
-) -> list[tuple[str, str]]:
-    """Paths of unit squares, one path for each shade, with the class of the shade."""
-    paths: dict[str, list[str]] = {}
-    for place, value in zip(places, values, strict=True):
-        clipped = _clipped(value, largest)
-        level = max(math.ceil(abs(clipped) * _LEVELS), 1)
-        shade = f"{'p' if clipped > 0 else 'n'}{level}"
-        paths.setdefault(shade, []).append(f"M{place % width} {place // width}h1v1h-1z")
-    return [("".join(parts), shade) for shade, parts in sorted(paths.items())]

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterator
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -145,18 +144,6 @@ class _View:
             if len(spoken[row.speaks_for]) < most:
                 spoken[row.speaks_for].append(row)
         return list(spoken.items())
-
-    def images(self) -> Iterator[tuple[str, list[tuple[str, str]]]]:
-        """Name of each class and the paths of its pixels, shaded by weight."""
-        size = self.summary.settings.image
-        rows = [row for row in self.summary.features if row.column is not None]
-        if size is None or self.n_classes > _BAR_CLASSES:
-            return
-        places = [row.column or 0 for row in rows]
-        figures = [row.weights or row.centers for row in rows]
-        largest = bars.largest_finite(value for row in figures for value in row)
-        for c, each in enumerate(self.summary.classes):
-            yield each.name, bars.pixels(places, [row[c] for row in figures], largest, size[1])
 
     def confusion(self) -> Confusion | None:
         """Confusion matrix, if it is small enough to be read."""

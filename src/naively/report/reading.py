@@ -73,9 +73,6 @@ def _contradictions(summary: Summary) -> Iterator[str]:
 
 
 def _contradictions_of_run(summary: Summary) -> Iterator[str]:
-    size = summary.settings.image
-    if size is not None and min(size) < 1:
-        yield "an image must have pixels"
     if any(point.k < 0 for point in summary.path.points) if summary.path else False:
         yield "a number of features is negative"
     certificate = summary.certificate
@@ -116,7 +113,7 @@ def _built(kind: Any, value: Any, place: str) -> Any:
     if is_dataclass(kind):
         return _record(kind, value, place)
     if origin is tuple:
-        return _tuple(get_args(kind), value, place)
+        return _tuple(get_args(kind)[0], value, place)
     if origin in (types.UnionType, Union):
         inner = next(each for each in get_args(kind) if each is not type(None))
         return None if value is None else _built(inner, value, place)
@@ -137,14 +134,7 @@ def _record(kind: Any, value: Any, place: str) -> Any:
     return kind(**{name: _built(hints[name], value[name], f"{place}.{name}") for name in names})
 
 
-def _tuple(kinds: tuple[Any, ...], value: Any, place: str) -> Any:
+def _tuple(kind: Any, value: Any, place: str) -> Any:
     if not isinstance(value, list):
         raise ValueError(f"must hold a list in `{place}`")
-    if len(kinds) == 2 and kinds[1] is Ellipsis:
-        kinds = (kinds[0],) * len(value)
-    if len(kinds) != len(value):
-        raise ValueError(f"must hold {len(kinds)} values in `{place}`")
-    return tuple(
-        _built(kind, each, f"{place}[{i}]")
-        for i, (kind, each) in enumerate(zip(kinds, value, strict=True))
-    )
+    return tuple(_built(kind, each, f"{place}[{i}]") for i, each in enumerate(value))

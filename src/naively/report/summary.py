@@ -138,7 +138,6 @@ class Settings:
     exact: bool
     features: str  # in words: what the features are
     final_rows: str  # in words: which rows the final model was trained on
-    image: tuple[int, int] | None = None  # height and width, if the features are pixels
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,10 +10,11 @@ from scipy.special import xlogy
 
 from naively._kernels.hull import log_shares
 from naively._types import Array, FloatArray, IntArray
-from naively.models.family import CoupledCounts
+from naively.models.family import Coupled
+from naively.models.model import Limits
 from naively.selection.certificate import finite_baseline
 from naively.selection.dual import DualSolution, Problem, coupled_problem, solve_dual
-from naively.selection.exact import Search, SearchResult, branch_and_bound
+from naively.selection.exact import SearchResult, branch_and_bound
 from naively.selection.groups import Groups, SingleColumns, count_groups
 from naively.selection.near import solve_near
 from naively.selection.rounding import round_solution
@@ -54,8 +55,8 @@ class CoupledProblem(Protocol):
         """Number of columns with any count."""
         ...
 
-    def select(self, k: int, start: FloatArray | None, search: Search | None) -> GroupSelection:
-        """Select k columns: dual, rounding; branch and bound if a search is asked for."""
+    def select(self, k: int, start: FloatArray | None, limits: Limits | None) -> GroupSelection:
+        """Select k columns: dual, rounding; branch and bound if the limits say so."""
         ...
 
     def listed(self, take: Array) -> tuple[IntArray, FloatArray]:
@@ -73,12 +74,12 @@ class CoupledProblem(Protocol):
         ...
 
 
-def coupled_columns(counts: CoupledCounts, *, screen: bool = True) -> CoupledProblem:
+def coupled_columns(counts: Coupled, *, screen: bool = True) -> CoupledProblem:
     """Set up the problem: group the columns, or survey them if there are too many groups.
 
     Parameters
     ----------
-    counts : CoupledCounts
+    counts : Coupled
     screen : bool
         Whether settling most columns in advance will do; a search needs them all.
     """
@@ -111,15 +112,15 @@ def a_priori_objective(
 
 
 def _found(
-    problem: Problem, k: int, dual: DualSolution, search: Search | None, *, settled: bool
+    problem: Problem, k: int, dual: DualSolution, limits: Limits | None, *, settled: bool
 ) -> SearchResult:
     """Return k columns, with what is proven about them; nothing is left to prove if `settled`."""
     if settled:
         value = problem.value(dual.vertices[0])
         return SearchResult(dual.vertices[0], value, value, 0)
     take, value = round_solution(problem, k, dual)
-    if search is not None:
-        return branch_and_bound(problem, k, dual, take, search)
+    if limits is not None and limits.exact:
+        return branch_and_bound(problem, k, dual, take, limits)
     return SearchResult(take, value, float(max(dual.bound, value)), 0)
 
 
@@ -146,18 +147,19 @@ class GroupedColumns:
         """See `CoupledProblem`."""
         return int(self.problem.size.sum())
 
-    def select(self, k: int, start: FloatArray | None, search: Search | None) -> GroupSelection:
+    def select(self, k: int, start: FloatArray | None, limits: Limits | None) -> GroupSelection:
         """See `CoupledProblem`."""
         inner = min(k, self.n_seen)
         settled = _is_settled(inner, self.n_seen)
         problem, missing, near = self.problem, inner, None
-        if search is None and len(problem.size) > NEAR_ABOVE and 0 < inner < self.n_seen:
+        exact = limits is not None and limits.exact
+        if not exact and len(problem.size) > NEAR_ABOVE and 0 < inner < self.n_seen:
             near = solve_near(problem, inner, start, settled=settled)
         if near is None:
             dual = solve_dual(problem, inner, start=start)
         else:
             problem, missing, dual = near.problem, near.missing, near.dual
-        found = _found(problem, missing, dual, search, settled=settled)
+        found = _found(problem, missing, dual, limits, settled=settled)
         return GroupSelection(
             take=self._filled(found.take if near is None else near.completed(found.take), k),
             shares=dual.shares,
@@ -221,7 +223,7 @@ class ScreenedColumns:
         """See `CoupledProblem`."""
         return self.columns.n_seen
 
-    def select(self, k: int, start: FloatArray | None, search: Search | None) -> GroupSelection:
+    def select(self, k: int, start: FloatArray | None, limits: Limits | None) -> GroupSelection:
         """See `CoupledProblem`."""
         inner = min(k, self.n_seen)
         take = np.zeros(len(self.groups.size), dtype=np.int8)
@@ -234,7 +236,7 @@ class ScreenedColumns:
         window = solve_screened(self.columns, inner, start)
         missing = inner - len(window.above)
         settled = _is_settled(inner, self.n_seen)
-        found = _found(window.problem, missing, window.dual, search, settled=settled)
+        found = _found(window.problem, missing, window.dual, limits, settled=settled)
         take[window.above] = 1
         take[window.between[found.take > 0]] = 1
         return GroupSelection(

@@ -184,7 +184,7 @@ def solve_dual(problem: Problem, k: int, start: FloatArray | None = None) -> Dua
         return _base_alone(problem, log_a)
     hull = _Hull(everything.sum() * MARGIN / len(log_a))
     bound, improved = np.inf, 0
-    for evaluations in range(1, MAX_ROUNDS + 1):  # noqa: B007
+    for evaluations in range(1, MAX_ROUNDS + 1):
         vertex, gains = problem.best(log_a, k)
         upper = vertex.bound(log_a)
         if upper < bound or evaluations == 1:

@@ -24,18 +24,11 @@ import numpy as np
 
 from naively._kernels.weighted_top import weighted_threshold
 from naively._types import FloatArray, IntArray
+from naively.models.model import Limits
 from naively.selection.dual import DualSolution, Problem, restricted, solve_dual
 from naively.selection.rounding import WHOLE, round_solution
 
 TOLERANCE = 1e-12  # relative gap that counts as closed
-
-
-@dataclass(frozen=True, slots=True)
-class Search:
-    """Limits of a search."""
-
-    max_nodes: int
-    time_limit: float | None = None  # seconds
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +42,7 @@ class SearchResult:
 
 
 def branch_and_bound(
-    problem: Problem, k: int, dual: DualSolution, take: IntArray, search: Search
+    problem: Problem, k: int, dual: DualSolution, take: IntArray, limits: Limits
 ) -> SearchResult:
     """Search for the best selection of k columns.
 
@@ -59,14 +52,14 @@ def branch_and_bound(
         The problem and the solution of its dual.
     take : (d,)
         A good selection to start from.
-    search : Search
+    limits : Limits
         Limits; when one is reached, the best selection so far is returned with its bound.
     """
     value = problem.value(take)
     low, high = tightened(dual, np.zeros_like(problem.size), problem.size, k, value)
     left = np.flatnonzero(high > low)
     tree = _Tree(_fixed(problem, low, high, left), k - int(low.sum()), value, dual)
-    tree.search(search)
+    tree.search(limits)
     if tree.take is not None:
         take = low.copy()
         take[left] += tree.take
@@ -97,7 +90,7 @@ class _Tree:
         self._open: list[tuple[float, int, IntArray, IntArray, DualSolution]] = []
         self._visit(np.zeros_like(problem.size), problem.size, dual.shares)
 
-    def search(self, limits: Search) -> None:
+    def search(self, limits: Limits) -> None:
         """Divide the node of largest bound until none can improve on the best selection."""
         deadline = time.monotonic() + (limits.time_limit or np.inf)
         while self._open and -self._open[0][0] > self.value + self.tolerance:

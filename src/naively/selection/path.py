@@ -16,13 +16,13 @@ import numpy as np
 from naively._kernels.count_groups import first_positions
 from naively._notebook import table_html
 from naively._types import FloatArray, IntArray
-from naively.models.family import CountTable, Family, PerColumn
+from naively.models.family import Coupled, Family, SeparableCounts
 from naively.selection.coupled import CoupledProblem, a_priori_objective, coupled_columns
 from naively.selection.groups import Columns, count_groups
 from naively.selection.solve import best_classes, pooled_baseline
 from naively.selection.top_k import gain_order
 
-S = TypeVar("S", bound=CountTable)
+S = TypeVar("S")
 
 GRID_POINTS = 100
 _SHOWN_POINTS = 12  # in a notebook
@@ -166,17 +166,17 @@ def path(family: Family[S], statistics: S, ks: Any = None) -> SparsityPath:
     ks : (K,) int, optional
         The grid; by default about 100 values from 1 to m, evenly spaced on a log scale.
     """
-    if family.coupled_counts is not None:
-        grid = checked_grid(ks, len(statistics.table))
-        return _coupled_path(coupled_columns(family.coupled_counts(statistics)), grid)
-    if family.per_column is not None:
-        grid = checked_grid(ks, len(statistics.table))
-        return _grouped_path(family.per_column, statistics, grid)
-    gain = family.gain(statistics)
+    problem = family.problem(statistics)
+    if isinstance(problem, Coupled):
+        grid = checked_grid(ks, len(problem.table))
+        return _coupled_path(coupled_columns(problem), grid)
+    if isinstance(problem, SeparableCounts):
+        return _grouped_path(problem, checked_grid(ks, len(problem.table)))
+    gain = problem.gain()
     grid = checked_grid(ks, len(gain))
     order = gain_order(gain)
     gained = np.concatenate([[0.0], np.cumsum(gain[order])])[grid]
-    return _separable_path(grid, gained, family.baseline(statistics), OrderedSupports(order))
+    return _separable_path(grid, gained, problem.baseline(), OrderedSupports(order))
 
 
 def log_grid(n_features: int, points: int) -> IntArray:
@@ -209,15 +209,15 @@ def _separable_path(
     return SparsityPath(grid, objective, objective, baseline, supports)
 
 
-def _grouped_path(per_column: PerColumn[S], statistics: S, grid: IntArray) -> SparsityPath:
-    groups = count_groups(statistics.table)
+def _grouped_path(problem: SeparableCounts, grid: IntArray) -> SparsityPath:
+    groups = count_groups(problem.table)
     table = groups.dense()
-    gain = per_column.gain(statistics, table)
+    gain = problem.gain(table)
     label, _ = best_classes(gain, groups.size, 0)
     order = np.argsort(label, kind="stable")
     taken = np.concatenate([[0], np.cumsum(groups.size[order])])
     gained = np.concatenate([[0.0], np.cumsum(gain[order] * groups.size[order])])
-    baseline = pooled_baseline(per_column, statistics, groups.size, table)
+    baseline = pooled_baseline(problem, groups.size, table)
     supports = ClassedSupports(groups.columns, label, groups.size)
     return _separable_path(grid, np.interp(grid, taken, gained), baseline, supports)
 

@@ -7,25 +7,20 @@ from typing import TypeVar
 import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
-from naively.models.family import CountTable, CoupledCounts, Family, PerColumn
+from naively.models.family import Coupled, Family, Separable, SeparableCounts
+from naively.models.model import Limits
 from naively.selection.certificate import Certificate, Selection, finite_baseline
 from naively.selection.coupled import a_priori_objective, coupled_columns
-from naively.selection.exact import TOLERANCE, Search
+from naively.selection.exact import TOLERANCE
 from naively.selection.groups import count_groups
 from naively.selection.top_k import tie_class, tie_step, top_k
 
-S = TypeVar("S", bound=CountTable)
+S = TypeVar("S")
+
+NO_SEARCH = Limits()
 
 
-def solve(
-    family: Family[S],
-    statistics: S,
-    k: int,
-    *,
-    exact: bool = False,
-    max_nodes: int = 1000,
-    time_limit: float | None = None,
-) -> Selection:
+def solve(family: Family[S], statistics: S, k: int, limits: Limits = NO_SEARCH) -> Selection:
     """Select the k features that raise the training likelihood most.
 
     Parameters
@@ -36,19 +31,16 @@ def solve(
         Class statistics of the data.
     k : int
         Number of features, >= 0; all of them if there are fewer.
-    exact : bool
-        Close what gap is left by branch and bound (coupled families; the others are exact).
-    max_nodes, time_limit : int, float (seconds)
-        Limits of `exact`; when they are reached, the best found so far is returned.
+    limits : Limits
+        Whether to close what gap is left by branch and bound (coupled problems; the others are
+        exact), and how far; when a limit is reached, the best found so far is returned.
     """
-    if family.coupled_counts is not None:
-        search = Search(max_nodes, time_limit) if exact else None
-        return _solve_coupled(family.coupled_counts(statistics), k, search)
-    if family.per_column is not None:
-        return _solve_grouped(family, family.per_column, statistics, k)
-    gain = family.gain(statistics)
-    support = top_k(gain, k)
-    return _optimal(family, support, gain[support], family.baseline(statistics))
+    problem = family.problem(statistics)
+    if isinstance(problem, Coupled):
+        return _solve_coupled(problem, k, limits)
+    if isinstance(problem, SeparableCounts):
+        return _optimal(family, *_best_counts(problem, k))
+    return _optimal(family, *_best(problem, k))
 
 
 def _optimal(family: Family[S], support: IntArray, gain: FloatArray, baseline: float) -> Selection:
@@ -67,19 +59,26 @@ def _optimal(family: Family[S], support: IntArray, gain: FloatArray, baseline: f
     return Selection(support, gain, certificate)
 
 
-def _solve_grouped(family: Family[S], per_column: PerColumn[S], statistics: S, k: int) -> Selection:
-    groups = count_groups(statistics.table)
+def _best(problem: Separable, k: int) -> tuple[IntArray, FloatArray, float]:
+    """Columns of the k largest gains, these gains, and the baseline."""
+    gain = problem.gain()
+    support = top_k(gain, k)
+    return support, gain[support], problem.baseline()
+
+
+def _best_counts(problem: SeparableCounts, k: int) -> tuple[IntArray, FloatArray, float]:
+    """Columns of the k largest gains, these gains, and the baseline; by groups of equal columns."""
+    groups = count_groups(problem.table)
     table = groups.dense()
-    gain = per_column.gain(statistics, table)
+    gain = problem.gain(table)
     label, quota = best_classes(gain, groups.size, k)
     support, group = groups.columns.take(label, quota)
-    baseline = pooled_baseline(per_column, statistics, groups.size, table)
-    return _optimal(family, support, gain[group], baseline)
+    return support, gain[group], pooled_baseline(problem, groups.size, table)
 
 
-def pooled_baseline(per_column: PerColumn[S], statistics: S, size: IntArray, table: Array) -> float:
+def pooled_baseline(problem: SeparableCounts, size: IntArray, table: Array) -> float:
     """Objective with every column pooled, from groups of `size` equal columns: nats."""
-    return finite_baseline(float(np.sum(per_column.pooled(statistics, table) * size)))
+    return finite_baseline(float(np.sum(problem.pooled(table) * size)))
 
 
 def best_classes(gain: FloatArray, size: IntArray, k: int) -> tuple[IntArray, IntArray]:
@@ -108,13 +107,10 @@ def best_classes(gain: FloatArray, size: IntArray, k: int) -> tuple[IntArray, In
     return label, np.clip(k - before, 0, per_class)
 
 
-# --- coupled families -----------------------------------------------------------------------------
-
-
-def _solve_coupled(counts: CoupledCounts, k: int, search: Search | None) -> Selection:
-    coupled = coupled_columns(counts, screen=search is None)
-    k = min(k, len(counts.table))
-    solution = coupled.select(k, None, search)
+def _solve_coupled(problem: Coupled, k: int, limits: Limits) -> Selection:
+    coupled = coupled_columns(problem, screen=not limits.exact)
+    k = min(k, len(problem.table))
+    solution = coupled.select(k, None, limits)
     possible = solution.bound - coupled.baseline
     certificate = Certificate(
         k=k,

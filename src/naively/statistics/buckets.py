@@ -19,26 +19,15 @@ from naively.statistics.source import Block, Source, Span, shares
 from naively.statistics.sparse_table import index_type
 from naively.statistics.threads import in_threads, n_threads
 
-_SMALL_TABLE = 32 << 20  # bytes; random additions to a larger one mostly miss the cache
-_BUCKET_CELLS = 1 << 16  # 512 KB of the table
+BUCKET_CELLS = 1 << 16  # 512 KB of the table
 _MOST_BUCKETS = 1 << 10  # places written to at a time, for 4 bytes an entry
-_LEAST_ENTRIES = 64  # a bucket, for partitioning to pay
 _LEAST_BUFFER = 32 << 20  # bytes for partitioned entries, if 1.5 tables are less
 
 Cells: TypeAlias = tuple[Array, Array]  # numbers (z,) of some cells of a table, and their values
 
 
-def prefers_buckets(source: Source) -> bool:
-    """Whether partitioning the entries is likely to be faster than adding them one by one."""
-    if source.n_cells * 8 <= _SMALL_TABLE:
-        return False
-    if source.dtype.kind == "f" and n_threads() == 1:
-        return False  # moving 12 bytes an entry costs what it saves, unless it is shared out
-    return source.n_entries >= _LEAST_ENTRIES * (source.n_cells // _BUCKET_CELLS)
-
-
 def sums_by_buckets(source: Source) -> tuple[Array, Array]:
-    """Return the flat table (m * C,) and the row totals (n,) of CSR rows."""
+    """Return the table (m, C) and the row totals (n,) of CSR rows."""
     try:
         return _dense_sums(_buckets(source))
     except _TooWideError:
@@ -65,7 +54,7 @@ def _dense_sums(buckets: _AbstractBuckets) -> tuple[Array, Array]:
     for rows in source.row_chunks(source.n_entries * buckets.entry_bytes // room + 1):
         spans = buckets.partition(rows, totals)
         in_threads(lambda span: buckets.add(span, 0, table), spans)
-    return table, totals
+    return table.reshape(source.shape), totals
 
 
 def _nonzero_sums(buckets: _AbstractBuckets) -> tuple[Cells, Array]:
@@ -233,7 +222,7 @@ class _WideBuckets(_AbstractBuckets):
 
 def _shift(source: Source, most_buckets: int) -> int:
     """Return the binary logarithm of the number of columns in a bucket."""
-    shift = max((_BUCKET_CELLS // source.n_classes).bit_length() - 1, 0)
+    shift = max((BUCKET_CELLS // source.n_classes).bit_length() - 1, 0)
     while _n_buckets(source, shift) > most_buckets:
         shift += 1
     return shift

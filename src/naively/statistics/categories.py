@@ -6,24 +6,24 @@ takes a fold away); nothing ever changes them in place.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any, Self, final
 
 import numpy as np
 
 from naively._kernels.categories import category_counts_csr, category_counts_rows
 from naively._kernels.compiled import read_only
-from naively._types import Array, FloatArray, IntArray
-from naively.statistics.labels import class_positions, union_of_classes
+from naively._types import FloatArray, IntArray
+from naively.statistics.base import AbstractStatistics
 from naively.statistics.matrix import Matrix, canonical, is_sparse
+from naively.statistics.parts import COUNTS, ROUNDING, categories_of, part, starts_of
 from naively.statistics.rows import LabelledRows, check_finite
-
-_ROUNDING = 1e-12
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class ClassCategories:
+class ClassCategories(AbstractStatistics):
     """Weighted count of every category of every feature in every class.
 
     Categories are whole numbers from 0; feature i has as many as the largest seen (or asked for)
@@ -54,11 +54,8 @@ class ClassCategories:
            [0., 2.]])
     """
 
-    classes: Array
-    class_rows: IntArray
-    class_weight: FloatArray
     n_categories: IntArray
-    table: FloatArray
+    table: FloatArray = field(metadata=part(COUNTS, categories_of("n_categories")))
 
     @classmethod
     def from_matrix(
@@ -104,25 +101,6 @@ class ClassCategories:
         table = _count(X, rows, sizes)
         return cls(rows.classes, rows.class_rows, rows.class_weight, sizes, table)
 
-    def update(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Return the statistics of the rows counted so far and some more.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n, m)
-            Rows, as in `from_matrix`.
-        y : array-like of shape (n,)
-            Labels; there may be new ones.
-        sample_weight : array-like of shape (n,), default=None
-            Weight of each row.
-
-        Returns
-        -------
-        counts : ClassCategories
-            A new value; this one does not change.
-        """
-        return self + type(self).from_matrix(X, y, sample_weight)
-
     @property
     def n_features(self) -> int:
         """Number of features m."""
@@ -144,75 +122,10 @@ class ClassCategories:
         start = int(self.n_categories[:i].sum())
         return self.table[start : start + self.n_categories[i]].T
 
-    def equals(self, other: Self) -> bool:
-        """Whether all fields agree exactly.
-
-        Parameters
-        ----------
-        other : ClassCategories
-            What to compare with.
-
-        Returns
-        -------
-        equal : bool
-            True if arrays agree in shape and in every entry.
-        """
-        return all(
-            np.array_equal(getattr(self, field.name), getattr(other, field.name))
-            for field in fields(self)
-        )
-
-    def __add__(self, other: Self) -> Self:
-        if not isinstance(other, ClassCategories):
-            return NotImplemented
-        self._check_same_features(other)
-        classes = union_of_classes(self.classes, other.classes)
-        sizes = np.maximum(self.n_categories, other.n_categories)
-        first, second = self._spread(classes, sizes), other._spread(classes, sizes)
-        return replace(
-            first,
-            class_rows=first.class_rows + second.class_rows,
-            class_weight=first.class_weight + second.class_weight,
-            table=first.table + second.table,
-        )
-
-    def __sub__(self, other: Self) -> Self:
-        if not isinstance(other, ClassCategories):
-            return NotImplemented
-        self._check_same_features(other)
-        if (other.n_categories > self.n_categories).any():
-            raise ValueError("Only statistics of rows that were counted can be subtracted.")
-        part = other._spread(self.classes, self.n_categories)
-        return replace(
-            self,
-            class_rows=self.class_rows - part.class_rows,
-            class_weight=_difference(self.class_weight, part.class_weight),
-            table=_difference(self.table, part.table),
-        )
-
-    def _spread(self, classes: Array, sizes: IntArray) -> Self:
-        """Return the same statistics with zeros for classes and categories not among its own."""
-        positions = class_positions(self.classes, classes)
-        cells = np.arange(len(self.table)) + np.repeat(
-            _starts(sizes) - _starts(self.n_categories), self.n_categories
-        )
-        table = np.zeros((sizes.sum(), len(classes)))
-        table[np.ix_(cells, positions)] = self.table
-        class_rows = np.zeros(len(classes), dtype=np.int64)
-        class_weight = np.zeros(len(classes))
-        class_rows[positions], class_weight[positions] = self.class_rows, self.class_weight
-        return type(self)(classes, class_rows, class_weight, sizes, table)
-
-    def _check_same_features(self, other: Self) -> None:
-        if self.n_features != other.n_features:
-            raise ValueError(
-                "Statistics must be of the same features to be combined; got "
-                f"n_features={self.n_features} and n_features={other.n_features}."
-            )
-
-
-def _starts(sizes: IntArray) -> IntArray:
-    return np.cumsum(sizes) - sizes
+    @property
+    def _settings(self) -> Mapping[str, Any]:
+        """Keywords of `from_matrix` by which the same is counted: none."""
+        return {}
 
 
 def _check_categories(X: Matrix) -> None:
@@ -253,25 +166,13 @@ def _least_sizes(min_categories: Any, n_features: int) -> IntArray:
 def _count(X: Matrix, rows: LabelledRows, sizes: IntArray) -> FloatArray:
     weights = np.ones(len(rows.codes)) if rows.weights is None else rows.weights
     table = np.zeros((sizes.sum(), len(rows.classes)))
-    starts = _starts(sizes)
+    starts = starts_of(sizes)
     if not is_sparse(X):
         category_counts_rows(read_only(X), rows.codes, weights, starts, table)
         return table
     table[starts] = rows.class_weight
     arrays = read_only(X.data), read_only(X.indices), read_only(X.indptr)
     category_counts_csr(*arrays, rows.codes, weights, starts, table)
-    residue = np.abs(table[starts]) <= _ROUNDING * rows.class_weight
+    residue = np.abs(table[starts]) <= ROUNDING * rows.class_weight
     table[starts] = np.where(residue, 0.0, table[starts])
     return table
-
-
-def _difference(whole: FloatArray, part: FloatArray) -> FloatArray:
-    """Return whole - part, with rounding residues as exact zeros."""
-    difference = whole - part
-    difference[np.abs(difference) <= _ROUNDING * whole] = 0.0
-    if (difference < 0).any():
-        raise ValueError(
-            "Only statistics of rows that were counted can be subtracted; the difference has "
-            "negative counts."
-        )
-    return difference

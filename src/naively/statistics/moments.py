@@ -6,8 +6,8 @@ takes a fold away); nothing ever changes them in place. Sums of whole numbers ar
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from typing import Any, Self, final
 
 import numpy as np
@@ -21,9 +21,10 @@ from naively._kernels.moments import (
     class_sums_lines,
     class_sums_rows,
 )
-from naively._types import Array, FloatArray, IntArray
-from naively.statistics.labels import class_positions, union_of_classes
+from naively._types import Array, FloatArray
+from naively.statistics.base import AbstractStatistics
 from naively.statistics.matrix import canonical, is_sparse
+from naively.statistics.parts import ROUNDING, Way, part, wider
 from naively.statistics.rows import LabelledRows, refuse_overflow
 from naively.statistics.threads import in_threads
 
@@ -31,12 +32,52 @@ _TILE = 1 << 13  # columns of a dense matrix treated at a time: their sums stay 
 _BLOCK = 1 << 22  # cells of a dense matrix converted at a time, where it has another type or order
 _PART = 1 << 20  # entries of a sparse matrix that are worth a table of their own
 _PARTS = 4
-_ROUNDING = 1e-12
+
+
+def _ratio(table: FloatArray, weight: FloatArray) -> FloatArray:
+    """Columns of a table divided by the weight of their class; 0 where that is 0."""
+    return table / np.where(weight > 0, weight, np.inf)
+
+
+# -- how moments add and subtract ----------------------------------------------------------------
+
+
+def _between(first: Any, second: Any) -> FloatArray:
+    """Squared deviations that joining two groups of rows of the same classes adds."""
+    joint = first.class_weight + second.class_weight
+    share = _ratio(first.class_weight * second.class_weight, joint)
+    means = (_ratio(each.total, each.class_weight) for each in (first, second))
+    return share * (next(means) - next(means)) ** 2
+
+
+def _sums_added(name: str, first: Any, second: Any) -> FloatArray:
+    return np.asarray(getattr(first, name) + getattr(second, name))
+
+
+def _sums_taken(name: str, whole: Any, part: Any, rest: Any) -> FloatArray:
+    return np.where(rest.class_weight > 0, getattr(whole, name) - getattr(part, name), 0.0)
+
+
+def _scatter_added(name: str, first: Any, second: Any) -> FloatArray | None:
+    if first.scatter is None:
+        return None
+    return np.asarray(first.scatter + second.scatter + _between(first, second))
+
+
+def _scatter_taken(name: str, whole: Any, part: Any, rest: Any) -> FloatArray | None:
+    if whole.scatter is None:
+        return None
+    scatter = whole.scatter - part.scatter - _between(rest, part)
+    return np.where(rest.class_weight > 0, np.maximum(scatter, 0.0), 0.0)
+
+
+SIGNED = Way(_sums_added, _sums_taken, wider)
+SCATTER = Way(_scatter_added, _scatter_taken, wider)  # pairwise (Chan, Golub, LeVeque 1983)
 
 
 @final
 @dataclass(frozen=True, slots=True, eq=False)
-class ClassMoments:
+class ClassMoments(AbstractStatistics):
     """Weighted sum, and sum of squared deviations from the mean, of every feature in every class.
 
     Statistics of the same features add (`+`) and subtract (`-`); sets of classes are united.
@@ -50,11 +91,11 @@ class ClassMoments:
         Rows of positive weight in each class.
     class_weight : ndarray of shape (n_classes,)
         Sum of the weights of these rows.
-    total : ndarray of shape (n_classes, n_features)
+    total : ndarray of shape (n_features, n_classes)
         Weighted sum of the values.
-    scatter : ndarray of shape (n_classes, n_features) or None
+    scatter : ndarray of shape (n_features, n_classes) or None
         Weighted sum of the squared deviations from the mean of the class.
-    mean, variance : ndarray of shape (n_classes, n_features)
+    mean, variance : ndarray of shape (n_features, n_classes)
         Mean, and variance divided by the weight of the class; 0 in classes without rows.
     n_features : int
         Number of features.
@@ -65,15 +106,13 @@ class ClassMoments:
     >>> first = ClassMoments.from_matrix([[1.0, 4.0], [3.0, 4.0]], ["a", "a"])
     >>> both = first + ClassMoments.from_matrix([[7.0, 0.0]], ["b"])
     >>> both.mean
-    array([[2., 4.],
-           [7., 0.]])
+    array([[2., 7.],
+           [4., 0.]])
     """
 
-    classes: Array
-    class_rows: IntArray
-    class_weight: FloatArray
-    total: FloatArray
-    scatter: FloatArray | None
+    # In memory the values of a class are neighbours: what reads moments goes along the features.
+    total: FloatArray = field(metadata=part(SIGNED))
+    scatter: FloatArray | None = field(default=None, metadata=part(SCATTER))
 
     # -- making ---------------------------------------------------------------------------------
 
@@ -115,67 +154,31 @@ class ClassMoments:
         """
         rows = LabelledRows.of(X, y, sample_weight, classes)
         take = _sparse_tables if is_sparse(rows.matrix) else _dense_tables
-        total, scatter = take(rows, deviations=deviations)
-        if not (np.isfinite(total).all() and (scatter is None or np.isfinite(scatter).all())):
+        tables = [each.T for each in take(rows, deviations=deviations) if each is not None]
+        if not all(np.isfinite(table).all() for table in tables):
             refuse_overflow(rows.matrix)
-        return cls(rows.classes, rows.class_rows, rows.class_weight, total, scatter)
-
-    @classmethod
-    def zero(cls, n_features: int, classes: Any = (), *, deviations: bool = True) -> Self:
-        """Return the statistics of no rows: adding them changes nothing.
-
-        Parameters
-        ----------
-        n_features : int
-            Number of features m.
-        classes : array-like of shape (C,), default=()
-            Labels that will occur.
-        deviations : bool, default=True
-            Whether to take second moments, too.
-
-        Returns
-        -------
-        moments : ClassMoments
-            All sums zero.
-        """
-        empty = np.empty((0, n_features))
-        return cls.from_matrix(empty, [], classes=classes, deviations=deviations)
-
-    def update(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Return the statistics of the rows seen so far and some more.
-
-        Parameters
-        ----------
-        X : array-like, sparse matrix or data frame of shape (n, m)
-            Rows, as in `from_matrix`.
-        y : array-like of shape (n,)
-            Labels; there may be new ones.
-        sample_weight : array-like of shape (n,), default=None
-            Weight of each row.
-
-        Returns
-        -------
-        moments : ClassMoments
-            A new value; this one does not change.
-        """
-        deviations = self.scatter is not None
-        return self + type(self).from_matrix(X, y, sample_weight, deviations=deviations)
+        return cls(rows.classes, rows.class_rows, rows.class_weight, *tables)
 
     # -- reading --------------------------------------------------------------------------------
 
     @property
     def n_features(self) -> int:
         """Number of features m."""
-        return int(self.total.shape[1])
+        return int(self.total.shape[0])
+
+    @property
+    def _settings(self) -> Mapping[str, Any]:
+        """Keywords of `from_matrix` by which the same is taken."""
+        return {"deviations": self.scatter is not None}
 
     @property
     def mean(self) -> FloatArray:
-        """Mean by class, (C, m); 0 in classes without rows."""
+        """Mean by class, (m, C); 0 in classes without rows."""
         return _ratio(self.total, self.class_weight)
 
     @property
     def variance(self) -> FloatArray:
-        """Variance by class, divided by the weight of the class, (C, m); 0 without rows."""
+        """Variance by class, divided by the weight of the class, (m, C); 0 without rows."""
         return _ratio(self._deviations(), self.class_weight)
 
     def pooled_variance(self) -> FloatArray:
@@ -186,8 +189,7 @@ class ClassMoments:
         variance : ndarray of shape (n_features,)
             In squared units of the features.
         """
-        scatter: FloatArray = self._deviations().sum(axis=0)
-        return scatter / self._positive_weight()
+        return np.asarray(self._deviations().sum(axis=1)) / self._positive_weight()
 
     def total_variance(self) -> FloatArray:
         """Variance about the mean of all rows, divided by their weight.
@@ -198,45 +200,12 @@ class ClassMoments:
             In squared units of the features.
         """
         mean = self.mean
-        overall = self.class_weight @ mean / self._positive_weight()
-        between = self.class_weight @ (mean - overall) ** 2 / self._positive_weight()
-        return self.pooled_variance() + between
+        overall = self.class_weight @ mean.T / self._positive_weight()
+        between = self.class_weight @ (mean.T - overall) ** 2 / self._positive_weight()
+        return np.asarray(self.pooled_variance() + between)
 
     def _positive_weight(self) -> float:
         return float(self.class_weight.sum()) or 1.0
-
-    def of_columns(self, columns: IntArray) -> Self:
-        """Return the moments of some columns.
-
-        Parameters
-        ----------
-        columns : ndarray of int
-            Which columns, in the order wanted.
-
-        Returns
-        -------
-        moments : ClassMoments
-            Classes and weights as they are.
-        """
-        scatter = None if self.scatter is None else self.scatter[:, columns]
-        return replace(self, total=self.total[:, columns], scatter=scatter)
-
-    def equals(self, other: Self) -> bool:
-        """Whether all fields agree exactly, types included.
-
-        Parameters
-        ----------
-        other : ClassMoments
-            What to compare with.
-
-        Returns
-        -------
-        equal : bool
-            True if arrays agree in shape and in every entry, and in type.
-        """
-        return all(
-            _same(getattr(self, field.name), getattr(other, field.name)) for field in fields(self)
-        )
 
     def _deviations(self) -> FloatArray:
         if self.scatter is None:
@@ -244,92 +213,6 @@ class ClassMoments:
                 "These statistics hold no second moments; gather them with `deviations=True`."
             )
         return self.scatter
-
-    # -- arithmetic -----------------------------------------------------------------------------
-
-    def __add__(self, other: Self) -> Self:
-        if not isinstance(other, ClassMoments):
-            return NotImplemented
-        self._check_same_features(other)
-        classes = union_of_classes(self.classes, other.classes)
-        first, second = self._spread(classes), other._spread(classes)
-        scatter = None
-        if first.scatter is not None and second.scatter is not None:
-            scatter = first.scatter + second.scatter + first._between(second)
-        return replace(
-            first,
-            class_rows=first.class_rows + second.class_rows,
-            class_weight=first.class_weight + second.class_weight,
-            total=first.total + second.total,
-            scatter=scatter,
-        )
-
-    def __sub__(self, other: Self) -> Self:
-        if not isinstance(other, ClassMoments):
-            return NotImplemented
-        self._check_same_features(other)
-        part = other._spread(self.classes)
-        class_rows = self.class_rows - part.class_rows
-        weight = self.class_weight - part.class_weight
-        weight[np.abs(weight) <= _ROUNDING * self.class_weight] = 0.0
-        if (class_rows < 0).any() or (weight < 0).any():
-            raise ValueError(
-                "Only statistics of rows that were gathered can be subtracted; the difference "
-                "has classes of negative weight."
-            )
-        remaining = (weight > 0)[:, None]
-        total = np.where(remaining, self.total - part.total, 0.0)
-        rest = replace(self, class_rows=class_rows, class_weight=weight, total=total, scatter=None)
-        if self.scatter is None or part.scatter is None:
-            return rest
-        scatter = self.scatter - part.scatter - rest._between(part)
-        return replace(rest, scatter=np.where(remaining, np.maximum(scatter, 0.0), 0.0))
-
-    def _between(self, other: Self) -> FloatArray:
-        """Squared deviations that joining two groups of rows of the same classes adds."""
-        joint = self.class_weight + other.class_weight
-        share = _ratio(self.class_weight[:, None] * other.class_weight[:, None], joint)
-        return share * (self.mean - other.mean) ** 2
-
-    def _spread(self, classes: Array) -> Self:
-        """Return the same statistics with zeros for classes that are not among its own."""
-        if len(classes) == len(self.classes):
-            return replace(self, classes=classes)
-        positions = class_positions(self.classes, classes)
-
-        def spread(table: Array | None) -> Any:
-            if table is None:
-                return None
-            wider = np.zeros((len(classes), *table.shape[1:]), dtype=table.dtype)
-            wider[positions] = table
-            return wider
-
-        return replace(
-            self,
-            classes=classes,
-            class_rows=spread(self.class_rows),
-            class_weight=spread(self.class_weight),
-            total=spread(self.total),
-            scatter=spread(self.scatter),
-        )
-
-    def _check_same_features(self, other: Self) -> None:
-        if self.n_features != other.n_features:
-            raise ValueError(
-                "Statistics must be of the same features to be combined; got "
-                f"n_features={self.n_features} and n_features={other.n_features}."
-            )
-
-
-def _ratio(table: FloatArray, weight: FloatArray) -> FloatArray:
-    """Rows of a table divided by the weight of their class; 0 where that is 0."""
-    return table / np.where(weight > 0, weight, np.inf)[:, None]
-
-
-def _same(first: Any, second: Any) -> bool:
-    if first is None or second is None:
-        return first is second
-    return first.dtype == second.dtype and np.array_equal(first, second)
 
 
 # -- dense ---------------------------------------------------------------------------------------
@@ -345,7 +228,7 @@ def _dense_tables(rows: LabelledRows, *, deviations: bool) -> tuple[FloatArray, 
     for block, codes, weights in _row_blocks(rows):
         _over_tiles(class_moments_rows, (block, codes, weights, origin), (sums, squares))
     weight = rows.class_weight
-    scatter = np.maximum(squares - _ratio(sums**2, weight), 0.0)
+    scatter = np.maximum(squares - _ratio(sums.T**2, weight).T, 0.0)
     return sums + weight[:, None] * origin, scatter
 
 
@@ -430,8 +313,8 @@ def _with_zeros(cells: FloatArray, class_weight: FloatArray) -> tuple[FloatArray
     weight, origin, sums, squares = (cells[:, :, field] for field in range(4))
     of_class = class_weight[:, None]
     zeros = of_class - weight
-    zeros[zeros <= _ROUNDING * of_class] = 0.0
+    zeros[zeros <= ROUNDING * of_class] = 0.0
     present = np.where(weight > 0, weight, 1.0)
     within = np.maximum(squares - sums**2 / present, 0.0)
-    between = (origin + sums / present) ** 2 * _ratio(weight * zeros, class_weight)
+    between = (origin + sums / present) ** 2 * _ratio((weight * zeros).T, class_weight).T
     return origin * weight + sums, within + between

@@ -56,13 +56,6 @@ class Regions:
         kept = np.flatnonzero(np.tile(words, self.n_regions) if self.shared else words)
         return kept if self.order is None else self.order[kept]
 
-    def equals(self, other: Regions) -> bool:
-        """Whether the same columns are the same words of the same regions."""
-        starts = self.shared == other.shared and np.array_equal(self.starts, other.starts)
-        if self.order is None or other.order is None:
-            return starts and self.order is other.order
-        return starts and np.array_equal(self.order, other.order)
-
     def bring_together(self, columns: Array) -> Array:
         """Values of the columns, (m, ...), by region."""
         return columns if self.order is None else columns[self.order]
@@ -125,10 +118,10 @@ class WordCounts:
 
     @classmethod
     def paired(
-        cls, X: Any, codes: Array, weights: FloatArray, regions: Regions, before: Array
+        cls, X: Any, codes: Array, weights: FloatArray, regions: Regions, n_classes: int
     ) -> WordCounts:
-        """From arranged rows and the table of words, (V, C), counted before them."""
-        high = np.array(before, dtype=np.float64, order="C")
+        """From arranged rows."""
+        high = np.zeros((regions.n_words, n_classes))
         total = regions.sums(high)
         low, total_low = np.zeros(high.shape), np.zeros(total.shape)
         X = sorted_rows(X)

@@ -17,6 +17,7 @@ from naively._kernels.compiled import read_only
 from naively._types import Array, FloatArray, IntArray
 from naively.statistics.matrix import Matrix, canonical, is_sparse
 from naively.statistics.rows import refuse_overflow
+from naively.statistics.sparse_table import DENSE_CELLS
 
 Sums = TypeVar("Sums")
 Span: TypeAlias = tuple[int, int]  # first line (row, column, bucket), and the one after the last
@@ -60,7 +61,18 @@ class Source:
     weights: FloatArray  # (n,), or (0,) if all are 1
     n_classes: int
     quantity: Quantity
+    dense_cells: int = DENSE_CELLS  # a table of more cells is kept sparse
     examined: bool = False  # a look at the whole matrix found nothing wrong
+
+    @property
+    def layout(self) -> str:
+        """How the matrix lies in memory: "csr", "csc" or "dense"."""
+        return str(self.matrix.format) if is_sparse(self.matrix) else "dense"
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the class-by-feature table, (m, C)."""
+        return self.n_columns, self.n_classes
 
     @property
     def dtype(self) -> Any:
@@ -87,6 +99,11 @@ class Source:
     def n_entries(self) -> int:
         """Number of stored values."""
         return len(self.matrix.data) if is_sparse(self.matrix) else int(self.matrix.size)
+
+    def of_rows(self, rows: slice) -> Source:
+        """Return some of the rows."""
+        matrix, codes = self.matrix[rows], self.codes[rows]
+        return replace(self, matrix=matrix, codes=codes, weights=self.weights_of(rows))
 
     def row_chunks(self, count: int) -> list[Span]:
         """Divide the rows of a CSR matrix into spans of about equally many entries."""
@@ -164,7 +181,12 @@ def shares(indptr: Array, lines: Span, count: int) -> list[Span]:
 
 
 def source_of(
-    matrix: Matrix, codes: Array, weights: FloatArray | None, n_classes: int, quantity: Quantity
+    matrix: Matrix,
+    codes: Array,
+    weights: FloatArray | None,
+    n_classes: int,
+    quantity: Quantity,
+    dense_cells: int = DENSE_CELLS,
 ) -> Source:
     """Return the rows of a matrix of any layout, ready to be counted."""
     if is_sparse(matrix):
@@ -172,7 +194,7 @@ def source_of(
         if quantity.presence or matrix.dtype.kind == "b":
             matrix = canonical(matrix)  # what counts is whether the sum of duplicates is non-zero
     weights = read_only(np.empty(0) if weights is None else np.ascontiguousarray(weights))
-    return Source(matrix, codes, weights, n_classes, quantity)
+    return Source(matrix, codes, weights, n_classes, quantity, dense_cells)
 
 
 def counted(source: Source, way: Callable[[Source], tuple[Sums, Array]]) -> tuple[Sums, Array]:

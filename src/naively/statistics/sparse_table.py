@@ -81,7 +81,7 @@ class SparseTable:
 
     def __getitem__(self, columns: Any) -> Array:
         """Rows of the table, dense: (k, C) for a slice, a mask (m,) or positions (k,)."""
-        positions = self._positions(columns)
+        positions = column_positions(columns, len(self))
         wanted = positions * self.shape[1]
         first = np.searchsorted(self.cells, wanted.astype(self.cells.dtype))
         rows = np.zeros((len(positions), self.shape[1]), dtype=self.dtype)
@@ -91,19 +91,6 @@ class SparseTable:
             rows[here, c] = self.values[first[here]]
             first += here
         return rows
-
-    def _positions(self, columns: Any) -> IntArray:
-        if isinstance(columns, slice):
-            return np.arange(*columns.indices(len(self)), dtype=np.int64)
-        columns = np.asarray(columns)
-        if columns.dtype.kind == "b":
-            if columns.shape != (len(self),):
-                raise IndexError(f"A mask must have shape ({len(self)},); got {columns.shape}.")
-            return np.flatnonzero(columns)
-        positions: IntArray = np.where(columns < 0, columns + len(self), columns).astype(np.int64)
-        if positions.size and not 0 <= positions.min() <= positions.max() < len(self):
-            raise IndexError(f"Columns must be in [0, {len(self)}); got {columns}.")
-        return positions
 
     def sum(self, axis: int | None = None) -> Any:
         """Sum by class (axis 0), by column (axis 1: dense, (m,)), or of everything."""
@@ -150,7 +137,7 @@ class SparseTable:
 
     def take(self, columns: Any) -> Any:
         """Return some columns as a table of their own, dense unless that is too large."""
-        positions = self._positions(columns)
+        positions = column_positions(columns, len(self))
         shape = (len(positions), self.shape[1])
         if shape[0] * shape[1] <= DENSE_CELLS:
             return self[positions]
@@ -168,6 +155,16 @@ class SparseTable:
         cells = cells // self.shape[1] * n_classes + positions[cells % self.shape[1]]
         shape = (self.shape[0], n_classes)
         return type(self)(shape, cells.astype(index_type(shape)), self.values)
+
+    def of_classes(self, chosen: IntArray) -> SparseTable:
+        """Return some classes, in the order given, as a table of their own."""
+        position = np.full(self.shape[1], -1, dtype=np.int64)
+        position[chosen] = np.arange(len(chosen))
+        codes = position[self.codes]
+        kept = codes >= 0
+        columns = self.cells[kept].astype(np.int64) // self.shape[1]
+        shape = (self.shape[0], len(chosen))
+        return SparseTable.of(shape, columns * shape[1] + codes[kept], self.values[kept])
 
     def equals(self, other: Any) -> bool:
         """Whether shape, cells and values agree exactly, types included."""
@@ -191,6 +188,21 @@ class SparseTable:
 
     def __neg__(self) -> Self:
         return type(self)(self.shape, self.cells, -self.values)
+
+
+def column_positions(columns: Any, n_columns: int) -> IntArray:
+    """Return the positions that a slice, a mask (m,) or positions of columns stand for."""
+    if isinstance(columns, slice):
+        return np.arange(*columns.indices(n_columns), dtype=np.int64)
+    columns = np.asarray(columns)
+    if columns.dtype.kind == "b":
+        if columns.shape != (n_columns,):
+            raise IndexError(f"A mask must have shape ({n_columns},); got {columns.shape}.")
+        return np.flatnonzero(columns)
+    positions: IntArray = np.where(columns < 0, columns + n_columns, columns).astype(np.int64)
+    if positions.size and not 0 <= positions.min() <= positions.max() < n_columns:
+        raise IndexError(f"Columns must be in [0, {n_columns}); got {columns}.")
+    return positions
 
 
 def settled(table: Any) -> Any:

@@ -1,38 +1,51 @@
 """One pass over a matrix: the sums of each column within each class, and the total of each row.
 
-Four ways, by layout and by the size of the class-by-feature table:
-
-    CSR, small table    every entry is added where it belongs
-    CSR, large table    entries are partitioned by ranges of columns first
-    CSC                 columns one after the other
-    dense               strips of columns
-
-Work is divided by the shape of the data, never by the number of threads, or else so that the order
-of additions within a cell does not depend on it: results are equal bit for bit for any number.
+`WAYS` says how, by layout and by the size of the class-by-feature table; the first that applies is
+taken. All give the same sums, bit for bit for whole numbers, for any number of threads.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
 import numpy as np
+import scipy.sparse as sp
 
-from naively._kernels import class_sums as kernels
-from naively._kernels.compiled import read_only
+from naively._kernels.cells import renumber
 from naively._types import Array, FloatArray
-from naively.statistics.buckets import prefers_buckets, sums_by_buckets
-from naively.statistics.matrix import Matrix, is_sparse
-from naively.statistics.source import Quantity, Source, Span, counted, shares, source_of
-from naively.statistics.threads import in_threads, n_threads
+from naively.statistics.buckets import BUCKET_CELLS, nonzero_sums_by_buckets, sums_by_buckets
+from naively.statistics.direct import sums_of_columns, sums_of_dense, sums_of_rows
+from naively.statistics.matrix import Matrix
+from naively.statistics.source import Quantity, Source, counted, cut, source_of
+from naively.statistics.sparse_table import DENSE_CELLS, SparseTable, settled
+from naively.statistics.threads import n_threads
 
-_MOST_PARTS = 8  # largest number of threads that independent partial sums can occupy
-_GROUP_ENTRIES = 1 << 19  # rows of fewer entries are not worth a second table
-_STRIP_CELLS = 1 << 15  # partial sums of dense columns: 256 KB
-_DENSE_BLOCK = 1 << 16  # dense values converted at a time
-_DENSE_GROUP_ENTRIES = 1 << 21
+_MOST_CELLS = 256  # an entry, for a pass over all cells to pay
+_SMALL_TABLE = 32 << 20  # bytes; random additions to a larger one mostly miss the cache
+_LEAST_ENTRIES = 64  # a bucket, for partitioning to pay
+_BLOCK = 1 << 22  # entries counted at a time
+_PARTS = 8  # sparse parts kept before they are added up
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """A way of counting, and when it is taken if none before it is."""
+
+    name: str
+    applies: Callable[[Source], bool]
+    count: Callable[[Source], tuple[Any, Array]]  # table (m, C), and totals of the rows (n,)
 
 
 def tally(
-    matrix: Matrix, codes: Array, weights: FloatArray | None, n_classes: int, quantity: Quantity
-) -> tuple[Array, Array]:
+    matrix: Matrix,
+    codes: Array,
+    weights: FloatArray | None,
+    n_classes: int,
+    quantity: Quantity,
+    dense_cells: int = DENSE_CELLS,
+) -> tuple[Any, Array]:
     """Sum the rows of a matrix by class.
 
     Parameters
@@ -47,10 +60,12 @@ def tally(
         Number of classes C.
     quantity : Quantity
         What to add up.
+    dense_cells : int, default=2**27
+        A table of more cells is kept sparse while that is smaller.
 
     Returns
     -------
-    table : ndarray of shape (m, C)
+    table : ndarray or SparseTable of shape (m, C)
         Sum by column and class: int64 for whole numbers without weights, else float64.
     totals : ndarray of shape (n,)
         Unweighted total of each row, of the same type.
@@ -60,127 +75,97 @@ def tally(
     ValueError
         If a value cannot be counted; the message names its row and column.
     """
-    source = source_of(matrix, codes, weights, n_classes, quantity)
-    table, totals = counted(source, _sums)
-    return table.reshape(source.n_columns, n_classes), totals
+    source = source_of(matrix, codes, weights, n_classes, quantity, dense_cells)
+    return counted(source, _sums)
 
 
-def _sums(source: Source) -> tuple[Array, Array]:
-    """Return the flat table (m * C,) and the row totals (n,)."""
-    if not is_sparse(source.matrix):
-        return _sums_of_dense(source)
-    if source.matrix.format == "csc":
-        return _sums_of_columns(source)
-    if prefers_buckets(source):
-        return sums_by_buckets(source)
-    return _sums_of_rows(source)
+def _sums(source: Source) -> tuple[Any, Array]:
+    return next(way for way in WAYS if way.applies(source)).count(source)
 
 
-def _sums_of_rows(source: Source) -> tuple[Array, Array]:
-    """Add each entry where it belongs; groups of rows have tables of their own."""
-    totals = np.zeros(source.n_rows, source.dtype)
-
-    def add(rows: Span) -> Array:
-        table = np.zeros(source.n_cells, source.dtype)
-        for block in source.blocks(rows):
-            kernels.class_sums_csr(
-                block.data,
-                block.indices,
-                block.indptr,
-                source.codes[block.lines],
-                source.weights_of(block.lines),
-                source.n_classes,
-                table,
-                totals[block.lines],
-            )
-        return table
-
-    table, *others = in_threads(add, source.row_chunks(_n_groups(source)))
-    for other in others:
-        table += other
-    return table, totals
+# -- conditions ----------------------------------------------------------------------------------
 
 
-def _n_groups(source: Source) -> int:
-    """Return how many tables to fill side by side."""
-    if source.dtype.kind == "i":  # sums are the same in any order
-        return min(n_threads(), source.n_entries // max(source.n_cells, _GROUP_ENTRIES) + 1)
-    # The same for any number of threads, so few that one thread loses little.
-    return min(_MOST_PARTS, source.n_entries // max(8 * source.n_cells, _GROUP_ENTRIES) + 1)
+def _is_wide(source: Source) -> bool:
+    """Whether the table is better kept sparse; a negative threshold makes zeros count."""
+    return source.n_cells > source.dense_cells and source.quantity.threshold >= 0
 
 
-def _sums_of_columns(source: Source) -> tuple[Array, Array]:
-    """Fill the table in order; parts of the columns have row totals of their own."""
-    table = np.zeros(source.n_cells, source.dtype)
-
-    def add(columns: Span) -> Array:
-        totals = np.zeros(source.n_rows, source.dtype)
-        for block in source.blocks(columns):
-            cells = slice(block.lines.start * source.n_classes, block.lines.stop * source.n_classes)
-            kernels.class_sums_csc(
-                block.data,
-                block.indices,
-                block.indptr,
-                source.codes,
-                source.weights,
-                source.n_classes,
-                table[cells],
-                totals,
-            )
-        return totals
-
-    room = max(source.n_cells // (2 * source.n_rows + 1), 1)
-    n_parts = min(source.n_entries // _GROUP_ENTRIES + 1, room, _MOST_PARTS)
-    parts = shares(source.matrix.indptr, (0, source.n_columns), n_parts)
-    totals, *others = in_threads(add, parts)
-    for other in others:
-        totals += other
-    return table, totals
+def _fills_a_wide_table(source: Source) -> bool:
+    """Whether there are so many entries that a pass over all cells pays."""
+    entries = source.n_entries if source.layout != "dense" else 0
+    return _is_wide(source) and source.n_cells <= _MOST_CELLS * entries
 
 
-def _sums_of_dense(source: Source) -> tuple[Array, Array]:
-    """Sum strips of columns, narrow enough for the sums of all classes to stay in the cache."""
-    totals = np.zeros(source.n_rows, source.dtype)
-    width, height = _dense_block(source)
-
-    def add(group: Span) -> Array:
-        table = np.zeros((source.n_columns, source.n_classes), source.dtype)
-        for first in range(0, source.n_columns, width):
-            columns = slice(first, min(first + width, source.n_columns))
-            sums = np.zeros((source.n_classes, columns.stop - first), source.dtype)
-            for start in range(*group, height):
-                rows = slice(start, min(start + height, group[1]))
-                _add_dense(source, rows, columns, sums, totals)
-            table[columns] = sums.T
-        return table
-
-    # As many for any number of threads; rows of a group outnumber the rows of its table.
-    n_groups = min(
-        source.n_rows // (4 * max(source.n_classes, 1)) + 1,
-        source.n_entries // _DENSE_GROUP_ENTRIES + 1,
-        _MOST_PARTS,
-    )
-    bounds = np.linspace(0, source.n_rows, n_groups + 1).astype(int).tolist()
-    table, *others = in_threads(add, zip(bounds[:-1], bounds[1:], strict=True))
-    for other in others:
-        table += other
-    return table.reshape(-1), totals
+def _misses_the_cache(source: Source) -> bool:
+    """Whether partitioning the entries is likely to be faster than adding them one by one."""
+    if source.layout != "csr" or source.n_cells * 8 <= _SMALL_TABLE:
+        return False
+    if source.dtype.kind == "f" and n_threads() == 1:
+        return False  # moving 12 bytes an entry costs what it saves, unless it is shared out
+    return source.n_entries >= _LEAST_ENTRIES * (source.n_cells // BUCKET_CELLS)
 
 
-def _dense_block(source: Source) -> tuple[int, int]:
-    """Width and height of the blocks in which dense values are converted."""
-    width = max(_STRIP_CELLS // max(source.n_classes, 1), 64)
-    row_stride, column_stride = source.matrix.strides
-    if abs(row_stride) < abs(column_stride):  # columns are contiguous: transpose square blocks
-        width = min(width, 1 << (_DENSE_BLOCK.bit_length() // 2))
-    width = max(min(width, source.n_columns), 1)
-    return width, max(_DENSE_BLOCK // width, 1)
+# -- ways that keep only the sums that are not zero ----------------------------------------------
 
 
-def _add_dense(source: Source, rows: slice, columns: slice, sums: Array, totals: Array) -> None:
-    addends = source.addends(source.matrix[rows, columns])
-    with np.errstate(over="ignore"):  # an infinite total is reported with its reason
-        totals[rows] += addends.sum(axis=1)
-    if len(source.weights):
-        addends = addends * source.weights[rows, None]
-    kernels.class_sums_dense(read_only(addends), source.codes[rows], sums)
+def _cells_by_buckets(source: Source) -> tuple[Any, Array]:
+    """Count each range of columns in a small dense table, of which cells are kept."""
+    (cells, values), totals = nonzero_sums_by_buckets(_by_rows(source))
+    return settled(SparseTable(source.shape, cells, values)), totals
+
+
+def _cells_by_blocks(source: Source) -> tuple[Any, Array]:
+    """Count some million entries at a time, where hardly any column occurs.
+
+    Real numbers are added in the order of the rows within a block, then by block.
+    """
+    no_cells, no_values = np.empty(0, dtype=np.int64), np.empty(0, dtype=source.dtype)
+    nothing = SparseTable.of(source.shape, no_cells, no_values)
+    parts: list[SparseTable] = []
+    totals = [no_values]
+    for block in _row_blocks(_by_rows(source)):
+        part, total = _block_cells(block)
+        parts.append(part)
+        totals.append(total)
+        if len(parts) == _PARTS:
+            parts = [SparseTable.total(parts)]
+    return settled(SparseTable.total([nothing, *parts])), np.concatenate(totals)
+
+
+def _block_cells(block: Source) -> tuple[SparseTable, Array]:
+    """Count a block in a dense table of the columns that occur, which are numbered."""
+    indices = np.ascontiguousarray(block.matrix.indices)
+    columns, numbers = np.empty(len(indices), np.int64), np.empty(len(indices), np.int64)
+    slots = np.zeros(1 << (2 * len(numbers)).bit_length(), dtype=np.uint32)
+    n_columns = renumber(indices, slots, columns, numbers)
+    shape = (block.n_rows, n_columns)
+    narrow = sp.csr_array((block.matrix.data, numbers, block.matrix.indptr), shape=shape)
+    everything = max(n_columns * block.n_classes, DENSE_CELLS)
+    table, totals = _sums(replace(block, matrix=narrow, dense_cells=everything))
+    return SparseTable.from_dense(table, columns[:n_columns], block.n_columns), totals
+
+
+def _row_blocks(source: Source) -> Iterator[Source]:
+    if source.layout == "dense":
+        height = max(_BLOCK // max(source.n_columns, 1), 1)
+        for start in range(0, source.n_rows, height):
+            block = source.of_rows(slice(start, start + height))
+            yield replace(block, matrix=sp.csr_array(block.matrix))
+        return
+    for start, stop in cut(source.matrix.indptr, (0, source.n_rows), _BLOCK):
+        yield source.of_rows(slice(start, stop))
+
+
+def _by_rows(source: Source) -> Source:
+    return replace(source, matrix=source.matrix.tocsr()) if source.layout == "csc" else source
+
+
+WAYS = (
+    Way("sparse cells, by ranges of columns", _fills_a_wide_table, _cells_by_buckets),
+    Way("sparse cells, by blocks of rows", _is_wide, _cells_by_blocks),
+    Way("strips of dense columns", lambda source: source.layout == "dense", sums_of_dense),
+    Way("columns one after the other", lambda source: source.layout == "csc", sums_of_columns),
+    Way("entries partitioned by ranges of columns", _misses_the_cache, sums_by_buckets),
+    Way("rows one after the other", lambda source: True, sums_of_rows),
+)

@@ -1,7 +1,9 @@
 """Medians of each feature within each class and over all classes, with their dispersions.
 
 Medians do not add up: those of two batches do not determine those of both. So `ClassMedians`, all
-that the l1 model needs to know, has no `+`; `ClassValues` keeps the values themselves and has one.
+that the l1 model needs to know, has no `+`. `ClassValues` keeps the values themselves and has one,
+but needs the memory of the rows: it does not subtract, is in no record, and is none of the
+statistics of `naively.statistics.base`.
 
 Dense columns are transposed a block at a time, sorted within their classes by NumPy and read off.
 In sparse data the zeros of a class are most often more than half of it. One pass over the

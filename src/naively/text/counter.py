@@ -29,7 +29,6 @@ from naively.text.vocabulary import Vocabulary
 
 Progress = Callable[[str, int, int], None]
 _BATCH_BYTES = 1 << 23  # texts read at a time: their identifiers take about twice as much
-_HASHED_TERMS = 1 << 22  # terms remembered at a time when columns are hashed
 _DENSE_SUMS = 1 << 26  # sums kept in a dense table while there are few: 256 MiB
 _MOST_TERMS = (1 << 32) - 1  # counted in such a table, of 32 bits a sum
 _NO_VALUES = np.empty(0, dtype=np.int64)
@@ -37,7 +36,7 @@ _NO_VALUES = np.empty(0, dtype=np.int64)
 
 def count_text(
     texts: Any, y: Any, features: TextFeatures | None = None, *, classes: Any = None
-) -> tuple[Vocabulary | None, ClassCounts]:
+) -> tuple[Vocabulary, ClassCounts]:
     """Count the terms of texts by class.
 
     Parameters
@@ -54,8 +53,8 @@ def count_text(
 
     Returns
     -------
-    vocabulary : Vocabulary of m terms, or None
-        In ascending order; None if columns are hashed.
+    vocabulary : Vocabulary of m terms
+        In ascending order.
     counts : ClassCounts
         Equal to those of the matrix that scikit-learn's vectorizer makes of the texts.
 
@@ -102,7 +101,7 @@ def count_rows(
         As `CountVectorizer` makes it.
     """
     texts = _as_rows(texts, features)
-    analyzer = Analyzer(replace(features, n_hashed=None))
+    analyzer = Analyzer(features)
     stream = _read(analyzer, texts, progress)
     spelled = analyzer.spelled()
     vocabulary, columns = Vocabulary.sorted(spelled.bytes, spelled.offsets)
@@ -157,7 +156,7 @@ class TermReader:
     """
 
     def __init__(self, features: TextFeatures, vocabulary: Vocabulary) -> None:
-        self._features = replace(features, n_hashed=None)
+        self._features = features
         self._analyzer = Analyzer(self._features, vocabulary)
         self._columns = np.arange(len(vocabulary))
 
@@ -224,15 +223,10 @@ class TextCounter:
         # Rows, weights and lengths by class: the statistics of no columns.
         self._rows = ClassCounts.zero(0, classes, presence=features.presence)
         self._code_of: dict[Any, int] = {}
-        self._hashed = self._no_rows(features.n_hashed or 0)  # tables alone, of terms forgotten
-        self._restart()
-
-    def _restart(self) -> None:
-        self._analyzer = Analyzer(self.features)
+        self._analyzer = Analyzer(features)
         self._sums: _DenseSums | _CellSums = _DenseSums()
         self._stamps = np.empty(0, dtype=np.int64)
         self._stamp = 1
-        self._alike = np.empty(0, dtype=np.uint32)  # first identifier in the hashed column of each
 
     def update(self, texts: Any, y: Any, *, parts: int = 1) -> None:
         """Count some more rows, each of so many texts; no n-gram spans two of them."""
@@ -253,22 +247,15 @@ class TextCounter:
             histogram = length_histogram(lengths, part, None, len(labels))
             self._rows = self._rows + _rows_only(labels, part, *histogram, self.features.presence)
             start += len(part)
-        if self.features.n_hashed is not None and self._analyzer.n_terms > _HASHED_TERMS:
-            self._flush()
 
-    def result(self) -> tuple[Vocabulary | None, ClassCounts]:
+    def result(self) -> tuple[Vocabulary, ClassCounts]:
         """Return the terms, ascending, and their counts; see `count_text`."""
-        if self.features.n_hashed is not None:
-            self._flush()
-            return None, replace(self._rows, table=self._settled(self._hashed.table))
         spelled = self._analyzer.spelled()
         vocabulary, positions = Vocabulary.sorted(spelled.bytes, spelled.offsets)
         table = self._table(positions, len(vocabulary))
         vocabulary, table = _occurring(vocabulary, table)
-        return vocabulary, replace(self._rows, table=self._settled(table))
-
-    def _settled(self, table: Any) -> Any:
-        return settled(table) if self._dense_cells else table
+        table = settled(table) if self._dense_cells else table
+        return vocabulary, replace(self._rows, table=table)
 
     def _count(self, texts: Texts | TokenRows, codes: Array, parts: int) -> IntArray:
         """Add one batch; return the number of terms of each row."""
@@ -276,8 +263,6 @@ class TextCounter:
         stream = Stream(stream.ids, stream.ends[parts - 1 :: parts])
         n_terms, n_classes = self._analyzer.n_terms, max(len(self._code_of), 1)
         if self.features.presence:
-            if self.features.n_hashed is not None:  # terms of one column are one feature
-                stream = Stream(self._alike_up_to(n_terms)[stream.ids], stream.ends)
             stream = self._distinct(stream, n_terms)
         if isinstance(self._sums, _DenseSums) and (
             n_terms * n_classes > _DENSE_SUMS
@@ -286,19 +271,6 @@ class TextCounter:
             self._sums = _CellSums.of(self._sums)
         self._sums.add(stream, codes, n_terms, n_classes)
         return np.diff(stream.ends, prepend=0)
-
-    def _alike_up_to(self, n_terms: int) -> Array:
-        if len(self._alike) < n_terms:
-            _, first, column = np.unique(
-                self._hashed_columns(), return_index=True, return_inverse=True
-            )
-            self._alike = first.astype(np.uint32)[column]
-        return self._alike
-
-    def _hashed_columns(self) -> IntArray:
-        """Return the column of each identifier."""
-        spelled = self._analyzer.spelled()
-        return Vocabulary(spelled.bytes, spelled.offsets).hashed(self._hashed.n_features)
 
     def _distinct(self, stream: Stream, n_terms: int) -> Stream:
         if len(self._stamps) < n_terms:
@@ -326,22 +298,6 @@ class TextCounter:
         table = np.zeros(shape, dtype=np.int64)
         np.add.at(table.reshape(-1), cells, values)
         return table
-
-    def _flush(self) -> None:
-        """Add the terms so far to their hashed columns and forget them."""
-        n_columns = self._hashed.n_features
-        columns = self._hashed_columns()
-        nothing = self._no_rows(n_columns)
-        self._hashed = self._hashed + replace(nothing, table=self._table(columns, n_columns))
-        self._restart()
-
-    def _no_rows(self, n_columns: int) -> ClassCounts:
-        """Return the statistics of no rows; a wide table is not even made."""
-        nothing = ClassCounts.zero(0, self._rows.classes, presence=self.features.presence)
-        shape = (n_columns, len(nothing.classes))
-        if 0 < shape[0] * shape[1] <= self._dense_cells:
-            return replace(nothing, table=np.zeros(shape, dtype=np.int64))
-        return replace(nothing, table=SparseTable.of(shape, _NO_VALUES, _NO_VALUES))
 
 
 class _DenseSums:
@@ -439,7 +395,7 @@ def _rows_only(labels: Array, codes: Array, values: IntArray, weight: Any, prese
     rows = np.bincount(codes, minlength=len(labels))
     table = np.empty((0, len(labels)), dtype=np.int64)
     return ClassCounts(
-        labels, table, rows, rows.astype(np.float64), values, weight, presence=presence
+        labels, rows, rows.astype(np.float64), table, values, weight, presence=presence
     )
 
 

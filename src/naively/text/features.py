@@ -10,7 +10,7 @@ import reprlib
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, final
 
-FORMAT = 1  # raise when the same definition would give other columns
+FORMAT = 2  # raise when the same definition would give other columns
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"  # scikit-learn's: words of two or more letters or digits
 ONE_CHARACTER = r"(?u)\b\w+\b"
 _LEAST_CHARACTERS = {TOKEN_PATTERN: 2, ONE_CHARACTER: 1}  # patterns that need no re
@@ -35,11 +35,8 @@ class TextFeatures:
         What a word is, as in scikit-learn: a regular expression of at most one group.
     stop_words : tuple of str, default=()
         Words dropped before n-grams are formed.
-    n_hashed : int, default=None
-        Number of columns to hash into, as `HashingVectorizer(alternate_sign=False)` does. By
-        default every term has a column of its own.
-    presence : bool, default=False
-        Count rows that hold a term, instead of its occurrences.
+    statistic : {"counts", "presence"}, default="counts"
+        Add up the occurrences of a term, or count the rows that hold it.
     """
 
     analyzer: Literal["word", "char", "char_wb", "tokens"] = "word"
@@ -47,8 +44,7 @@ class TextFeatures:
     lowercase: bool = True
     token_pattern: str = TOKEN_PATTERN
     stop_words: tuple[str, ...] = ()
-    n_hashed: int | None = None
-    presence: bool = False
+    statistic: Literal["counts", "presence"] = "counts"
     kind: Literal["text"] = field(default="text", init=False)
 
     def __post_init__(self) -> None:
@@ -62,8 +58,10 @@ class TextFeatures:
                 f"`ngram_range` must be (low, high) with 1 <= low <= high; got {self.ngram_range}."
             )
         _check_pattern(self.token_pattern)
-        if self.n_hashed is not None and not 1 <= self.n_hashed <= 2**31 - 1:
-            raise ValueError(f"`n_hashed` must be in [1, 2**31 - 1]; got {self.n_hashed}.")
+        if self.statistic not in ("counts", "presence"):
+            raise ValueError(
+                f"`statistic` of texts must be 'counts' or 'presence'; got {self.statistic!r}."
+            )
         if self.analyzer == "tokens":  # equal definitions must have equal fingerprints
             object.__setattr__(self, "lowercase", False)
         if self.analyzer != "word":
@@ -75,6 +73,11 @@ class TextFeatures:
     def min_characters(self) -> int | None:
         """Length of the shortest word, where a word is any run of letters; else None."""
         return _LEAST_CHARACTERS.get(self.token_pattern)
+
+    @property
+    def presence(self) -> bool:
+        """Whether rows that hold a term are counted."""
+        return self.statistic == "presence"
 
 
 def _check_pattern(pattern: str) -> None:
@@ -95,7 +98,7 @@ def _check_pattern(pattern: str) -> None:
 @final
 @dataclass(frozen=True, slots=True)
 class ColumnFeatures:
-    """Columns of a matrix.
+    """Columns of a matrix, and the statistic that is taken of them.
 
     Parameters
     ----------
@@ -103,17 +106,20 @@ class ColumnFeatures:
         Number of columns m.
     names : str, default=None
         Fingerprint of the column names, if they have names.
-    presence : bool, default=False
-        Count entries above `threshold` instead of adding values up.
+    statistic : {"counts", "presence", "moments", "categories"}, default="counts"
+        Add up values >= 0 (multinomial and Poisson models), count the entries above `threshold`
+        (Bernoulli), take means and squared deviations (Gaussian, l2 centers), or count the
+        categories 0, 1, ... of each column, of which any number may turn up (categorical).
     threshold : float, default=0.0
-        Only with `presence`.
+        Only with "presence".
     resolution : float, default=None
-        Values are rounded to multiples of this before they are added; None adds them as they are.
+        Only with "counts": values are rounded to multiples of this before they are added; None
+        adds them as they are.
     """
 
     n_columns: int
     names: str | None = None
-    presence: bool = False
+    statistic: Literal["counts", "presence", "moments", "categories"] = "counts"
     threshold: float = 0.0
     resolution: float | None = None
     kind: Literal["columns"] = field(default="columns", init=False)
@@ -121,10 +127,24 @@ class ColumnFeatures:
     def __post_init__(self) -> None:
         if self.n_columns < 0:
             raise ValueError(f"`n_columns` must be at least 0; got {self.n_columns}.")
+        if self.statistic not in ("counts", "presence", "moments", "categories"):
+            raise ValueError(
+                "`statistic` must be 'counts', 'presence', 'moments' or 'categories'; got "
+                f"{self.statistic!r}."
+            )
         if not math.isfinite(self.threshold):
             raise ValueError(f"`threshold` must be a finite number; got {self.threshold}.")
         if self.resolution is not None and not 0 < self.resolution < math.inf:
             raise ValueError(f"`resolution` must be a positive number; got {self.resolution}.")
+        if self.resolution is not None and self.statistic in ("moments", "categories"):
+            raise ValueError(
+                f"`resolution` is of sums of values; leave it out with '{self.statistic}'."
+            )
+
+    @property
+    def presence(self) -> bool:
+        """Whether entries above `threshold` are counted."""
+        return self.statistic == "presence"
 
 
 FeatureDefinition = TextFeatures | ColumnFeatures

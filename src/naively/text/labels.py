@@ -4,11 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from naively._types import Array
-from naively.statistics.labels import encode_labels
-
 
 def clean(text: str) -> str:
     """Replace halves of surrogate pairs, which are not characters and cannot be written again."""
@@ -38,20 +33,3 @@ def label_text(value: Any) -> str | None:
     if isinstance(value, bytes):
         return label_text(value.decode("utf-8", "replace"))
     raise TypeError(f"a {type(value).__name__}")
-
-
-def text_labels(labels: Array) -> tuple[Array, Array]:
-    """Return the distinct labels as text, ascending (C,), and which each row has (n,).
-
-    Raises
-    ------
-    ValueError
-        If one of them is missing.
-    """
-    classes, codes = encode_labels(labels)
-    names = [label_text(value) for value in classes.tolist()]
-    if None in names:
-        row = int(np.argmax(codes == names.index(None)))
-        raise ValueError(f"the label is missing at row {row}.")
-    distinct, positions = np.unique(np.array(names, dtype=str), return_inverse=True)
-    return distinct, positions.astype(np.uint32)[codes]

@@ -66,6 +66,11 @@ class TokenRows:
         """Return the rows start .. stop - 1, sharing memory."""
         return TokenRows(self.tokens, self.starts[start : stop + 1])
 
+    def decoded(self, row: int) -> str:
+        """Return the tokens of one row, separated by blanks."""
+        first, last = self.starts[row : row + 2].tolist()
+        return " ".join(self.tokens.decoded(j) for j in range(first, last))
+
     def take(self, rows: IntArray) -> TokenRows:
         """Return some of the rows, copied."""
         lengths = np.diff(self.starts)[rows]

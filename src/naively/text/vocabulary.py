@@ -14,11 +14,10 @@ from naively._kernels.compiled import read_only
 from naively._kernels.spelling import (
     differs_from_previous,
     gather_strings,
-    murmur3_columns,
     prefix_keys,
 )
 from naively._types import Array, BoolArray, IntArray
-from naively.text.utf8 import Texts, as_texts
+from naively.text.utf8 import as_texts
 
 _KEY_BYTES = 8
 
@@ -105,23 +104,11 @@ class Vocabulary:
         names[:] = list(chosen)
         return names
 
-    def hashed(self, n_columns: int) -> IntArray:
-        """Return the column of each name among `n_columns`, as `HashingVectorizer` places it."""
-        columns = np.empty(len(self), dtype=np.int64)
-        murmur3_columns(read_only(self.bytes), read_only(self.starts), n_columns, columns)
-        return columns
-
     def digest(self) -> str:
         """Return a fingerprint of the names and their order."""
         content = hashlib.sha256(np.ascontiguousarray(self.starts, dtype="<i8").data)
         content.update(np.ascontiguousarray(self.bytes).data)
         return content.hexdigest()
-
-
-def digest_of_names(names: Any) -> str:
-    """Return a fingerprint of column names in the order given, sorted or not."""
-    texts: Texts = as_texts(names)
-    return Vocabulary(texts.bytes, texts.offsets).digest()
 
 
 def _gathered(arena: Array, starts: IntArray, order: IntArray) -> Vocabulary:

@@ -1,14 +1,17 @@
-"""Counting batch by batch into one place, for matrices as `TextCounter` does it for texts.
+"""Gathering statistics batch by batch in one place, for matrices as `TextCounter` does for texts.
 
-A batch touches few of the columns; adding whole tables would write all of them every time. So the
-cells of a batch are added to the running table in place, and a wide table is a short list of
-sparse parts that are added up when they have grown as large as their sum.
+A batch touches few of the columns of a table of counts; adding whole tables would write all of them
+every time. So the cells of a batch are added to the running table in place, and a wide table is a
+short list of sparse parts that are added up when they have grown as large as their sum. The tables
+of other statistics are written whole by any batch; they are joined in a tree.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import reduce
+from operator import add
 from typing import Any, TypeAlias, final
 
 import numpy as np
@@ -18,14 +21,14 @@ from naively.statistics.addition import RunningTotal
 from naively.statistics.counts import ClassCounts
 from naively.statistics.labels import class_positions
 from naively.statistics.lengths import length_histogram
-from naively.statistics.matrix import as_matrix, is_sparse
+from naively.statistics.matrix import Matrix, as_matrix, is_sparse
 from naively.statistics.sparse_table import DENSE_CELLS, SparseTable, settled
 from naively.text.counter import TextCounter
 from naively.text.features import ColumnFeatures, FeatureDefinition, TextFeatures
 from naively.text.vocabulary import Vocabulary
-from naively.work.records import CountRecord
+from naively.work.records import STATISTICS, Record, Tree
 
-Counter: TypeAlias = "TextCounter | MatrixCounter"
+Counter: TypeAlias = "TextCounter | MatrixCounter | TreeCounter"
 _SMALL = 1 << 16  # cells of a table that is not worth being sparse
 
 
@@ -56,13 +59,7 @@ class MatrixCounter:
 
     def update(self, X: Any, y: Any, sample_weight: Any = None) -> None:
         """Count some more rows."""
-        matrix = as_matrix(X)
-        if matrix.shape[1] != self.features.n_columns:
-            raise ValueError(
-                f"X must have {self.features.n_columns} columns (n_columns of the definition of "
-                f"the features); got {matrix.shape[1]}."
-            )
-        part = self._part(matrix, y, None, sample_weight)
+        part = self._part(_checked(X, self.features), y, None, sample_weight)
         before = self._rows.classes
         table = part.table
         self._total.add(table.values if isinstance(table, SparseTable) else table)
@@ -141,6 +138,45 @@ class MatrixCounter:
             self._parts = [SparseTable.total(self._parts)]
 
 
+@final
+class TreeCounter:
+    """Gathers moments or categories of the rows of matrices, batch by batch.
+
+    Parameters
+    ----------
+    features : ColumnFeatures
+        What the columns are, and which statistic is taken.
+    classes : array-like of shape (C,), default=()
+        Labels that will occur; others may turn up as well.
+    """
+
+    def __init__(self, features: ColumnFeatures, classes: Any = ()) -> None:
+        self.features = features
+        self._kind = STATISTICS[features.statistic]
+        self._sums: Tree[Any] = Tree(lambda parts: reduce(add, parts))
+        self._sums.add(self._kind.zero(features.n_columns, classes))
+
+    def update(self, X: Any, y: Any, sample_weight: Any = None) -> None:
+        """Gather some more rows."""
+        matrix = _checked(X, self.features)
+        if matrix.shape[0]:
+            self._sums.add(self._kind.from_matrix(matrix, y, sample_weight))
+
+    def result(self) -> tuple[None, Any]:
+        """Return the statistics of all batches so far."""
+        return None, self._sums.total()
+
+
+def _checked(X: Any, features: ColumnFeatures) -> Matrix:
+    matrix = as_matrix(X)
+    if matrix.shape[1] != features.n_columns:
+        raise ValueError(
+            f"X must have {features.n_columns} columns (n_columns of the definition of the "
+            f"features); got {matrix.shape[1]}."
+        )
+    return matrix
+
+
 def _empty(shape: tuple[int, int]) -> SparseTable:
     return SparseTable.of(shape, np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64))
 
@@ -186,15 +222,17 @@ def _unscaled(counts: ClassCounts, scaled: Any, y: Any, resolution: float) -> Cl
 def new_counter(
     features: FeatureDefinition, classes: Any = (), *, dense_cells: int = DENSE_CELLS
 ) -> Counter:
-    """Return an empty counter for features of either kind."""
+    """Return an empty counter for features of any kind."""
     if isinstance(features, TextFeatures):
         return TextCounter(features, classes, dense_cells=dense_cells)
-    return MatrixCounter(features, classes, dense_cells=dense_cells)
+    if STATISTICS[features.statistic] is ClassCounts:
+        return MatrixCounter(features, classes, dense_cells=dense_cells)
+    return TreeCounter(features, classes)
 
 
 def record_of(
     counter: Counter, shards: Mapping[str, int], names: Vocabulary | None = None
-) -> CountRecord:
-    """Return what a counter has counted, as a record of shards."""
-    found, counts = counter.result()
-    return CountRecord(counts, counter.features, found if found is not None else names, shards)
+) -> Record:
+    """Return what a counter has gathered, as a record of shards."""
+    found, statistics = counter.result()
+    return Record(statistics, counter.features, found if found is not None else names, shards)

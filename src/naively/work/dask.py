@@ -1,10 +1,9 @@
-"""Class statistics on a Dask cluster: sparse partials where the blocks are, merged in trees.
+"""Class statistics on a Dask cluster: records where the blocks are, merged in a tree.
 
 Blocks of dask arrays may be SciPy matrices. Dask's own reductions do not support them, and the
 `nbytes` of such an array is that of a dense one, so nothing here uses either: every block becomes
-a sparse record on its worker, is divided by columns, and each division is merged in a tree of its
-own. No worker ever holds more than a block and a division, and the driver receives sparse
-divisions.
+a record on its worker, of counts a sparse one, and records are merged a few at a time. The tree,
+and with it the rounding of real numbers, depends on the order of the blocks alone.
 """
 
 from __future__ import annotations
@@ -17,13 +16,13 @@ from typing import Any, TypeVar
 import numpy as np
 
 from naively._types import Array
-from naively.scale.judging import Answerer
 from naively.statistics.matrix import is_sparse
 from naively.statistics.values import ClassMedians
 from naively.text.features import ColumnFeatures, FeatureDefinition, TextFeatures
 from naively.work.addresses import check_answers
 from naively.work.counters import new_counter, record_of
-from naively.work.records import CountRecord, join, merge, split
+from naively.work.judged import Answerer
+from naively.work.records import Record, merge
 from naively.work.stream import Task, run_task
 
 try:
@@ -38,16 +37,15 @@ R = TypeVar("R")
 SPLIT_EVERY = 8
 
 
-def class_counts(
+def class_statistics(
     X: Any,
     y: Any,
     features: FeatureDefinition | None = None,
     *,
     classes: Any = (),
-    n_blocks: int = 1,
     split_every: int = SPLIT_EVERY,
-) -> CountRecord:
-    """Count rows by class on whatever scheduler Dask uses.
+) -> Record:
+    """Gather statistics of rows by class on whatever scheduler Dask uses.
 
     Parameters
     ----------
@@ -56,20 +54,19 @@ def class_counts(
     y : dask.array or dask Series of shape (n,), or sequence of Delayed
         Labels, in the same chunks.
     features : TextFeatures or ColumnFeatures, default=None
-        What is counted. By default the columns of an array, or words of a Series.
+        What is gathered: counts, presence, moments or categories. By default the counts of the
+        columns of an array, or of words of a Series.
     classes : array-like of shape (C,), default=()
         Labels that will occur; others are found.
-    n_blocks : int, default=1
-        Divisions by columns, each merged on its own: the more, the less memory a worker needs.
     split_every : int, default=8
         Records merged at a time.
 
     Returns
     -------
-    record : CountRecord
-        Its counts equal those of one process, bit for bit, for whole numbers; for real numbers too
-        if the definition has a `resolution`, else they depend on the chunks alone. `names` are the
-        terms of texts.
+    record : Record
+        Its statistics equal those of one process, bit for bit, for sums of whole numbers; for real
+        numbers too if the definition has a `resolution`, else to rounding, and they depend on the
+        chunks alone. `names` are the terms of texts.
 
     Raises
     ------
@@ -79,10 +76,10 @@ def class_counts(
     Examples
     --------
     >>> import dask.array as da, numpy as np
-    >>> from naively.work.dask import class_counts
+    >>> from naively.work.dask import class_statistics
     >>> X = da.from_array(np.array([[1, 0], [1, 2], [0, 3]]), chunks=(2, 2))
-    >>> record = class_counts(X, da.from_array(np.array([0, 1, 1]), chunks=2))
-    >>> record.counts.table.tolist()
+    >>> record = class_statistics(X, da.from_array(np.array([0, 1, 1]), chunks=2))
+    >>> record.statistics.table.tolist()
     [[1, 1], [0, 5]]
     """
     features = features or _default_features(X)
@@ -90,18 +87,16 @@ def class_counts(
     _check_blocks(X, y)
     count = dask.delayed(_count_block, pure=False)
     records = [
-        count(rows, labels, features, tuple(classes), number, n_blocks)
+        count(rows, labels, features, tuple(classes), number)
         for number, (rows, labels) in enumerate(pairs)
     ]
-    return _reduced(records, n_blocks, split_every)
+    return _reduced(records, split_every)
 
 
-def count_tasks(
-    tasks: Sequence[Task], *, n_blocks: int = 1, split_every: int = SPLIT_EVERY
-) -> CountRecord:
+def count_tasks(tasks: Sequence[Task], *, split_every: int = SPLIT_EVERY) -> Record:
     """Count files on a cluster whose workers see them; tasks as of `naively.work.stream`."""
-    count = dask.delayed(_count_task, pure=False)
-    return _reduced([count(task, n_blocks) for task in tasks], n_blocks, split_every)
+    count = dask.delayed(run_task, pure=False)
+    return _reduced([count(task, dense_cells=0) for task in tasks], split_every)
 
 
 def map_tasks(function: Callable[..., R], tasks: Sequence[Task], *arguments: Any) -> list[R]:
@@ -257,48 +252,30 @@ def _check_blocks(X: Any, y: Any) -> None:
 
 
 def _count_block(
-    rows: Any,
-    labels: Any,
-    features: FeatureDefinition,
-    classes: tuple[Any, ...],
-    number: int,
-    n_blocks: int,
-) -> list[CountRecord]:
+    rows: Any, labels: Any, features: FeatureDefinition, classes: tuple[Any, ...], number: int
+) -> Record:
     counter = new_counter(features, classes, dense_cells=0)
     labels = np.asarray(labels)
     try:
         counter.update(rows, labels.astype(str) if labels.dtype.kind in "OT" else labels)
     except ValueError as error:
         raise ValueError(f"block {number}: {error}") from error
-    return split(record_of(counter, {f"block {number}": len(labels)}), n_blocks)
+    return record_of(counter, {f"block {number}": len(labels)})
 
 
-def _count_task(task: Task, n_blocks: int) -> list[CountRecord]:
-    return split(run_task(task, dense_cells=0), n_blocks)
-
-
-def _merged(records: list[list[CountRecord]], block: int) -> list[CountRecord]:
-    return [merge([record[block] for record in records], dense_cells=0)]
-
-
-def _reduced(records: list[Any], n_blocks: int, split_every: int) -> CountRecord:
+def _reduced(records: Sequence[Any], split_every: int) -> Record:
+    """Merge records in a tree on the workers, and take the sum."""
     if not records:
         raise ValueError("There must be at least one block of rows to count; got none.")
-    pick, together = dask.delayed(_only), dask.delayed(_merged, pure=False)
-    trees = []
-    for block in range(n_blocks):
-        level = [pick(record, block) for record in records]
-        while len(level) > 1:
-            level = [
-                together(level[start : start + split_every], 0)
-                for start in range(0, len(level), split_every)
-            ]
-        trees.append(level[0])
-    return join([parts[0] for parts in dask.compute(*trees)])
-
-
-def _only(records: list[CountRecord], block: int) -> list[CountRecord]:
-    return [records[block]]
+    together = dask.delayed(merge, pure=False)
+    level = list(records)
+    while len(level) > 1:
+        level = [
+            together(level[start : start + split_every], dense_cells=0)
+            for start in range(0, len(level), split_every)
+        ]
+    (record,) = dask.compute(level[0])
+    return merge([record])
 
 
 def _columns(block: Any, start: int, stop: int) -> Any:

@@ -3,6 +3,9 @@
 Only DataFrames are used, so this runs on Spark Connect too, where RDDs and the SparkContext are
 refused. A partition is counted into sums per (column or term, class), which are rows; Spark adds up
 equal ones across partitions, and what reaches the driver are the sums that occur.
+
+Moments and categories are no such sums: each partition becomes a record, and the driver merges them
+in the order of the partitions.
 """
 
 from __future__ import annotations
@@ -13,12 +16,12 @@ import re
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any, TypeVar
 
 import numpy as np
 
 from naively._types import Array, IntArray
-from naively.scale.judging import Answerer
 from naively.statistics.counts import ClassCounts
 from naively.statistics.sparse_table import DENSE_CELLS, SparseTable, settled
 from naively.text.features import ColumnFeatures, FeatureDefinition, TextFeatures
@@ -26,7 +29,8 @@ from naively.text.utf8 import as_texts, rows_of_column
 from naively.text.vocabulary import Vocabulary
 from naively.work.addresses import check_answers
 from naively.work.counters import new_counter, record_of
-from naively.work.records import CountRecord
+from naively.work.judged import Answerer
+from naively.work.records import STATISTICS, Record, merge_stream
 from naively.work.stream import Task, run_task
 
 R = TypeVar("R")
@@ -39,22 +43,23 @@ _MASTERS = ("local", "yarn", "k8s://")  # that are no host and port
 _INTEGERS = {"tinyint": np.int8, "smallint": np.int16, "int": np.int32, "bigint": np.int64}
 
 
-def class_counts(
+def class_statistics(
     frame: Any,
     features: FeatureDefinition | None = None,
     *,
     text: str | None = "text",
     label: str = "label",
     classes: Sequence[Any] = (),
-) -> CountRecord:
-    """Count the rows of a Spark DataFrame by class.
+) -> Record:
+    """Gather statistics of the rows of a Spark DataFrame by class.
 
     Parameters
     ----------
     frame : pyspark.sql.DataFrame
         One row per row; classic or Spark Connect.
     features : TextFeatures or ColumnFeatures, default=None
-        What is counted; by default words, or all numeric columns but the label.
+        What is gathered: counts, presence, moments or categories. By default counts of words, or
+        of all numeric columns but the label.
     text : str, default="text"
         Column of texts; None counts the other columns as numbers.
     label : str, default="label"
@@ -64,7 +69,7 @@ def class_counts(
 
     Returns
     -------
-    record : CountRecord
+    record : Record
         Whole numbers are counted exactly, whatever the partitions. The order in which Spark adds
         real numbers is not fixed; a `resolution` in the definition makes them whole.
 
@@ -81,11 +86,14 @@ def class_counts(
         features = TextFeatures() if text is not None else ColumnFeatures(len(columns))
     frame = frame.select(*([text] if text is not None else columns), label)
     kind = dict(frame.dtypes)[label]
-    partial = _partition_counter(features, text, label, tuple(classes))
-    return _assembled(_summed(frame.mapInArrow(partial, _SCHEMA)), features, kind, classes)
+    counted = _partition_counter(features, text, label, tuple(classes))
+    if not _is_counted(features):
+        return _of_kind(_merged(frame, counted), kind)
+    rows = frame.mapInArrow(lambda batches: _sums(counted(batches)), _SCHEMA)
+    return _assembled(_summed(rows), features, kind, classes)
 
 
-def count_tasks(session: Any, tasks: Sequence[Task]) -> CountRecord:
+def count_tasks(session: Any, tasks: Sequence[Task]) -> Record:
     """Count files, which all executors must see; tasks as of `naively.work.stream`.
 
     Parameters
@@ -95,6 +103,8 @@ def count_tasks(session: Any, tasks: Sequence[Task]) -> CountRecord:
     tasks : sequence of Task
         Each becomes a partition, and its record the rows of it.
     """
+    if tasks and not _is_counted(tasks[0].features):
+        return merge_stream(map_tasks(session, run_task, tasks))
     frame = _one_row_each(session, len(tasks))
 
     def count(batches: Iterator[Any]) -> Iterator[Any]:
@@ -103,7 +113,7 @@ def count_tasks(session: Any, tasks: Sequence[Task]) -> CountRecord:
 
     features, names = tasks[0].features, tasks[0].names
     rows = _summed(frame.mapInArrow(count, _SCHEMA))
-    return _assembled(rows, features, "string", tasks[0].classes, names)
+    return _assembled(rows, features, "string", (), names)
 
 
 def map_tasks(
@@ -117,10 +127,8 @@ def map_tasks(
             result = pickle.dumps(function(tasks[number], *arguments))
             yield pa.RecordBatch.from_pydict({"id": [number], "result": [result]})
 
-    frame = _one_row_each(session, len(tasks)).mapInArrow(call, "id bigint, result binary")
-    with _explained():
-        table = frame.toArrow().sort_by("id")
-    return [pickle.loads(result) for result in table["result"].to_pylist()]
+    frame = _one_row_each(session, len(tasks))
+    return _unpickled(frame.mapInArrow(call, "id bigint, result binary"))
 
 
 def predict(frame: Any, answerer: Answerer, *, text: str = "text") -> Any:
@@ -230,8 +238,8 @@ def _started(builder: Any, master: str) -> Any:
 
 def _partition_counter(
     features: FeatureDefinition, text: str | None, label: str, classes: tuple[Any, ...]
-) -> Callable[[Iterator[Any]], Iterator[Any]]:
-    def count(batches: Iterator[Any]) -> Iterator[Any]:
+) -> Callable[[Iterator[Any]], Record]:
+    def count(batches: Iterator[Any]) -> Record:
         counter = new_counter(features, [str(each) for each in classes], dense_cells=0)
         for batch in batches:
             if batch.column(label).null_count:
@@ -243,9 +251,43 @@ def _partition_counter(
                 names = [name for name in batch.schema.names if name != label]
                 columns = [batch.column(name).to_numpy(zero_copy_only=False) for name in names]
                 counter.update(np.column_stack(columns), labels)
-        yield from _sums(record_of(counter, {}))
+        return record_of(counter, {})
 
     return count
+
+
+def _is_counted(features: FeatureDefinition) -> bool:
+    return STATISTICS[features.statistic] is ClassCounts
+
+
+def _merged(frame: Any, counted: Callable[[Iterator[Any]], Record]) -> Record:
+    """Merge the records of the partitions, in their order."""
+    import pyarrow as pa
+
+    def record(batches: Iterator[Any]) -> Iterator[Any]:
+        from pyspark import TaskContext
+
+        context = TaskContext.get()
+        number = 0 if context is None else context.partitionId()
+        result = pickle.dumps(counted(batches))
+        yield pa.RecordBatch.from_pydict({"id": [number], "result": [result]})
+
+    return merge_stream(_unpickled(frame.mapInArrow(record, "id bigint, result binary")))
+
+
+def _unpickled(frame: Any) -> list[Any]:
+    """Results of partitions, in their order."""
+    with _explained():
+        table = frame.toArrow().sort_by("id")
+    return [pickle.loads(result) for result in table["result"].to_pylist()]
+
+
+def _of_kind(record: Record, kind: str) -> Record:
+    """Give a record, whose labels are text, those of the type of their column."""
+    statistics = record.statistics
+    labels = [_labels([label], kind)[0] for label in statistics.classes.tolist()]
+    found = statistics.of_classes(range(len(labels)), np.array(labels) if labels else None)
+    return replace(record, statistics=found)
 
 
 def _one_row_each(session: Any, n: int) -> Any:
@@ -259,9 +301,9 @@ def _numbers(batches: Iterator[Any]) -> Iterator[int]:
         yield from batch.column("id").to_pylist()
 
 
-def _sums(record: CountRecord) -> Iterator[Any]:
+def _sums(record: Record) -> Iterator[Any]:
     """Rows for the sums of a record, in batches."""
-    counts, table = record.counts, record.counts.table
+    counts, table = record.statistics, record.statistics.table
     table = table if isinstance(table, SparseTable) else SparseTable.from_dense(table)
     terms = record.names if isinstance(record.features, TextFeatures) else None
     labels = counts.classes.astype(str)
@@ -328,10 +370,10 @@ def _explained() -> Iterator[None]:
     try:
         yield
     except Exception as error:
-        found = re.search(r"ValueError: (.+)", str(error))
-        if found is None:
+        found = re.findall(r"(?:InputError|ValueError): (.+)", str(error))
+        if not found:
             raise
-        raise ValueError(found[1].strip()) from error
+        raise ValueError(found[-1].strip()) from error  # the first ones are its causes
 
 
 def _assembled(
@@ -340,22 +382,20 @@ def _assembled(
     kind: str,
     classes: Sequence[Any],
     names: Vocabulary | None = None,
-) -> CountRecord:
+) -> Record:
     import pyarrow.compute as pc
 
     part = {number: rows.filter(pc.equal(rows["kind"], number)) for number in range(4)}
     labels = _labels([*part[_ROWS]["label"].to_pylist(), *map(str, classes)], kind)
     code = {str(label): c for c, label in enumerate(labels.tolist())}
     cells = part[_CELL]
-    if isinstance(features, TextFeatures) and features.n_hashed is None:
+    if isinstance(features, TextFeatures):
         terms = as_texts(cells["term"])
         names, columns = Vocabulary.sorted(terms.bytes, terms.offsets)
         n_columns = len(names)
     else:
         columns = _integers(cells["place"])
-        n_columns = (
-            features.n_hashed or 0 if isinstance(features, TextFeatures) else features.n_columns
-        )
+        n_columns = features.n_columns
     shape = (n_columns, len(labels))
     table: Any = SparseTable.of(shape, columns * shape[1] + _codes(cells, code), _values(cells))
     table = table.toarray() if shape[0] * shape[1] <= DENSE_CELLS else settled(table)
@@ -363,9 +403,9 @@ def _assembled(
     np.add.at(class_rows, _codes(part[_ROWS], code), _values(part[_ROWS]))
     counts = ClassCounts(
         labels,
-        table,
         class_rows,
         class_rows.astype(np.float64),
+        table,
         *_lengths(part[_LENGTH], code),
         presence=features.presence,
         threshold=getattr(features, "threshold", 0.0),
@@ -373,7 +413,7 @@ def _assembled(
     shards = dict(
         zip(part[_SHARD]["term"].to_pylist(), part[_SHARD]["whole"].to_pylist(), strict=True)
     )
-    return CountRecord(counts, features, names, dict(sorted(shards.items())))
+    return Record(counts, features, names, dict(sorted(shards.items())))
 
 
 def _labels(found: Sequence[str], kind: str) -> Array:

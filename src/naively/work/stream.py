@@ -5,29 +5,43 @@
 A task counts its parts into one place, so memory is bounded by a class table and a batch. Tasks are
 cut from the parts in their order and merged in their order: the result does not depend on which
 worker counted what, when, or how often it had to try.
+
+Rows of every kind (:mod:`naively.judging.parting`) are counted in one pass: a label `pos` becomes
+`1:pos`, and the statistics of a kind are taken apart afterwards, or added.
 """
 
 from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from functools import reduce
+from operator import add
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TypeVar
+
+import numpy as np
 
 from naively._types import Array, IntArray
-from naively.scale.holdout import Holdout
-from naively.scale.sources import Batch, Layout, Part, cut, explained, find_files, read
+from naively.judging.parting import LEFT_OUT, Parting
+from naively.read.batch import Batch, Part
+from naively.read.errors import InputError
+from naively.read.layout import Layout
+from naively.read.parts import aligned, batches_of, parts_of
+from naively.read.progress import Progress, silent
+from naively.statistics.base import AbstractStatistics
 from naively.statistics.sparse_table import DENSE_CELLS
+from naively.text.counter import TextCounter
 from naively.text.features import FeatureDefinition, fingerprint
 from naively.text.vocabulary import Vocabulary
 from naively.work.counters import new_counter, record_of
-from naively.work.records import CountRecord, load_record, merge_stream, save_record
+from naively.work.eye import check_counts
+from naively.work.records import Record, load_record, merge_stream, save_record
 
 CHECKPOINT_PARTS = 8  # parts between two records of a run that can be resumed
-Progress = Callable[[str, int, int], None]
-T = TypeVar("T")
+S = TypeVar("S", bound=AbstractStatistics)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,8 +52,7 @@ class Task:
     layout: Layout
     features: FeatureDefinition
     names: Vocabulary | None = None
-    classes: tuple[Any, ...] = ()
-    holdout: Holdout | None = None
+    parting: Parting | None = None  # None: labels do not tell kinds of rows
 
     @property
     def files(self) -> list[str]:
@@ -49,11 +62,80 @@ class Task:
     @property
     def key(self) -> str:
         """Name of the record of this task: what was counted, and how."""
-        content = "\n".join(
-            [fingerprint(self.features), repr(self.layout), repr(self.classes), repr(self.holdout)]
-        )
-        content += "\n".join(part.name for part in self.parts)
-        return hashlib.sha256(content.encode()).hexdigest()[:32]
+        layout = replace(self.layout, wanted=None)  # the features say which columns
+        content = [fingerprint(self.features), repr(layout), repr(self.parting)]
+        content += [part.name for part in self.parts]
+        return hashlib.sha256("\n".join(content).encode()).hexdigest()[:32]
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """Some rows with their labels and kinds."""
+
+    batch: Batch
+    names: Array  # (C,) labels that occur, ascending
+    codes: IntArray  # (n,) which of them each row has
+    kinds: IntArray  # (n,)
+
+    def of_kind(self, *kinds: int) -> tuple[Batch, Array]:
+        """Rows of some kinds, with their labels."""
+        chosen = np.flatnonzero(np.isin(self.kinds, kinds))
+        return self.batch.take(chosen), self.names[self.codes[chosen]]
+
+
+@contextmanager
+def told_at(part: Part) -> Iterator[None]:
+    """Name the file in the message of what goes wrong with its rows."""
+    try:
+        yield
+    except InputError:
+        raise
+    except ValueError as error:
+        raise InputError(f"{part.source}: {error}") from error
+
+
+def rows_by_kind(task: Task, part: Part) -> Iterator[Seen]:
+    """Read a part; all rows are of the kind for training if nothing else is said."""
+    chooser = (task.parting or Parting()).of_part(part.seed)
+    for batch in batches_of(part, task.layout):
+        labels = np.empty(0, dtype=str) if batch.labels is None else batch.labels
+        names, codes = np.unique(labels, return_inverse=True)
+        try:
+            kinds = chooser.kinds(names, codes, batch.split)
+        except ValueError as error:
+            column = f"column `{task.layout.split}`"
+            raise InputError(f"{part.source}: {column} {error}") from error
+        yield Seen(batch, names, codes, kinds)
+
+
+def _marked(seen: Seen) -> tuple[Batch, Array]:
+    """Rows that are counted, with labels that tell their kinds."""
+    counted = np.flatnonzero(seen.kinds != LEFT_OUT)
+    kinds, codes = seen.kinds[counted], seen.codes[counted]
+    distinct, kind = np.unique(kinds, return_inverse=True)
+    both = np.array([f"{k}:{name}" for k in distinct.tolist() for name in seen.names.tolist()])
+    return seen.batch.take(counted), both[kind * len(seen.names) + codes] if len(both) else kinds
+
+
+def of_kinds(statistics: S, kinds: Sequence[int]) -> S:
+    """Return the statistics of the rows of some kinds, of statistics whose labels tell them."""
+    return reduce(add, [_of_kind(statistics, kind) for kind in kinds])
+
+
+def _of_kind(statistics: S, kind: int) -> S:
+    positions, mark = positions_of(statistics.classes, (kind,)), f"{kind}:"
+    names = [statistics.classes[c].removeprefix(mark) for c in positions.tolist()]
+    return statistics.of_classes(positions, np.array(names, dtype=str))
+
+
+def positions_of(classes: Array, kinds: Sequence[int]) -> IntArray:
+    """Positions of the labels of some kinds among labels that tell them."""
+    marks = tuple(f"{kind}:" for kind in kinds)
+    chosen = [c for c, name in enumerate(classes.tolist()) if name.startswith(marks)]
+    return np.array(chosen, dtype=np.int64)
+
+
+# Tasks -----------------------------------------------------------------------------------------
 
 
 def count_files(
@@ -62,82 +144,76 @@ def count_files(
     layout: Layout | None = None,
     *,
     names: Vocabulary | None = None,
-    classes: Sequence[Any] = (),
     n_jobs: int | None = None,
     checkpoint: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
-) -> CountRecord:
+    progress: Progress = silent,
+) -> Record:
     """Count files of any size by class.
 
     Parameters
     ----------
     files : path, pattern, or sequence of them
-        Parquet, CSV, JSON Lines, svmlight, `.npz`, folders `*.csr` of mapped arrays, or AnnData.
+        Of any format in :data:`naively.read.formats.FORMATS`.
     features : TextFeatures or ColumnFeatures
-        What is counted; `naively.scale.sources.columns_of` defines the columns of a file.
+        What is counted; columns of numbers are those of the first file, and found by their names
+        in the others.
     layout : Layout, default=None
         Where text and label stand; by default in columns of these names.
     names : Vocabulary, default=None
         Names of the columns of a matrix.
-    classes : sequence, default=()
-        Labels that will occur; others are found.
     n_jobs : int, default=None
         Workers of joblib: threads, unless `joblib.parallel_config` chooses another backend. By
         default one.
     checkpoint : path, default=None
         A folder for records of work done. A run that was stopped there, at whatever moment, goes on
         from them and ends with the same result.
-    progress : callable, default=None
+    progress : callable, optional
         Called with a word, tasks done, and tasks in all.
 
     Returns
     -------
-    record : CountRecord
-        Whole numbers are the same, bit for bit, for any number of workers. Real numbers are added
-        in the order of rows, parts and tasks, which depends on `n_jobs`; a `resolution` in the
-        definition of the columns makes them whole.
+    record : Record
+        Labels are text. Whole numbers are the same, bit for bit, for any number of workers. Real
+        numbers are added in the order of rows, parts and tasks, which depends on `n_jobs`; a
+        `resolution` in the definition of the columns makes them whole.
 
     Raises
     ------
     ValueError
-        Naming file and part, if a part cannot be read; or if two parts are the same.
+        Naming file and line, if a part cannot be read; or if two parts are the same.
     """
+    if layout is None and features.kind == "text":
+        layout = Layout(text=("text",), tokens=features.analyzer == "tokens")
+    layout = layout or Layout()
+    parts = parts_of(files, layout)
     tasks = tasks_of(
-        files, features, layout, names=names, classes=classes, n_jobs=n_jobs,
-        resumable=checkpoint is not None,
+        parts, features, aligned(parts, layout),
+        names=names, n_jobs=n_jobs, resumable=checkpoint is not None,
     )  # fmt: skip
     return run_tasks(tasks, n_jobs, checkpoint, progress)
 
 
-def run_tasks(
-    tasks: Sequence[Task],
-    n_jobs: int | None = None,
-    checkpoint: str | os.PathLike[str] | None = None,
-    progress: Progress | None = None,
-) -> CountRecord:
-    """Count tasks and merge their records in order; parameters as of `count_files`."""
-    folder = None if checkpoint is None else Path(checkpoint)
-    return merge_stream(_records(tasks, n_jobs, folder, progress))
-
-
 def tasks_of(
-    files: str | os.PathLike[str] | Sequence[str | os.PathLike[str]],
+    parts: Sequence[Part],
     features: FeatureDefinition,
-    layout: Layout | None = None,
+    layout: Layout,
     *,
     names: Vocabulary | None = None,
-    classes: Sequence[Any] = (),
+    parting: Parting | None = None,
     n_jobs: int | None = None,
     resumable: bool = False,
-    holdout: Holdout | None = None,
 ) -> list[Task]:
-    """Cut files into the tasks that `count_files` runs; for engines that run them elsewhere."""
-    layout = layout or Layout()
-    parts = cut(find_files(files), layout)
+    """Cut parts into tasks, about one for each worker.
+
+    Raises
+    ------
+    ValueError
+        If two parts are the same.
+    """
     _check_distinct(parts)
     length = CHECKPOINT_PARTS if resumable else max(-(-len(parts) // _workers(n_jobs)), 1)
     return [
-        Task(tuple(parts[start : start + length]), layout, features, names, tuple(classes), holdout)
+        Task(tuple(parts[start : start + length]), layout, features, names, parting)
         for start in range(0, max(len(parts), 1), length)
     ]
 
@@ -156,15 +232,13 @@ def _check_distinct(parts: Sequence[Part]) -> None:
     for part in parts:
         if part.name in seen:
             raise ValueError(
-                f"{part}: is the same data as {seen[part.name]}, and each shard must be counted "
-                "once; take one of them away."
+                f"{part.source}: is the same data as {seen[part.name].source}, and each shard must "
+                "be counted once; take one of them away."
             )
         seen[part.name] = part
 
 
-def run_task(
-    task: Task, progress: Progress | None = None, *, dense_cells: int = DENSE_CELLS
-) -> CountRecord:
+def run_task(task: Task, progress: Progress = silent, *, dense_cells: int = DENSE_CELLS) -> Record:
     """Count the parts of a task. Workers call this; it imports neither scikit-learn nor an engine.
 
     A table of more than `dense_cells` is kept sparse: with 0 what travels is what occurs.
@@ -172,48 +246,42 @@ def run_task(
     Raises
     ------
     ValueError
-        Naming file and part.
+        Naming file and line.
     """
-    counter = new_counter(task.features, task.classes, dense_cells=dense_cells)
+    counter = new_counter(task.features, dense_cells=dense_cells)
     shards: dict[str, int] = {}
+    counts = task.features.kind == "columns" and task.features.statistic == "counts"
     for done, part in enumerate(task.parts):
-        if progress is not None:
-            progress("counting", done, len(task.parts))
+        progress("counting", done, len(task.parts))
         shards[part.name] = 0
-        for batch in batches_of(task, part):
-            with explained(str(part)):
-                counter.update(batch.rows, batch.labels)
+        for seen in rows_by_kind(task, part):
+            unmarked = (seen.batch, seen.names[seen.codes])
+            batch, labels = unmarked if task.parting is None else _marked(seen)
+            if counts:
+                check_counts(batch)
+            with told_at(part):
+                if isinstance(counter, TextCounter):
+                    counter.update(batch.rows, labels, parts=batch.width)
+                else:
+                    counter.update(batch.rows, labels)
             shards[part.name] += len(batch)
     return record_of(counter, shards, task.names)
 
 
-def batches_of(task: Task, part: Part) -> Iterator[Batch]:
-    """Read a part; if rows are held out, labels tell training from test rows."""
-    batches = read(part, task.layout, task.features)
-    if task.holdout is None:
-        return batches
-    return _named(part, task.holdout.marked(part.name, batches))
-
-
-def parted_rows(task: Task, part: Part) -> Iterator[tuple[Any, Array, Array, IntArray]]:
-    """Read a part as `Holdout.parted` gives it; all rows are tested on if none are held out."""
-    holdout = task.holdout or Holdout(share=1.0)
-    return _named(part, holdout.parted(part.name, read(part, task.layout, task.features)))
-
-
-def _named(part: Part, rows: Iterator[T]) -> Iterator[T]:
-    """Name the part in the message of what goes wrong with its rows."""
-    while True:
-        with explained(str(part)):
-            found = next(rows, None)
-        if found is None:
-            return
-        yield found
+def run_tasks(
+    tasks: Sequence[Task],
+    n_jobs: int | None = None,
+    checkpoint: str | os.PathLike[str] | None = None,
+    progress: Progress = silent,
+) -> Record:
+    """Count tasks and merge their records in order; parameters as of `count_files`."""
+    folder = None if checkpoint is None else Path(checkpoint)
+    return merge_stream(_records(tasks, n_jobs, folder, progress))
 
 
 def _records(
-    tasks: Sequence[Task], n_jobs: int | None, folder: Path | None, progress: Progress | None
-) -> Iterator[CountRecord]:
+    tasks: Sequence[Task], n_jobs: int | None, folder: Path | None, progress: Progress
+) -> Iterator[Record]:
     """Yield the record of each task, in their order."""
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
@@ -224,12 +292,11 @@ def _records(
 
     run = Parallel(n_jobs=n_jobs or 1, return_as="generator", prefer="threads")
     for done, record in enumerate(run(delayed(_run_or_load)(task, folder) for task in tasks), 1):
-        if progress is not None:
-            progress("counting", done, len(tasks))
+        progress("counting", done, len(tasks))
         yield record
 
 
-def _run_or_load(task: Task, folder: Path | None, progress: Progress | None = None) -> CountRecord:
+def _run_or_load(task: Task, folder: Path | None, progress: Progress = silent) -> Record:
     """Count a task, or take its record from the folder where an earlier run left it."""
     if folder is None:
         return run_task(task, progress)
@@ -241,7 +308,7 @@ def _run_or_load(task: Task, folder: Path | None, progress: Progress | None = No
     return record
 
 
-def kept_record(path: Path, files: Sequence[str]) -> CountRecord | None:
+def kept_record(path: Path, files: Sequence[str]) -> Record | None:
     """Return the record in a file; None if there is none, or files changed since it was written.
 
     The name of a record tells the size, head and tail of the files; their time tells the rest.
@@ -256,7 +323,11 @@ def kept_record(path: Path, files: Sequence[str]) -> CountRecord | None:
 
 
 def _changed(path: str) -> int:
-    """When a file, or one of those in a folder, was last written or put there."""
-    inside = Path(path).glob("*.npy") if os.path.isdir(path) else [Path(path)]
-    times = [each.stat() for each in inside]
-    return max(max(time.st_mtime_ns, time.st_ctime_ns) for time in times)
+    """When a file was last written or put there."""
+    time = os.stat(path)
+    return max(time.st_mtime_ns, time.st_ctime_ns)
+
+
+def whole(tasks: Sequence[Task]) -> Task:
+    """Return one task of the parts of all."""
+    return replace(tasks[0], parts=tuple(part for task in tasks for part in task.parts))

@@ -1,0 +1,296 @@
+"""What the files of a job hold, for a model: the statistics of each kind of rows.
+
+Statistics that add up are counted where the rows are, in one pass that keeps none. A model that
+needs the rows themselves (medians, regions of a document) gets them collected. Whoever trains,
+judges or reports cannot tell the two apart.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from naively._types import Array, IntArray
+from naively.jobs.engines import Workers
+from naively.jobs.settings import ModelSettings, Recipe
+from naively.judging.parting import TRAIN, Parting
+from naively.models import MODELS
+from naively.models.model import Model
+from naively.read.batch import Batch, Part, joined
+from naively.read.bytes import check_memory
+from naively.read.columns import Columns, numbered
+from naively.read.errors import InputError
+from naively.read.layout import Layout
+from naively.read.parts import batches_of, columns_of, held, parts_of
+from naively.read.progress import Progress, silent
+from naively.statistics.matrix import Matrix, is_sparse
+from naively.statistics.moments import ClassMoments
+from naively.text.counter import count_rows
+from naively.text.features import ColumnFeatures, FeatureDefinition, TextFeatures
+from naively.text.utf8 import as_texts
+from naively.text.vocabulary import Vocabulary
+from naively.work.eye import seen_columns
+from naively.work.records import Record
+from naively.work.stream import Task, of_kinds, positions_of, rows_by_kind, tasks_of, whole
+
+Kinds: TypeAlias = tuple[int, ...]
+
+_FIRST_ROWS = 1000  # that are looked at before they are counted
+_TABLES = 4  # columns x classes, or more, that training holds at once: counts, logarithms, ...
+HELD_BYTES = 1 << 25  # of files that are read once and kept, instead of read once for every pass
+
+
+@dataclass(frozen=True, slots=True)
+class Data:
+    """Rows of several kinds, as far as a model needs them."""
+
+    name: str  # of the files, for messages
+    features: FeatureDefinition
+    names: Vocabulary | Sequence[str]  # (m,) of the columns
+    statistics: Callable[[Kinds, IntArray | None], Any]  # of rows of some kinds, over some columns
+    totals: Callable[[Kinds], Array]  # (m,) how often each feature is counted in these rows
+    class_rows: Mapping[int, Mapping[str, int]]  # rows of each class, by kind
+    shards: Mapping[str, int]  # rows of each part
+    tasks: Sequence[Task] = ()  # to go through the rows once more; none for statistics alone
+    text_columns: tuple[str, ...] = ()  # in which the features were found; empty for numbers
+    n_regions: int = 1  # columns of text that the model keeps apart
+    first_column: int = 0  # number of the first column in svmlight files
+    notes: tuple[str, ...] = ()  # what the reader should know of it
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return len(self.names)
+
+    def n_rows(self, *kinds: int) -> int:
+        """Rows of some kinds."""
+        return self.rows_of_classes(*kinds).total()
+
+    def rows_of_classes(self, *kinds: int) -> Counter[str]:
+        """Rows of each class, of some kinds."""
+        return sum((Counter(self.class_rows.get(kind, {})) for kind in kinds), Counter())
+
+    def named(self, columns: IntArray) -> tuple[str, ...]:
+        """Names of some columns."""
+        if isinstance(self.names, Vocabulary):
+            return tuple(self.names.names(columns).tolist())
+        return tuple(self.names[i] for i in columns.tolist())
+
+    def terms(self, columns: IntArray) -> Vocabulary | None:
+        """Terms in some columns of texts; None for numbers."""
+        return self.names.take(columns) if isinstance(self.names, Vocabulary) else None
+
+    def kept(self, kinds: Kinds, settings: ModelSettings) -> IntArray | None:
+        """Columns that are counted often enough in the rows of some kinds; None for all.
+
+        Words that occur in other rows only are no features; columns of a matrix always are.
+
+        Raises
+        ------
+        InputError
+            If there are none.
+        """
+        of_text = isinstance(self.features, TextFeatures)
+        least = max(settings.min_count, 1) if of_text else settings.min_count
+        if least == 0 or (least == 1 and not of_text):
+            return None
+        kept = np.flatnonzero(self.totals(kinds) >= least)
+        if len(kept) == 0:
+            raise InputError(
+                f"{self.name}: no feature is counted {least:,} times or more in training; lower "
+                "--min-count."
+            )
+        return None if len(kept) == self.n_features else kept
+
+
+def data_of(
+    recipe: Recipe, model: Model[Any], parting: Parting, workers: Workers,
+    progress: Progress = silent,
+) -> Data:  # fmt: skip
+    """Read the files of a recipe as far as a model needs them.
+
+    Raises
+    ------
+    InputError
+        Naming the file and the place in it, if it cannot be read.
+    """
+    layout, parts = recipe.layout, parts_of(recipe.files, recipe.layout)
+    if workers.are_here and sum(map(os.path.getsize, {part.path for part in parts})) <= HELD_BYTES:
+        parts = held(parts, layout)
+    kind = MODELS[recipe.model.kind]
+    statistic = "presence" if recipe.model.binary else kind.statistic or "counts"
+    notes: tuple[str, ...] = ()
+    features, layout, columns = definition(recipe.features, parts, layout, statistic)
+    tasks = tasks_of(
+        parts, features, layout, names=names_of(columns), parting=parting, n_jobs=workers.jobs,
+        resumable=recipe.engine.checkpoint is not None,
+    )  # fmt: skip
+    of_text = columns is None
+    if columns is not None:
+        check_memory(
+            recipe.name, 8 * _TABLES * columns.n * 2, f"{columns.n:,} columns in 2 classes"
+        )
+        notes = tuple(_note_of_presence(recipe, parts, layout))
+    if kind.statistic is None or (of_text and statistic not in ("counts", "presence")):
+        data = _collected(recipe, model, tasks)
+    else:
+        data = _added(workers.count(tasks, progress), tasks)
+    data = replace(data, name=recipe.name, tasks=tasks, text_columns=layout.text, notes=notes)
+    if columns is None:
+        return data
+    return replace(data, names=columns.names, first_column=columns.first_column)
+
+
+def _note_of_presence(recipe: Recipe, parts: Sequence[Part], layout: Layout) -> Iterator[str]:
+    """Say that a model of presence leaves counts unread, if the first rows hold any."""
+    if recipe.model.kind != "bernoulli":
+        return
+    read = positive = above = 0
+    for rows in batches_of(parts[0], layout):
+        X = rows.rows[: _FIRST_ROWS - read]
+        values = X.data if is_sparse(X) else X
+        read, positive = read + X.shape[0], positive + int((values > 0).sum())
+        above += int((values > 1).sum())
+        if read == _FIRST_ROWS:
+            break
+    if above:
+        yield (
+            "The bernoulli model asks only whether a value is above 0; in the first "
+            f"{read:,} rows {above:,} of the {positive:,} values that are, are above 1. "
+            "--model multinomial counts them."
+        )
+
+
+def definition(
+    features: TextFeatures | None,
+    parts: Sequence[Part],
+    layout: Layout,
+    statistic: Any,
+    resolution: float | None = None,
+) -> tuple[FeatureDefinition, Layout, Columns | None]:
+    """Define what is counted: in texts, or in the columns of numbers of the first file.
+
+    Other files are read for the same columns, by their names where they have any.
+    """
+    if features is not None:
+        presence = statistic == "presence"
+        return replace(features, statistic="presence" if presence else "counts"), layout, None
+    columns = columns_of(parts, layout)
+    names = names_of(columns)
+    digest = None if names is None else names.digest()
+    wanted = columns.wanted(parts[0].source)
+    of_columns = ColumnFeatures(columns.n, digest, statistic, resolution=resolution)
+    return of_columns, replace(layout, wanted=wanted), columns
+
+
+def names_of(columns: Columns | None) -> Vocabulary | None:
+    """Names of columns of numbers, in their order; None if they have none."""
+    if columns is None or not columns.named:
+        return None
+    texts = as_texts(list(columns.names))
+    return Vocabulary(texts.bytes, texts.offsets)
+
+
+# Statistics that add up --------------------------------------------------------------------------
+
+
+def of_record(record: Record, name: str, text_column: str) -> Data:
+    """Say what a record of statistics holds: rows for training, and no way back to them."""
+    found, of_text = record.in_units(), isinstance(record.features, TextFeatures)
+    classes = zip(found.classes.astype(str).tolist(), found.class_rows.tolist(), strict=True)
+    return Data(
+        name=name,
+        features=record.features,
+        names=_names(record),
+        statistics=lambda kinds, columns: found if columns is None else found.take(columns),
+        totals=lambda kinds: np.asarray(found.table.sum(axis=1)),
+        class_rows={TRAIN: dict(classes)},
+        shards=record.shards,
+        text_columns=(text_column,) if of_text else (),
+    )
+
+
+def _names(record: Record) -> Vocabulary | Sequence[str]:
+    return numbered(record.statistics.n_features).names if record.names is None else record.names
+
+
+def _added(record: Record, tasks: Sequence[Task]) -> Data:
+    """Statistics whose labels tell the kinds of rows."""
+    marked = record.in_units()
+
+    def statistics(kinds: Kinds, columns: IntArray | None) -> Any:
+        found = of_kinds(marked, kinds)
+        return found if columns is None else found.take(columns)
+
+    def totals(kinds: Kinds) -> Array:
+        return np.asarray(marked.table[:, positions_of(marked.classes, kinds)].sum(axis=1))
+
+    class_rows: dict[int, dict[str, int]] = {}
+    for mark, n in zip(marked.classes.tolist(), marked.class_rows.tolist(), strict=True):
+        kind, _, label = mark.partition(":")
+        class_rows.setdefault(int(kind), {})[label] = n
+    return Data("", record.features, _names(record), statistics, totals, class_rows, record.shards)
+
+
+# Rows that are held ------------------------------------------------------------------------------
+
+
+def _collected(recipe: Recipe, model: Model[Any], tasks: Sequence[Task]) -> Data:
+    """Rows of a model that needs them."""
+    task = whole(tasks)
+    seen = [each for part in task.parts for each in rows_by_kind(task, part)]
+    if not seen:
+        raise InputError(f"{recipe.name}: there are no rows; give files with data in them.")
+    labels = np.concatenate([each.names[each.codes] for each in seen])
+    kinds = np.concatenate([each.kinds for each in seen])
+    n_regions = len(recipe.layout.text) if MODELS[recipe.model.kind].regions else 1
+    X, names = _matrix(task.features, joined([each.batch for each in seen]), n_regions)
+
+    moments = MODELS[recipe.model.kind].statistic == "moments"  # with deviations, to be told
+    gather = partial(ClassMoments.from_matrix, deviations=True) if moments else model.gather
+
+    def rows(chosen: Kinds, columns: IntArray | None) -> tuple[Matrix, Array]:
+        at = np.flatnonzero(np.isin(kinds, chosen))
+        wanted = None if columns is None else in_regions(columns, len(names), n_regions)
+        return X[at] if wanted is None else X[at][:, wanted], labels[at]
+
+    def totals(chosen: Kinds) -> Array:
+        sums = np.asarray(rows(chosen, None)[0].sum(axis=0)).ravel()
+        return np.asarray(sums.reshape(n_regions, -1).sum(axis=0))
+
+    return Data(
+        name="",
+        features=task.features,
+        names=names,
+        statistics=lambda chosen, columns: gather(*rows(chosen, columns)),
+        totals=totals,
+        class_rows={kind: Counter(labels[kinds == kind].tolist()) for kind in set(kinds.tolist())},
+        shards={task.parts[0].name: len(labels)},
+        n_regions=n_regions,
+    )
+
+
+def _matrix(
+    features: FeatureDefinition, rows: Batch, n_regions: int
+) -> tuple[Matrix, Vocabulary | Sequence[str]]:
+    """All rows (n, m), or regions side by side (n, R * m), and the names of the m columns."""
+    if isinstance(features, ColumnFeatures):
+        return seen_columns(rows.rows, slice(None), features), numbered(features.n_columns).names
+    if n_regions == 1:
+        names, X = count_rows(rows.rows, features, parts=rows.width)
+        return X, names
+    names, texts = count_rows(rows.rows, features)
+    blocks = [texts[r::n_regions] for r in range(n_regions)]
+    return sp.hstack(blocks, format="csr"), names
+
+
+def in_regions(columns: IntArray, width: int, n_regions: int) -> IntArray:
+    """Give the places of some columns in every region; regions stand side by side."""
+    return np.concatenate([columns + r * width for r in range(n_regions)])

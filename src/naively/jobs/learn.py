@@ -1,0 +1,191 @@
+"""The one learner: from files to a summary and a model.
+
+    files -> statistics by kind of row -> k -> model -> verdicts on test rows -> model of all rows
+
+Rows are gone through at most four times: to be counted, to choose k on folds, to be tested on, and
+to be quoted from. Nothing that grows with rows times features is held, but for models that need it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from naively._types import IntArray
+from naively.jobs.data import Data, Kinds, data_of
+from naively.jobs.engines import Workers, working
+from naively.jobs.fit import Fitted, fit
+from naively.jobs.folds import N_FOLDS, choose_k, training
+from naively.jobs.model_file import ModelFile
+from naively.jobs.outcome import Tested, files_of, summarize
+from naively.jobs.quote import examples
+from naively.jobs.results import RESULT_FILES, write_result
+from naively.jobs.settings import Recipe
+from naively.jobs.study import (
+    Accuracies,
+    coverage_points,
+    grid_of,
+    measured_grid,
+    path_curve,
+    predicted_error,
+)
+from naively.judging.every_k import every_k
+from naively.judging.parting import TEST, Parting
+from naively.judging.verdicts import Judge, total
+from naively.models import MODELS
+from naively.read.errors import InputError
+from naively.read.parts import parts_of
+from naively.read.progress import Progress, silent
+from naively.report.summary import Summary
+from naively.selection.train import Trained, is_auto
+from naively.work.judged import Look, judged
+from naively.work.stream import tasks_of
+from naively.work.writing import atomic_directory, check_directory
+
+
+def select(
+    recipe: Recipe, out: str, progress: Progress = silent, *, force: bool = False
+) -> Summary:
+    """Select features, train and test a classifier, and write the result folder.
+
+    Raises
+    ------
+    InputError
+        If the input or a setting cannot be used.
+    OutputError
+        If the result cannot be written. The result folder is then as it was before.
+    """
+    check_directory(out, RESULT_FILES, force=force)
+    summary, model = learn(recipe, progress)
+    progress("writing", 0, 0)
+    with atomic_directory(out, RESULT_FILES, force=force) as folder:
+        write_result(folder, summary, model)
+    return summary
+
+
+def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFile]:
+    """Select, train and test.
+
+    A split that was given (a file, a column) is kept: the model written is the one that was
+    tested. Rows held out at random are tested on first and then join the training, since nobody
+    would want a fifth of the data wasted; the summary tells how many features the two share. A
+    number of features that is to be chosen is chosen once, among the training rows.
+    """
+    model, parting = recipe.model_of(), parting_of(recipe)
+    with working(recipe.engine) as workers:
+        data = data_of(recipe, model, parting, workers, progress)
+        kinds = training(parting)
+        check_rows(recipe, data, kinds)
+        progress("selecting", 0, 0)
+        settings, accuracies = recipe.model, None
+        if is_auto(settings.k):
+            folds = choose_k(recipe, data, parting, workers)
+            settings = replace(settings, k=folds.best_k())
+            accuracies = Accuracies.of_folds(folds)
+        has_test = recipe.test.file is not None or data.n_rows(TEST) > 0
+        again = has_test and not recipe.test.is_given
+        # All rows may have more features than the training rows: the last fit refuses a large k.
+        final, trained = fit(data, model, settings, kinds, clip=again)
+        test = None
+        if has_test:
+            progress("testing", 0, 0)
+            test, measured = _tested(recipe, data, final, trained, workers)
+            accuracies = accuracies or measured
+        if again:
+            del trained  # most of the memory
+            kinds = (*kinds, TEST)
+            final, trained = fit(data, model, settings, kinds)
+        curve = None if recipe.quick else path_curve(trained, accuracies)
+        found = [] if recipe.quick else examples(data, final, kinds, workers)
+    return summarize(recipe, files_of(recipe, data, test), test, final, curve, found), final.file
+
+
+def parting_of(recipe: Recipe) -> Parting:
+    """Which rows are trained on, and which tested on."""
+    share = 0.0 if recipe.test.is_given else recipe.test.holdout
+    return Parting(share, recipe.test.seed, N_FOLDS if is_auto(recipe.model.k) else 1)
+
+
+def check_rows(recipe: Recipe, data: Data, kinds: Kinds) -> None:
+    """Refuse rows that cannot be trained on.
+
+    Raises
+    ------
+    InputError
+        If there are none, if they have one label only or nearly one for each, if no feature
+        occurs in them, or if the split column leaves none for training or for the test.
+    """
+    name, column, found = recipe.name, recipe.test.split_column, data.rows_of_classes(*kinds)
+    n = sum(found.values())
+    if not n + data.n_rows(TEST):
+        raise InputError(f"{name}: there are no rows; give files with data in them.")
+    for which, rows in (("train", n), ("test", data.n_rows(TEST))):
+        if column is not None and not rows:
+            raise InputError(
+                f"{name}: no row has {which!r} in column `{column}`; "
+                "use --test or --holdout instead of --split-column."
+            )
+    if len(found) < 2:
+        only = "".join(f" ({each})" for each in found)
+        raise InputError(
+            f"{name}: the training rows hold one class only{only}; "
+            "two or more are needed to tell apart (is --label the right column?)."
+        )
+    if n >= 20 and 2 * len(found) > n:
+        raise InputError(
+            f"{name}: the labels have {len(found):,} different values in {n:,} rows, "
+            "which is no class; choose another column with --label."
+        )
+    if data.text_columns and data.n_features == 0:
+        raise InputError(
+            f"{name}: no text holds any word that the rules let through; check that --text names "
+            "the text, and --stop-words, --token-pattern and --ngrams."
+        )
+
+
+def _tested(
+    recipe: Recipe, data: Data, fitted: Fitted, trained: Trained[Any], workers: Workers
+) -> tuple[Tested, Accuracies | None]:
+    """Judge the test rows by a model and, where that has a sense, by those of every k."""
+    judge, grid = _judge(recipe, data, fitted, trained)
+    columns = judge.columns if data.n_regions == 1 else fitted.file.columns
+    look = Look(data.features, data.terms(columns), columns, data.n_regions > 1)
+    tasks = data.tasks
+    if recipe.test.file is not None:
+        layout = recipe.test_layout(data.tasks[0].layout)
+        parts = parts_of([recipe.test.file], layout)
+        everything = Parting(share=1.0)
+        tasks = tasks_of(parts, data.features, layout, parting=everything, n_jobs=workers.jobs)
+    verdicts = total(workers.map(judged, tasks, judge, look))
+    method, n = recipe.test.method, verdicts.pairs.total()
+    accuracies = None
+    if verdicts.wrong is not None and n:
+        accuracies = Accuracies(grid, 1 - verdicts.wrong / n, None, method)
+    test = Tested(
+        fitted=fitted,
+        method=method,
+        pairs=verdicts.pairs,
+        left_out=verdicts.left_out,
+        coverage=() if recipe.quick else coverage_points(*verdicts.by_margin()),
+        predicted_error=None if recipe.quick else predicted_error(trained),
+    )
+    return test, accuracies
+
+
+def _judge(
+    recipe: Recipe, data: Data, fitted: Fitted, trained: Trained[Any]
+) -> tuple[Judge, IntArray]:
+    """Return what judges rows by the model and by those of other k, and the grid of these."""
+    file, model, chosen = fitted.file, trained.model, len(fitted.selection.support)
+    grid = measured_grid(
+        grid_of(fitted.n_features, chosen), fitted.n_features, chosen, len(file.classes)
+    )
+    if recipe.quick or MODELS[file.kind].regions:  # which have no path of their own
+        columns = np.tile(file.columns, data.n_regions)
+        return Judge(trained.rule, file.classes, model, columns, np.arange(len(columns))), grid
+    models = every_k(model, trained.statistics, grid)
+    kept = data.kept(training(parting_of(recipe)), recipe.model)
+    seen = models.columns if kept is None else kept[models.columns]
+    return Judge.of(trained.rule, file.classes, model, file.columns, models, seen), grid

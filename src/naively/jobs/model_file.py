@@ -1,0 +1,393 @@
+"""Models in files: arrays and a manifest, without pickles, reproducible byte for byte.
+
+A model file is a zip archive (NumPy's .npz) of uncompressed arrays and ``manifest.json``. Reading
+one never runs anything that stands in it: array headers are parsed, never evaluated as objects,
+sizes are compared with the bytes present before memory is taken, and every field is checked.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+import os
+import reprlib
+import zipfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, BinaryIO
+
+import numpy as np
+from numpy.lib import format as npy
+
+from naively._types import Array, FloatArray, IntArray
+from naively.models import MODELS
+from naively.models.rules import Rule
+from naively.models.value_rules import RULES, kind_of, restored
+from naively.read.bytes import opened
+from naively.read.errors import InputError, cause
+from naively.statistics.matrix import Matrix
+from naively.text.features import LARGEST_NGRAM, TextFeatures
+from naively.text.labels import clean
+
+FORMAT = "naively model"
+VERSION = 1
+_BY_CLASS = ("intercept", "log_prior")  # arrays (C,) of rules, finite or -inf
+_BY_FEATURE = ("weights", "veto", "centers", "mean", "precision")  # (C, k), finite
+_DATE = (1980, 1, 1, 0, 0, 0)  # a zip archive wants a time; a fixed one makes files reproducible
+_MANIFEST = "manifest.json"
+_MANIFEST_LIMIT = 1 << 26  # bytes
+_LARGEST = 1 << 48  # no matrix has more columns
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFile:
+    """All that prediction needs: the rule, the selected features, and how to count them."""
+
+    kind: str  # one of MODELS
+    classes: tuple[str, ...]  # (C,)
+    names: tuple[str, ...]  # (k,) of the selected features
+    columns: IntArray  # (k,) their places among the columns of training, ascending
+    n_features: int  # columns of the training matrix
+    rule: Rule  # C classes, k features
+    threshold: float | None = None  # an entry above it is present; None: the values count
+    features: TextFeatures | None = None  # how they are found in texts; None: columns of numbers
+    text_columns: tuple[str, ...] = ()  # in which they are found
+    first_column: int = 0  # number of the first column in svmlight files
+
+    @property
+    def n_regions(self) -> int:
+        """Columns of text whose features are counted apart, side by side."""
+        return max(len(self.text_columns), 1) if MODELS[self.kind].regions else 1
+
+    def seen(self, X: Matrix) -> Matrix:
+        """Return what the rule sees of the selected columns of rows: (n, k), or (n, R * k)."""
+        if self.threshold is None:
+            return X
+        return (np.float64(self.threshold) < X).astype(np.float64)
+
+    def scores(self, X: Matrix) -> FloatArray:
+        """Score of each class (n, C), up to a term per row, from the selected columns (n, k)."""
+        return self.rule.scores(self.seen(X))
+
+
+def posterior(scores: FloatArray) -> FloatArray:
+    """Probability of each class (n, C) from scores (n, C)."""
+    shifted = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return np.asarray(shifted / shifted.sum(axis=1, keepdims=True))
+
+
+# Writing ---------------------------------------------------------------------------------------
+
+
+def save_model(model: ModelFile, file: BinaryIO) -> None:
+    """Write a model; equal models give equal bytes.
+
+    Parameters
+    ----------
+    model
+        The model.
+    file
+        A binary file open for writing.
+    """
+    with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+        manifest = json.dumps(_manifest(model), sort_keys=True, indent=1)
+        archive.writestr(zipfile.ZipInfo(_MANIFEST, _DATE), manifest)
+        for name, array in _arrays(model):
+            content = io.BytesIO()
+            npy.write_array(content, np.ascontiguousarray(array), (1, 0), allow_pickle=False)
+            archive.writestr(zipfile.ZipInfo(f"{name}.npy", _DATE), content.getvalue())
+
+
+def _manifest(model: ModelFile) -> dict[str, Any]:
+    text = model.features
+    return {
+        "format": FORMAT,
+        "version": VERSION,
+        "kind": model.kind,
+        "rule": kind_of(model.rule),
+        "classes": list(model.classes),
+        "n_features": model.n_features,
+        "threshold": model.threshold,
+        "first_column": model.first_column,
+        "text": text
+        and {
+            "columns": list(model.text_columns),
+            "analyzer": text.analyzer,
+            "ngrams": list(text.ngram_range),
+            "stop_words": list(text.stop_words),
+            "token_pattern": text.token_pattern,
+            "lowercase": text.lowercase,
+            "statistic": text.statistic,
+        },
+    }
+
+
+def _arrays(model: ModelFile) -> Iterator[tuple[str, Array]]:
+    encoded = [name.encode("utf-8") for name in model.names]
+    yield "name_bytes", np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    yield "name_ends", np.cumsum([len(name) for name in encoded], dtype=np.int64)
+    yield "columns", model.columns.astype("<i8")
+    for name, array in model.rule.arrays().items():
+        yield name, array.astype("<i8" if array.dtype.kind == "i" else "<f8")
+
+
+# Reading ---------------------------------------------------------------------------------------
+
+
+def load_model(source: str | os.PathLike[str] | BinaryIO) -> ModelFile:
+    """Read a model file; nothing in it is ever run.
+
+    Parameters
+    ----------
+    source
+        A path, or a binary file object that can seek.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged, is something else, or comes from a newer version.
+    """
+    if not isinstance(source, str | os.PathLike):
+        return _loaded(source, str(getattr(source, "name", "<stream>")))
+    with opened(os.fspath(source)) as file:
+        return _loaded(file, os.fspath(source))
+
+
+def _loaded(file: BinaryIO, name: str) -> ModelFile:
+    with (
+        _explained(name),
+        zipfile.ZipFile(file) as archive,
+    ):
+        manifest = _read_manifest(archive, name)
+        return _model(_Fields(manifest), _read_arrays(archive))
+
+
+class _DamageError(ValueError):
+    """What is wrong with the contents of a model file."""
+
+
+@contextmanager
+def _explained(name: str) -> Iterator[None]:
+    try:
+        yield
+    except zipfile.BadZipFile as error:
+        raise InputError(
+            f"{name}: this is not a model file of naively, or it is damaged or cut off ({error}); "
+            "give the model.npz that `naively select` wrote."
+        ) from error
+    except Exception as error:  # whatever a file from anybody makes the libraries raise
+        if isinstance(error, InputError | MemoryError):
+            raise
+        raise InputError(
+            f"{name}: the model file is damaged ({cause(error)}); get it again or train anew."
+        ) from error
+
+
+def _read_manifest(archive: zipfile.ZipFile, name: str) -> Any:
+    info = archive.NameToInfo.get(_MANIFEST)
+    if info is not None and info.file_size > _MANIFEST_LIMIT:
+        raise _DamageError("its manifest is too large")
+    try:
+        manifest = json.loads(archive.read(_MANIFEST))
+        found = manifest["format"], manifest["version"]
+    except (KeyError, TypeError, RecursionError, ValueError) as error:
+        raise InputError(
+            f"{name}: this is not a model file of naively; "
+            "give the model.npz that `naively select` wrote."
+        ) from error
+    if found[0] != FORMAT or type(found[1]) is not int or found[1] < 1:
+        raise InputError(
+            f"{name}: this is not a model file of naively, but {reprlib.repr(found[0])} in version "
+            f"{reprlib.repr(found[1])}; give the model.npz that `naively select` wrote."
+        )
+    if found[1] > VERSION:
+        raise InputError(
+            f"{name}: written by a newer naively (format {reprlib.repr(found[1])}, "
+            f"this one reads up to {VERSION}); upgrade with: pip install --upgrade naively"
+        )
+    return manifest
+
+
+def _read_arrays(archive: zipfile.ZipFile) -> dict[str, Array]:
+    infos = archive.infolist()
+    if len({info.filename for info in infos}) != len(infos):
+        raise _DamageError("an array stands in it twice")
+    # Stored members cannot unpack to more than the file holds.
+    if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
+        raise _DamageError("it is compressed, which model files never are")
+    return {
+        info.filename.removesuffix(".npy"): _array(archive.read(info), info.filename)
+        for info in infos
+        if info.filename.endswith(".npy")
+    }
+
+
+def _array(content: bytes, name: str) -> Array:
+    stream = io.BytesIO(content)
+    try:
+        if npy.read_magic(stream) != (1, 0):
+            raise _DamageError(f"{name} has another layout")
+        shape, fortran, dtype = npy.read_array_header_1_0(stream)
+    except ValueError as error:
+        raise _DamageError(f"{name}: {error}") from error
+    if dtype.str not in ("<f8", "<i8", "|u1") or fortran and len(shape) > 1:
+        raise _DamageError(f"{name} is of type {dtype}")
+    if not all(type(length) is int and 0 <= length <= _LARGEST for length in shape):
+        raise _DamageError(f"{name} has an impossible shape")
+    size = dtype.itemsize * math.prod(shape)
+    if size != len(content) - stream.tell():
+        raise _DamageError(f"{name} is not as long as it says")
+    return np.frombuffer(content, dtype, offset=stream.tell()).reshape(shape)
+
+
+class _Fields:
+    """Typed access to a manifest from anybody."""
+
+    def __init__(self, fields: Any) -> None:
+        if not isinstance(fields, dict):
+            raise _DamageError("its manifest holds another kind of record")
+        self._fields = fields
+
+    def get(self, name: str, *kinds: type) -> Any:
+        value = self._fields.get(name)
+        if type(value) not in kinds:
+            raise _DamageError(f"`{name}` in its manifest is missing or of another type")
+        if type(value) is str and clean(value) != value:
+            raise _DamageError(f"`{name}` in its manifest is not text that can be written")
+        if isinstance(value, int | float) and not abs(value) <= _LARGEST:  # also NaN
+            raise _DamageError(f"`{name}` in its manifest is out of range")
+        return value
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        values = self.get(name, list)
+        if not all(type(value) is str for value in values):
+            raise _DamageError(f"`{name}` in its manifest must hold text only")
+        if any(clean(value) != value for value in values):
+            raise _DamageError(f"`{name}` in its manifest holds text that cannot be written")
+        return tuple(values)
+
+
+def _model(fields: _Fields, arrays: dict[str, Array]) -> ModelFile:
+    text = fields.get("text", dict, type(None))
+    features = None if text is None else _text_features(_Fields(text))
+    model = ModelFile(
+        kind=fields.get("kind", str),
+        classes=fields.texts("classes"),
+        names=_names(arrays),
+        columns=_typed(arrays, "columns", "<i8"),
+        n_features=fields.get("n_features", int),
+        rule=_rule(arrays, fields.get("rule", str)),
+        threshold=fields.get("threshold", float, int, type(None)),
+        features=features,
+        text_columns=() if text is None else _Fields(text).texts("columns"),
+        first_column=fields.get("first_column", int),
+    )
+    _check(model)
+    return model
+
+
+def _text_features(fields: _Fields) -> TextFeatures:
+    ngrams = fields.get("ngrams", list)
+    if len(ngrams) != 2 or any(type(n) is not int for n in ngrams):
+        raise _DamageError("`ngrams` must be two numbers")
+    if not fields.texts("columns"):
+        raise _DamageError("it names no column of text")
+    if ngrams[1] > LARGEST_NGRAM:
+        raise _DamageError("its rule for text is not one that this version knows")
+    try:
+        return TextFeatures(
+            analyzer=fields.get("analyzer", str),
+            ngram_range=(ngrams[0], ngrams[1]),
+            stop_words=fields.texts("stop_words"),
+            token_pattern=fields.get("token_pattern", str),
+            lowercase=fields.get("lowercase", bool),
+            statistic=fields.get("statistic", str),
+        )
+    except _DamageError:
+        raise
+    except ValueError as error:
+        raise _DamageError(
+            f"its rule for text is not one that this version knows ({error})"
+        ) from error
+
+
+def _typed(arrays: dict[str, Array], name: str, dtype: str) -> Array:
+    if name not in arrays or arrays[name].dtype.str != dtype:
+        raise _DamageError(f"the array {name} is missing or of another type")
+    return arrays[name]
+
+
+def _names(arrays: dict[str, Array]) -> tuple[str, ...]:
+    content = _typed(arrays, "name_bytes", "|u1").tobytes()
+    ends = _typed(arrays, "name_ends", "<i8").ravel()
+    bounds = np.concatenate(([0], ends))
+    if (bounds[1:] < bounds[:-1]).any() or bounds[-1] != len(content):
+        raise _DamageError("the names of its features do not fit together")
+    limits = bounds.tolist()
+    return tuple(
+        content[start:end].decode("utf-8")
+        for start, end in zip(limits[:-1], limits[1:], strict=True)
+    )
+
+
+def _rule(arrays: dict[str, Array], kind: str) -> Rule:
+    if kind not in RULES:
+        raise _DamageError(f"this version knows no rule {kind!r}")
+    own = ("name_bytes", "name_ends", "columns")
+    try:
+        return restored(kind, {name: each for name, each in arrays.items() if name not in own})
+    except (TypeError, KeyError) as error:
+        raise _DamageError("an array is missing, or one too many") from error
+
+
+def _check(model: ModelFile) -> None:
+    n_classes, k = len(model.classes), len(model.names)
+    if model.kind not in MODELS:
+        raise _DamageError(f"this version knows no model {model.kind!r}")
+    arrays = model.rule.arrays()
+    cells = int(arrays["starts"][-1]) if arrays.get("starts", np.empty(0)).size else 0
+    expected: dict[str, tuple[int, ...]] = {
+        **dict.fromkeys((*_BY_CLASS, "veto_offset"), (n_classes,)),
+        **dict.fromkeys(_BY_FEATURE, (n_classes, k)),
+        "theta": (model.n_regions,),
+        "log_prob": (cells, n_classes),
+        "starts": (k + 1,),
+    }
+    if model.columns.shape != (k,) or any(
+        name not in expected
+        or array.shape != expected[name]
+        or array.dtype.str != ("<i8" if name == "starts" else "<f8")
+        for name, array in arrays.items()
+    ):
+        raise _DamageError("its arrays do not fit together")
+    if n_classes < 2 or _repeated(model.classes) or "" in model.classes:
+        raise _DamageError("it needs two or more different classes")
+    if model.features is not None and _repeated(model.names):
+        raise _DamageError("a feature stands in it twice")
+    _check_numbers(model, arrays)
+
+
+def _check_numbers(model: ModelFile, arrays: dict[str, Array]) -> None:
+    columns = model.columns
+    if columns.size and (
+        columns[0] < 0 or columns[-1] >= model.n_features or (columns[1:] <= columns[:-1]).any()
+    ):
+        raise _DamageError("its columns are not ascending numbers of features")
+    if model.first_column not in (0, 1) or model.n_features < 0:
+        raise _DamageError("its numbering of columns is not known")
+    for name, array in arrays.items():
+        below = name in (*_BY_CLASS, "log_prob")
+        if not (array < np.inf if below else np.isfinite(array)).all():
+            raise _DamageError("its weights are not numbers")
+    starts = arrays.get("starts")
+    if starts is not None and (starts[0] != 0 or (starts[1:] <= starts[:-1]).any()):
+        raise _DamageError("its categories do not fit together")
+    prior = arrays.get("log_prior")
+    if prior is not None and not (prior > -np.inf).any():
+        raise _DamageError("no class is possible")
+
+
+def _repeated(names: Sequence[str]) -> bool:
+    return len(set(names)) != len(names)

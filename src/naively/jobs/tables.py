@@ -1,0 +1,298 @@
+"""What every number of features reaches, and how well it predicts: tables over k."""
+
+from __future__ import annotations
+
+import csv
+import io
+import warnings
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Protocol
+
+import numpy as np
+
+from naively._types import IntArray
+from naively.jobs.data import Data, data_of
+from naively.jobs.engines import Workers, working
+from naively.jobs.folds import fold_errors, training
+from naively.jobs.learn import check_rows
+from naively.jobs.settings import Recipe
+from naively.judging.curves import Curve, best_curve, ranking
+from naively.judging.parting import Parting
+from naively.models import MODELS
+from naively.read.errors import InputError, told_of
+from naively.read.progress import Progress, silent
+from naively.selection.path import checked_grid, path
+
+_NEW_FEATURES = 1000  # named at each k
+_SHOWN_CLASSES = 5
+
+
+class HasK(Protocol):
+    """A row of a table over k."""
+
+    @property
+    def k(self) -> int:
+        """Number of features."""
+
+
+# The path --------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class PathRow:
+    """What k features reach."""
+
+    k: int
+    gain: float  # of the objective over no feature
+    limit: float  # of any k features
+    relative_gap: float  # share of the limit that is left open
+    entered: tuple[str, ...]  # features that the k before did not have; those of many are cut
+
+
+@dataclass(frozen=True, slots=True)
+class PathTable:
+    """The path of a file."""
+
+    n_features: int
+    n_rows: int
+    quantity: str  # what the gain is of
+    unit: str
+    rows: tuple[PathRow, ...]
+
+
+def path_of(recipe: Recipe, ks: Sequence[int] | None, progress: Progress = silent) -> PathTable:
+    """Solve for every k of a grid on all rows of the files.
+
+    Raises
+    ------
+    InputError
+        If a file or a setting cannot be used.
+    """
+    model, kind = recipe.model_of(), MODELS[recipe.model.kind]
+    if kind.regions:
+        raise InputError(
+            f"{recipe.name}: hybrid models have no path of their own; use --model multinomial, "
+            "which selects their features."
+        )
+    with working(recipe.engine) as workers:
+        data = data_of(recipe, model, Parting(), workers, progress)
+        kinds = training(Parting())
+        check_rows(recipe, data, kinds)
+        kept = data.kept(kinds, recipe.model)
+        statistics = data.statistics(kinds, kept)
+    _check_ks(recipe.name, ks, statistics.n_features)
+    progress("solving", 0, 0)
+    with told_of(recipe.name):
+        track = path(model.family, statistics, ks)
+    rows, before = [], np.empty(0, dtype=np.int64)
+    for g, k in enumerate(track.k.tolist()):
+        support = track.support(k)
+        new = np.setdiff1d(support, before)[:_NEW_FEATURES]
+        limit = float(track.bound[g] - track.baseline)
+        gap = float(track.gap[g]) / limit if limit > 0 and np.isfinite(limit) else 0.0
+        gain = float(track.objective[g] - track.baseline)
+        entered = data.named(new if kept is None else kept[new])
+        rows.append(PathRow(k, gain, limit, gap, entered))
+        before = support
+    words = kind.words
+    n_rows = data.n_rows(*kinds)
+    return PathTable(statistics.n_features, n_rows, words.quantity, words.unit, tuple(rows))
+
+
+def _check_ks(name: str, ks: Sequence[int] | None, there_are: int) -> None:
+    if ks is not None and max(ks) > there_are:
+        raise InputError(
+            f"{name}: `--ks` must be at most the number of features, {there_are:,}; got "
+            f"{max(ks):,}."
+        )
+
+
+def path_csv(table: PathTable) -> str:
+    """Give the path as CSV."""
+    heads = ["k", "gain", "limit", "relative_gap"]
+    rows = [[row.k, repr(row.gain), repr(row.limit), row.relative_gap] for row in table.rows]
+    return _csv(heads, rows)
+
+
+# Cross-validation ------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class CvPoint:
+    """Accuracy of a model with k features."""
+
+    model: str
+    k: int
+    alpha: float | None  # where smoothings were searched
+    accuracy: float  # mean over the folds
+    standard_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class CvTable:
+    """The cross-validation of a file."""
+
+    n_features: int
+    n_rows: int
+    folds: int
+    best: CvPoint
+    simplest_k: int  # fewest features of the same model within one standard error of the best
+    ranking: tuple[str, ...]  # a sentence for each model, the best first
+    points: tuple[CvPoint, ...]
+    notes: tuple[str, ...] = ()  # what the reader should know
+
+
+def cross_validate(
+    recipe: Recipe,
+    kinds: Sequence[str],
+    ks: Sequence[int] | None,
+    n_folds: int,
+    alphas: Sequence[float] | None,
+    progress: Progress = silent,
+) -> CvTable:
+    """Cross-validate some kinds of models over k, the features selected anew in each fold.
+
+    Raises
+    ------
+    InputError
+        If a file or a setting cannot be used.
+    """
+    unsmoothed = [kind for kind in kinds if not MODELS[kind].smoothed]
+    if alphas is not None and unsmoothed:
+        raise InputError(
+            f"{recipe.name}: --alphas is smoothing, which --model {unsmoothed[0]} does not have; "
+            "leave one of them out."
+        )
+    parting = Parting(n_folds=n_folds)
+    with working(recipe.engine) as workers, warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        contenders = [
+            _contender(recipe, kind, parting, ks, alphas, workers, progress) for kind in kinds
+        ]
+    data, groups = contenders[0][0], [curves for _, curves in contenders]
+    kept = data.kept(training(parting), recipe.model)
+    notes = _notes_on_folds(data.rows_of_classes(*training(parting)), n_folds)
+    notes += tuple(dict.fromkeys(str(each.message) for each in caught))
+    winner = best_curve([curve for curves in groups for curve in curves])
+    points = tuple(_point(curve, g) for curves in groups for curve in curves
+                   for g in range(len(curve.k)))  # fmt: skip
+    return CvTable(
+        n_features=data.n_features if kept is None else len(kept),
+        n_rows=data.n_rows(*training(parting)),
+        folds=len(winner.scores),
+        best=_point(winner, winner.position("best")),
+        simplest_k=int(winner.k[winner.position("one_standard_error")]),
+        ranking=tuple(str(ranking(groups)).splitlines()),
+        points=points,
+        notes=notes,
+    )
+
+
+def _contender(
+    recipe: Recipe,
+    kind: str,
+    parting: Parting,
+    ks: Sequence[int] | None,
+    alphas: Sequence[float] | None,
+    workers: Workers,
+    progress: Progress,
+) -> tuple[Data, list[Curve]]:
+    """Curves of one kind of model, one for each smoothing."""
+    own = replace(recipe, model=replace(recipe.model, kind=kind))
+    data = data_of(own, own.model_of(), parting, workers, progress)
+    kinds = training(parting)
+    check_rows(own, data, kinds)
+    _check_folds(recipe.name, data.rows_of_classes(*kinds), parting.n_folds)
+    kept = data.kept(kinds, own.model)
+    m = data.n_features if kept is None else len(kept)
+    _check_ks(recipe.name, ks, m)
+    grid = checked_grid(ks, m)
+    progress("cross-validating", 0, 0)
+    curves = []
+    for alpha in alphas or (None,):
+        settings = own.model if alpha is None else replace(own.model, alpha=alpha)
+        with told_of(recipe.name):
+            errors = fold_errors(data, settings.model(), kinds, kept, grid, workers)
+        chosen = {} if alpha is None else {"alpha": alpha}
+        curves.append(Curve(kind, chosen, grid, 1 - errors.errors))
+    return data, curves
+
+
+def _point(curve: Curve, g: int) -> CvPoint:
+    accuracy, error = float(curve.mean[g]), float(curve.standard_error[g])
+    return CvPoint(curve.name, int(curve.k[g]), curve.settings.get("alpha"), accuracy, error)
+
+
+def _check_folds(name: str, rows: dict[str, int], n_folds: int) -> None:
+    """Refuse folds for which no class has rows enough."""
+    largest = max(rows.values())
+    if largest < n_folds:
+        way_out = f"use --folds {largest}" if largest > 1 else "give more rows"
+        raise InputError(
+            f"{name}: `--folds` must be at most {largest:,}, the number of rows of the largest "
+            f"class; got {n_folds:,} ({way_out})."
+        )
+
+
+def _notes_on_folds(rows: dict[str, int], n_folds: int) -> tuple[str, ...]:
+    few = sorted(label for label, n in rows.items() if n < n_folds)
+    if not few:
+        return ()
+    shown = ", ".join(few[:_SHOWN_CLASSES]) + (", ..." if len(few) > _SHOWN_CLASSES else "")
+    return (
+        f"Classes with fewer rows than there are folds: {shown} ({len(few):,} of {len(rows):,}); "
+        "in some folds none of their rows are judged.",
+    )
+
+
+def cv_csv(table: CvTable) -> str:
+    """Give all points as CSV."""
+    heads = ["model", "k", "alpha", "accuracy", "standard_error"]
+    rows = [
+        [p.model, p.k, "" if p.alpha is None else p.alpha, repr(p.accuracy), repr(p.standard_error)]
+        for p in table.points
+    ]
+    return _csv(heads, rows)
+
+
+# Both ------------------------------------------------------------------------------------------
+
+
+def _csv(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(heads)
+    writer.writerows(rows)
+    return out.getvalue()
+
+
+def grid(text: str | None) -> list[int] | None:
+    """Read 1,10,100 or 1-20 as numbers of features.
+
+    Raises
+    ------
+    ValueError
+        If the text is anything else.
+    """
+    if text is None:
+        return None
+    ks: list[int] = []
+    for part in text.split(","):
+        first, _, last = part.strip().partition("-")
+        if int(last or first) - int(first) > 1_000_000:
+            raise ValueError("too many")
+        ks.extend(range(int(first), int(last or first) + 1))
+    if not ks or min(ks) < 0:
+        raise ValueError("none")
+    return sorted(set(ks))
+
+
+def as_record(table: Any) -> dict[str, Any]:
+    """Plain record of a result."""
+    return asdict(table)
+
+
+def first_ks(rows: Sequence[HasK], n: int) -> IntArray:
+    """Positions of about n rows, evenly spaced, the first and the last among them."""
+    return np.unique(np.rint(np.linspace(0, len(rows) - 1, min(n, len(rows)))).astype(np.int64))

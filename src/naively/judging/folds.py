@@ -1,0 +1,296 @@
+"""Cross-validation of a whole path: statistics of a fold are total minus fold."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass, replace
+from functools import reduce
+from numbers import Integral
+from operator import add
+from typing import Generic, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from naively._types import Array, FloatArray, IntArray
+from naively.judging.error_path import FoldErrors
+from naively.judging.leave_one_out import multinomial_errors
+from naively.judging.path_scores import linear_path, rule_rows, scores_one_by_one
+from naively.judging.rows import Rows, as_csr, checked_rows, gather_rows, without
+from naively.judging.visits import path_stays
+from naively.models.family import Coupled
+from naively.models.model import Model, S
+from naively.models.rules import winners
+from naively.selection.path import checked_grid, path
+from naively.statistics.matrix import Matrix, is_sparse
+from naively.statistics.threads import in_threads
+
+REPEATED_ROWS = 500  # rows below which the folds are drawn more than once
+MAX_REPEATS = 5
+_MOST_CELLS = 1 << 27  # of tables kept for all folds at once: 1 GB
+
+Seed: TypeAlias = int | np.random.RandomState
+Splits: TypeAlias = list[tuple[IntArray, IntArray]]  # training rows, rows to judge
+
+
+def choose_k(
+    model: Model[S], X: Matrix, y: Array, sample_weight: ArrayLike | None, statistics: S
+) -> FoldErrors:
+    """Cross-validated errors on the default grid, from which `k="auto"` takes its k.
+
+    Parameters
+    ----------
+    model : Model
+        What is judged.
+    X, y : checked rows and labels
+        All of them.
+    sample_weight : array-like of shape (n_samples,) or None
+        Weight of each row.
+    statistics
+        Class statistics of all rows.
+
+    Returns
+    -------
+    FoldErrors
+        Errors for no feature, and for about 100 numbers of features up to all.
+
+    Warns
+    -----
+    UserWarning
+        If no number of features does better than none by more than one standard error.
+    """
+    grid = np.append(0, checked_grid(None, statistics.n_features))
+    # With few rows the division into folds decides as much as the rows do: average it out.
+    repeats = int(np.clip(REPEATED_ROWS // X.shape[0], 1, MAX_REPEATS))
+    rows = checked_rows(X, y, sample_weight)
+    folds = fold_errors(model, rows, statistics, grid, n_repeats=repeats)
+    warn_of_nothing(folds)
+    return folds
+
+
+def warn_of_nothing(folds: FoldErrors) -> None:
+    """Warn if the folds choose no feature."""
+    if folds.best_k() == 0:
+        best = int(np.argmin(folds.mean))
+        warnings.warn(
+            f"`k`='auto' selects no feature: the cross-validated error is {folds.mean[0]:.3g} "
+            f"without any, and {folds.mean[best]:.3g} at best (k={folds.k[best]}), which is "
+            "within one standard error. Set `k` to use features all the same.",
+            UserWarning,
+            stacklevel=5,
+        )
+
+
+def fold_errors(
+    model: Model[S],
+    rows: Rows,
+    statistics: S,
+    ks: ArrayLike | None = None,
+    *,
+    n_folds: int = 5,
+    n_repeats: int = 1,
+    random_state: Seed = 0,
+) -> FoldErrors:
+    """Cross-validate every number of features of a grid, the selection inside each fold.
+
+    Parameters
+    ----------
+    model : Model
+        What is judged.
+    rows : Rows
+        From `checked_rows`.
+    statistics
+        Class statistics of all of them.
+    ks : array-like of int, default=None
+        The grid; about 100 values by default.
+    n_folds : int, default=5
+        Number of folds; never more than rows.
+    n_repeats : int, default=1
+        How often the rows are divided anew; the errors are averaged.
+    random_state : int or RandomState, default=0
+        Seed of the assignment of the rows to folds of equal class shares.
+
+    Returns
+    -------
+    FoldErrors
+        Errors of each fold at each k.
+    """
+    if not isinstance(n_folds, Integral) or n_folds < 2:
+        raise ValueError(f"`n_folds` must be an int >= 2; got {n_folds!r}.")
+    grid = checked_grid(ks, statistics.n_features)
+    n = len(rows.labels)
+    if n < 2:
+        raise ValueError(
+            f"`k`='auto' and error curves need at least two rows of positive weight to "
+            f"cross-validate; got n_samples={n}."
+        )
+    rng, n_folds = _generator(random_state), min(n_folds, n)
+    judged: list[tuple[float, FloatArray]] = []
+    for _ in range(n_repeats):
+        splits = divided(stratified_folds(rows.labels, n_folds, rng), n_folds)
+        judged += _judged(Folds(model, rows, statistics.classes, splits, statistics), grid)
+    weight, errors = zip(*judged, strict=True)
+    return FoldErrors(grid, np.array(errors), np.array(weight), n_folds)
+
+
+def _judged(folds: Folds[S], grid: IntArray) -> list[tuple[float, FloatArray]]:
+    """Weight of the rows of each fold, and the share (G,) of it that is decided wrongly."""
+
+    def judged(t: int) -> tuple[float, FloatArray]:
+        fold = folds.fold(t)
+        total = fold.held_out.total
+        return total, path_errors(folds.model, fold, grid) / total
+
+    return in_threads(judged, range(len(folds)))
+
+
+def _generator(seed: Seed) -> np.random.RandomState:
+    return seed if isinstance(seed, np.random.RandomState) else np.random.RandomState(seed)
+
+
+def stratified_folds(
+    labels: IntArray, n_folds: int, random_state: np.random.RandomState
+) -> IntArray:
+    """Fold of each row: classes dealt out in turn, so that fold sizes differ by one at most."""
+    shuffled = random_state.permutation(len(labels))
+    order = shuffled[np.argsort(labels[shuffled], kind="stable")]
+    fold = np.empty(len(labels), dtype=np.int64)
+    fold[order] = np.arange(len(labels)) % n_folds
+    return fold
+
+
+def divided(fold: IntArray, n_folds: int) -> Splits:
+    """Rows to train on and rows to judge, for each fold, from the fold of each row."""
+    return [(np.flatnonzero(fold != t), np.flatnonzero(fold == t)) for t in range(n_folds)]
+
+
+@dataclass(frozen=True, slots=True)
+class Fold(Generic[S]):
+    """One division of the rows: what the training rows add up to, and the rows to judge."""
+
+    statistics: S  # of the training rows, with the classes that occur among them
+    held_out: Rows  # label: position in these classes; their number if it does not occur
+
+
+class Folds(Generic[S]):
+    """All divisions of the rows, each row counted once: training = total - the others.
+
+    Parameters
+    ----------
+    model : Model
+        Counts the rows.
+    rows : Rows
+        All rows.
+    classes : ndarray of shape (C,)
+        Their classes.
+    splits : list of (training rows, rows to judge)
+        Indices, from any splitter.
+    total : statistics, default=None
+        Of all rows, if they are known.
+    """
+
+    def __init__(
+        self, model: Model[S], rows: Rows, classes: Array, splits: Splits, total: S | None = None
+    ) -> None:
+        self.model = model
+        self.rows = rows
+        self.classes = classes
+        self.splits = splits
+        self.total = total
+        # What to count and subtract; None where the training rows are fewer, or occur twice.
+        self._left_out = [self._subtracted(train) for train, _ in splits]
+        self._counts = self._count()
+
+    def _subtracted(self, train: IntArray) -> IntArray | None:
+        """Rows whose statistics are taken from the total; None if the training rows are counted."""
+        n = len(self.rows.labels)
+        part = _complement(train, n)
+        fewer = len(part) <= len(train) == n - len(part)
+        return part if self.model.subtracts and fewer and self._has_weight(part) else None
+
+    def _count(self) -> list[S | None]:
+        """Statistics of the rows that each division leaves out, and the total."""
+        parts = [rows for rows in self._left_out if rows is not None]
+        n, cells = len(self.rows.labels), self.rows.X.shape[1] * len(self.classes)
+        in_memory = len(parts) * cells <= _MOST_CELLS
+
+        def counted(rows: IntArray | None) -> S | None:
+            return self._gather(rows) if in_memory and rows is not None else None
+
+        counts = in_threads(counted, self._left_out)
+        if self.total is None and parts:
+            divided = in_memory and (np.bincount(np.concatenate(parts), minlength=n) == 1).all()
+            known = [each for each in counts if each is not None]
+            self.total = reduce(add, known) if divided else self._gather(np.arange(n))
+        return counts
+
+    def _has_weight(self, part: IntArray) -> bool:
+        return len(self.rows.weight) == 0 or bool(self.rows.weight[part].any())
+
+    def __len__(self) -> int:
+        return len(self.splits)
+
+    def fold(self, t: int) -> Fold[S]:
+        """Training statistics and rows to judge of one division."""
+        train, test = self.splits[t]
+        others, left_out = self._counts[t], self._left_out[t]
+        if others is None and left_out is not None:
+            others = self._gather(left_out)
+        present = np.bincount(self.rows.labels[train], minlength=len(self.classes)) > 0
+        held_out = self.rows.take(test)
+        if self.total is not None and others is not None and present.all():
+            return Fold(without(self.total, others), held_out)
+        position = np.where(present, np.cumsum(present) - 1, present.sum())
+        rows = self.rows.take(train)
+        rows = replace(rows, labels=position[rows.labels])
+        statistics = gather_rows(self.model, rows, self.classes[present])
+        return Fold(statistics, replace(held_out, labels=position[held_out.labels]))
+
+    def _gather(self, rows: IntArray) -> S:
+        everything = len(rows) == len(self.rows.labels)
+        part = self.rows if everything else self.rows.take(rows)
+        return gather_rows(self.model, part, self.classes)
+
+
+def _complement(rows: IntArray, n: int) -> IntArray:
+    """Rows of n that are not among some."""
+    others = np.ones(n, dtype=np.bool_)
+    others[rows] = False
+    return np.flatnonzero(others)
+
+
+def path_errors(model: Model[S], fold: Fold[S], grid: IntArray) -> FloatArray:
+    """Weight (G,) of held-out rows decided wrongly by the models of a fold for each k."""
+    rows, problem = fold.held_out, model.family.problem(fold.statistics)
+    if isinstance(problem, Coupled) and _is_swept(model, problem):
+        return _count_errors(model, problem, fold, grid)
+    rule = linear_path(model, fold.statistics, grid)
+    if rule is not None:
+        return rule.errors(rule_rows(model, rows.X, rule), rows.labels, rows.weight)
+    weight = rows.weight if len(rows.weight) else np.ones(len(rows.labels))
+    errors = np.empty(len(grid))
+    for g, scores in scores_one_by_one(model, fold.statistics, grid, rows.X):
+        errors[g] = weight @ (winners(scores) != rows.labels)
+    return errors
+
+
+def _is_swept(model: Model[S], problem: Coupled) -> bool:
+    """Whether no event has probability zero, and the supports are those of the path."""
+    dense = isinstance(problem.table, np.ndarray)
+    return dense and not model.limits.exact and bool(np.min(problem.alpha) > 0)
+
+
+def _count_errors(model: Model[S], problem: Coupled, fold: Fold[S], grid: IntArray) -> FloatArray:
+    """Weight (G,) of rows decided wrongly by multinomial models, straight from the counts."""
+    statistics = fold.statistics
+    stays = path_stays(path(model.family, statistics, grid))
+    X = model.prepare(fold.held_out.X)
+    held_out = replace(fold.held_out, X=X if is_sparse(X) else as_csr(X))
+    return multinomial_errors(
+        problem.alpha,
+        statistics.class_weight,
+        stays,
+        held_out,
+        model.log_prior(statistics),
+        counted=False,
+    )

@@ -1,0 +1,43 @@
+"""What the models of counts share: the statistics that are theirs, and rows of presence."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import partial
+
+import numpy as np
+
+from naively.models.family import Family, Problem
+from naively.statistics.counts import ClassCounts
+from naively.statistics.matrix import Matrix, is_sparse
+
+
+def of_own_counts(
+    family: Family[ClassCounts], *, presence: bool, threshold: float = 0.0
+) -> Family[ClassCounts]:
+    """Return the family with a problem that refuses counts of something else."""
+    return replace(family, problem=partial(_own_problem, family, presence, threshold))
+
+
+def _own_problem(
+    family: Family[ClassCounts], presence: bool, threshold: float, statistics: ClassCounts
+) -> Problem:
+    if (statistics.presence, statistics.threshold) != (presence, threshold):
+        raise ValueError(
+            f"`statistics` must have been counted with presence={presence}, "
+            f"threshold={threshold:g} for this model; got presence={statistics.presence}, "
+            f"threshold={statistics.threshold:g}. The method `gather` of the model counts rightly."
+        )
+    return family.problem(statistics)
+
+
+def presence_of(threshold: float, X: Matrix) -> Matrix:
+    """1 where an entry is above a threshold, else 0: (n, k), sparse if X is."""
+    if not is_sparse(X):
+        return (np.asarray(X) > threshold).astype(np.float64)
+    if threshold < 0:
+        raise ValueError(
+            f"`binarize` must be >= 0 for sparse X, whose zeros are not stored; got "
+            f"{threshold}. Pass X.toarray() or a threshold >= 0."
+        )
+    return (X > threshold).astype(np.float64)

@@ -1,0 +1,110 @@
+"""The table of models: one row a model. Importing it costs nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from naively.models.model import Model
+
+Takes = Literal["counts", "presence", "values", "categories"]
+Statistic = Literal["counts", "presence", "moments", "categories"]
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """How reports speak of a model."""
+
+    unit: str  # of the objective
+    quantity: str  # what the objective measures
+    of_column: str  # what is told of a column of numbers in each class
+    of_text: str  # what is told of a word in each class
+
+
+_LIKELIHOOD = ("nats", "training likelihood")
+_DISTANCE = ("units", "saving of distance")
+_MEANS = ("mean of the values of the class; dispersion: standard deviation",) * 2
+_MEDIANS = ("median of the values of the class; dispersion: mean absolute deviation from it",) * 2
+
+COUNTS = Words(*_LIKELIHOOD, "sum of the values of the column", "occurrences")
+PRESENCE = Words(*_LIKELIHOOD, "rows with a value above 0", "rows that hold it")
+CATEGORIES = Words(*_LIKELIHOOD, *("rows of each category",) * 2)
+NORMAL = Words(*_LIKELIHOOD, *_MEANS)
+MEANS = Words(*_DISTANCE, *_MEANS)
+MEDIANS = Words(*_DISTANCE, *_MEDIANS)
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A row of the table of models."""
+
+    name: str
+    takes: Takes  # what the entries of a matrix are to it
+    statistic: Statistic | None  # of batches of rows, which adds up; None: it needs the rows
+    parameters: tuple[str, ...]  # that `build` takes
+    words: Words
+    home: str  # module with the function `model`, imported when one is built
+
+    @property
+    def smoothed(self) -> bool:
+        """Whether it has a smoothing."""
+        return not {"alpha", "var_smoothing"}.isdisjoint(self.parameters)
+
+    @property
+    def regions(self) -> bool:
+        """Whether it keeps columns of text apart."""
+        return "regions" in self.parameters
+
+    def build(self, **parameters: Any) -> Model[Any]:
+        """Return the model with some parameters, and the others at their defaults.
+
+        Raises
+        ------
+        ValueError
+            If one is out of range.
+        TypeError
+            If the model has no such parameter.
+        """
+        model: Model[Any] = import_module(self.home).model(**parameters)
+        return model
+
+
+_PRIOR = ("fit_prior", "class_prior")
+_EXACT = ("exact", "max_nodes", "time_limit")
+_REGIONS = ("regions", "shared_vocabulary", "normalize")
+
+
+def _kind(
+    name: str, takes: Takes, statistic: Statistic | None, words: Words, *parameters: str
+) -> Kind:
+    home = f"naively.models.{name.replace('-', '_')}"
+    return Kind(name, takes, statistic, parameters, words, home)
+
+
+MODELS: Mapping[str, Kind] = MappingProxyType(
+    {
+        kind.name: kind
+        for kind in (
+            _kind("multinomial", "counts", "counts", COUNTS, "alpha", *_PRIOR, "binary", *_EXACT),
+            _kind("bernoulli", "presence", "presence", PRESENCE, "alpha", *_PRIOR, "binarize"),
+            _kind("poisson", "counts", "counts", COUNTS, "alpha", *_PRIOR),
+            _kind(
+                "categorical",
+                "categories",
+                "categories",
+                CATEGORIES,
+                "alpha",
+                *_PRIOR,
+                "min_categories",
+            ),
+            _kind("gaussian", "values", "moments", NORMAL, "variance", "priors", "var_smoothing"),
+            _kind("l2-centers", "values", "moments", MEANS, "scale", "priors"),
+            _kind("l1-centers", "values", None, MEDIANS, "priors"),
+            _kind("hybrid", "counts", None, COUNTS, *_REGIONS, "alpha", "penalty", *_EXACT),
+        )
+    }
+)

@@ -1,0 +1,181 @@
+"""Parts of files, batches of their rows, and the place of each row for messages."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from naively._types import Array, IntArray
+from naively.read.bytes import lines_before
+from naively.read.columns import Columns
+from naively.read.formats import FORMATS
+from naively.statistics.matrix import is_sparse
+from naively.text.utf8 import Texts, TokenRows, as_texts, as_tokens
+
+BATCH_ROWS = 25_000
+BATCH_BYTES = 1 << 25
+
+
+def height(row_bytes: int) -> int:
+    """Rows of a batch of bounded size."""
+    return max(min(BATCH_ROWS, BATCH_BYTES // max(row_bytes, 1)), 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A part of a file."""
+
+    path: str
+    number: int  # of the part within its file
+    format: str
+    name: str  # by which a repetition is known
+    begin: int  # row group, first byte or first row
+    end: int  # behind the last one
+    source: str  # what the file is called in messages
+    seed: str  # digest of the content, whatever the file is called
+    columns: Columns | None = None  # of svmlight: what all files together have
+    held: tuple[Batch, ...] | None = None  # its rows, where they are in memory
+
+    def line(self, number: int) -> str:
+        """Place of a line, or of a row, counted from 1 within the part."""
+        unit = FORMATS[self.format].unit
+        before = lines_before(self.path, self.begin) if unit == "line" else 0
+        return f"{self.source}: {unit} {number + before:,}"
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where rows stand: found out only when something is to be said about one."""
+
+    parts: tuple[Part, ...]
+    numbers: Sequence[int] | IntArray  # (n,) lines (from 1, within the part) or rows (of the file)
+    which: IntArray | None = None  # (n,) part of each row; None: all of the first
+    unit: str = ""  # what is counted; by default lines or rows, as the format has them
+
+    def __len__(self) -> int:
+        return len(self.numbers)
+
+    def of(self, row: int) -> str:
+        """Place of a row: "file.csv: line 7"."""
+        part = self.parts[0 if self.which is None else int(self.which[row])]
+        number = int(self.numbers[row])
+        return f"{part.source}: {self.unit} {number:,}" if self.unit else part.line(number)
+
+    def take(self, rows: Any) -> Places:
+        """Places of some of the rows."""
+        which = None if self.which is None else self.which[rows]
+        return Places(self.parts, np.asarray(self.numbers)[rows], which, self.unit)
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """Some rows: texts, or a matrix."""
+
+    rows: Any  # Texts or TokenRows (n * width,), row i column j at i * width + j; or CSR or dense
+    labels: Array | None  # (n,) text; None if they were not asked for
+    split: Array | None  # (n,) text
+    keys: Array | None  # (n,) text
+    places: Places  # (n,)
+    width: int = 1  # columns of text
+
+    def __len__(self) -> int:
+        return len(self.places)
+
+    def place(self, row: int) -> str:
+        """Place of a row, for messages."""
+        return self.places.of(row)
+
+    def take(self, rows: Any) -> Batch:
+        """Return some of the rows, copied: by numbers, or by a mask."""
+        rows = np.flatnonzero(rows) if np.asarray(rows).dtype == np.bool_ else np.asarray(rows)
+        texts = isinstance(self.rows, Texts | TokenRows)
+        cells = (rows[:, None] * self.width + np.arange(self.width)).ravel() if texts else rows
+        return Batch(
+            self.rows.take(cells) if texts else self.rows[rows],
+            None if self.labels is None else self.labels[rows],
+            None if self.split is None else self.split[rows],
+            None if self.keys is None else self.keys[rows],
+            self.places.take(rows),
+            self.width,
+        )
+
+
+def joined(batches: Sequence[Batch]) -> Batch:
+    """Return batches, one at least, as one."""
+    first = batches[0]
+    if len(batches) == 1:
+        return first
+    return Batch(
+        _joined_rows([each.rows for each in batches]),
+        _joined_cells([each.labels for each in batches]),
+        _joined_cells([each.split for each in batches]),
+        _joined_cells([each.keys for each in batches]),
+        _joined_places([each.places for each in batches]),
+        first.width,
+    )
+
+
+def _joined_cells(columns: list[Array | None]) -> Array | None:
+    found = [each for each in columns if each is not None]
+    return np.concatenate(found) if found else None
+
+
+def _joined_places(places: list[Places]) -> Places:
+    parts = {(part.path, part.number): part for each in places for part in each.parts}
+    number = {key: i for i, key in enumerate(parts)}
+    which = []
+    for each in places:
+        own = np.array([number[part.path, part.number] for part in each.parts])
+        which.append(np.repeat(own, len(each)) if each.which is None else own[each.which])
+    numbers = np.concatenate([np.asarray(each.numbers, dtype=np.int64) for each in places])
+    return Places(tuple(parts.values()), numbers, np.concatenate(which), places[0].unit)
+
+
+def _joined_rows(rows: list[Any]) -> Any:
+    if isinstance(rows[0], Texts):
+        return joined_texts(rows)
+    if isinstance(rows[0], TokenRows):
+        return joined_tokens(rows)
+    return sp.vstack(rows, format="csr") if is_sparse(rows[0]) else np.concatenate(rows)
+
+
+def joined_texts(pieces: Sequence[Texts]) -> Texts:
+    """Return texts one after another."""
+    ends = [(int(each.offsets[0]), int(each.offsets[-1])) for each in pieces]
+    shifts = np.cumsum([0, *(stop - start for start, stop in ends)])
+    content = [each.bytes[a:b] for each, (a, b) in zip(pieces, ends, strict=True)]
+    offsets = [
+        each.offsets[:-1] - start + shift
+        for each, (start, _), shift in zip(pieces, ends, shifts[:-1], strict=True)
+    ]
+    return Texts(np.concatenate(content), np.concatenate([*offsets, shifts[-1:]]))
+
+
+def joined_tokens(pieces: Sequence[TokenRows]) -> TokenRows:
+    """Return rows of tokens one after another."""
+    tokens = joined_texts([_own_tokens(each) for each in pieces])
+    lengths = np.concatenate([np.diff(each.starts) for each in pieces])
+    return TokenRows(tokens, np.concatenate([[0], np.cumsum(lengths)]))
+
+
+def _own_tokens(rows: TokenRows) -> Texts:
+    return rows.tokens.rows(int(rows.starts[0]), int(rows.starts[-1]))
+
+
+def batch_of_texts(cells: Sequence[str] | Sequence[Sequence[str]]) -> Batch:
+    """Return one row of texts, or of lists of strings, that stand in no file."""
+    listed = bool(cells) and not isinstance(cells[0], str)
+    rows = as_tokens(cells) if listed else as_texts(cells)
+    return Batch(rows, None, None, None, Places((), [0]), len(cells))
+
+
+def interleaved(columns: Sequence[Texts | TokenRows]) -> Texts | TokenRows:
+    """Return columns of texts as rows: row i of column j at i * width + j."""
+    if len(columns) == 1:
+        return columns[0]
+    rows: Texts | TokenRows = _joined_rows(list(columns))
+    return rows.take(np.arange(len(rows)).reshape(len(columns), -1).T.ravel())

@@ -1,0 +1,75 @@
+"""Matrix Market, checked before the compiled reader of SciPy sees it."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import scipy.io
+
+from naively.read.batch import Batch, Part
+from naively.read.bytes import check_memory, unpacked, whole_file
+from naively.read.columns import Columns
+from naively.read.errors import explained
+from naively.read.formats import FORMATS
+from naively.read.layout import Layout
+from naively.read.matrix import chosen, whole_batches
+
+_HEAD = b"%%MatrixMarket matrix "
+_BODY = bytes([*range(9, 14), *range(32, 127)])
+
+cut = whole_file
+
+
+def batches(part: Part, layout: Layout) -> Iterator[Batch]:
+    """Rows of the matrix, in batches."""
+    yield from whole_batches(part, _matrix(part), {}, None, layout)
+
+
+def columns(part: Part, layout: Layout) -> Columns:
+    """Columns of the matrix that are kept."""
+    n = _shape(part.source, _content(part))[0 if layout.transpose else 1]
+    found, kept = chosen(part.source, n, None, layout, FORMATS[part.format].first)
+    return found.take(kept)
+
+
+def _content(part: Part) -> bytes:
+    with unpacked(part.path, part.source) as file, explained(part.source):
+        pieces = []
+        size = 0
+        while block := file.read(1 << 24):
+            size += len(block)
+            check_memory(part.source, 2 * size, "its lines")
+            pieces.append(block)
+    return b"".join(pieces)
+
+
+def _matrix(part: Part) -> Any:
+    content = _content(part)
+    _shape(part.source, content)
+    with explained(part.source, "a Matrix Market file"):
+        X = scipy.io.mmread(io.BytesIO(content))
+    return X if hasattr(X, "tocsr") else np.asarray(X)
+
+
+def _shape(source: str, content: bytes) -> tuple[int, int]:
+    """Rows and columns, if what is said of them can be true of a file of this size."""
+    with explained(source, "a Matrix Market file"):
+        if not content[: len(_HEAD)].lower() == _HEAD.lower():
+            raise ValueError("it does not begin with %%MatrixMarket matrix")
+        layout = content[len(_HEAD) :].split(None, 1)[0].lower()
+        start = 0
+        while content[start : start + 1] in (b"%", b"\n", b"\r"):
+            start = content.index(b"\n", start) + 1
+        if content[start:].translate(None, _BODY):
+            raise ValueError("there are bytes that are no text")
+        sizes = [int(each) for each in content[start:].split(b"\n", 1)[0].split()]
+        rows, columns = sizes[:2]
+        n_entries = sizes[2] if layout == b"coordinate" else rows * columns
+        if min(sizes) < 0 or n_entries > len(content):
+            raise ValueError(f"{n_entries:,} entries are said to be in {len(content):,} bytes")
+    check_memory(source, 8 * rows, "its rows")
+    check_memory(source, 8 * columns, "its columns")
+    return rows, columns

@@ -1,0 +1,151 @@
+"""Parquet through Arrow: a part is a row group, or a whole file that is packed once more."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from naively._types import Array
+from naively.read import batch as limits
+from naively.read.batch import Batch, Part, Places
+from naively.read.bytes import seekable
+from naively.read.cells import batch_of
+from naively.read.columns import Columns
+from naively.read.errors import explained
+from naively.read.layout import Layout
+from naively.read.matrix import check_finite
+from naively.read.table import (
+    Plan,
+    Records,
+    Rows,
+    beside,
+    check_columns,
+    check_number,
+    number_batches,
+    number_columns,
+    plan_of,
+    roles,
+    text_batch,
+    wanted_columns,
+)
+from naively.statistics.matrix import whole_numbers
+
+_WHAT = "a Parquet file"
+
+
+def cut(path: str, layout: Layout) -> list[tuple[int, int]]:
+    """Take each row group for a part."""
+    with _opened(path, path) as file:
+        n_groups = file.num_row_groups
+    return [(group, group + 1) for group in range(n_groups)]
+
+
+@contextmanager
+def _opened(path: str, source: str) -> Iterator[Any]:
+    with explained(source, _WHAT):
+        import pyarrow.parquet as pq
+
+        with seekable(path, source) as plain, pq.ParquetFile(plain, memory_map=True) as file:
+            yield file
+
+
+def batches(part: Part, layout: Layout) -> Iterator[Batch]:
+    """Rows of some row groups, in batches."""
+    with _opened(part.path, part.source) as file:
+        if layout.transpose:
+            yield from number_batches(part, _records(file, part), layout)
+            return
+        names = file.schema_arrow.names
+        numeric = [_holds_numbers(field.type) for field in file.schema_arrow]
+        if layout.text:
+            check_columns(part.source, names, layout, numeric)
+            for table, places in _tables(file, part, wanted_columns(layout)):
+                cells = {name: table.column(name) for name in table.schema.names}
+                yield text_batch(_decoded(cells, layout), places, layout)
+            return
+        plan = plan_of(part.source, names, layout, named=not numeric[0])
+        for table, places in _tables(file, part, None):
+            rows = _numbers(table, plan, places)
+            special = {name: table.column(name) for name in roles(layout).values()}
+            yield batch_of(rows, beside(special, layout), places)
+
+
+def columns(part: Part, layout: Layout) -> Columns:
+    """Columns of numbers."""
+    with _opened(part.path, part.source) as file:
+        if layout.transpose:
+            return number_columns(part, _records(file, part), layout)
+        fields = file.schema_arrow
+        named = not _holds_numbers(fields[0].type)
+        return plan_of(part.source, fields.names, layout, named=named).columns
+
+
+def _tables(file: Any, part: Part, names: list[str] | None) -> Iterator[tuple[Any, Places]]:
+    """Batches of Arrow, and the rows of the file that they hold."""
+    metadata = file.metadata
+    row = 1 + sum(metadata.row_group(group).num_rows for group in range(part.begin))
+    width = len(names or file.schema_arrow.names)
+    tables = file.iter_batches(
+        batch_size=limits.height(8 * width),
+        row_groups=list(range(part.begin, part.end)),
+        columns=names,
+        use_threads=False,
+    )
+    for table in tables:
+        if table.num_rows:
+            yield table, Places((part,), range(row, row + table.num_rows))
+        row += table.num_rows
+
+
+def _decoded(cells: dict[str, Any], layout: Layout) -> dict[str, Any]:
+    """Columns of texts that are stored as numbers into a dictionary, spelled out."""
+    import pyarrow as pa
+
+    return {
+        name: each.dictionary_decode()
+        if name in layout.text and pa.types.is_dictionary(each.type)
+        else each
+        for name, each in cells.items()
+    }
+
+
+def _holds_numbers(kind: Any) -> bool:
+    import pyarrow as pa
+
+    tests = (pa.types.is_integer, pa.types.is_floating, pa.types.is_boolean, pa.types.is_decimal)
+    return any(test(kind) for test in tests)
+
+
+def _numbers(table: Any, plan: Plan, places: Places) -> Array:
+    columns = [
+        _column(table.column(j), name, places)
+        for j, name in zip(plan.places, plan.columns.names, strict=True)
+    ]
+    X = whole_numbers(np.column_stack(columns))
+    check_finite(X, plan.columns, places)
+    return X
+
+
+def _column(column: Any, name: str, places: Places) -> Array:
+    import pyarrow as pa
+
+    if not _holds_numbers(column.type) or column.null_count:
+        odd = column.is_null().to_numpy(zero_copy_only=False)
+        row = int(np.argmax(odd)) if odd.any() else 0
+        check_number(column[row].as_py(), name, places, row)
+    if pa.types.is_decimal(column.type):
+        column = column.cast(pa.float64())
+    values: Array = column.to_numpy(zero_copy_only=False)
+    return values
+
+
+def _records(file: Any, part: Part) -> Records:
+    """All rows as Python has them, where rows are features."""
+    rows = (
+        Rows(list(zip(*(each.to_pylist() for each in table.columns), strict=True)), places.numbers)
+        for table, places in _tables(file, part, None)
+    )
+    return Records(list(file.schema_arrow.names), rows)

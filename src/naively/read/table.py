@@ -1,0 +1,240 @@
+"""Tables as batches: columns of texts with labels, or all other columns as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from operator import itemgetter
+from typing import Any
+
+import numpy as np
+
+from naively._types import FloatArray, IntArray
+from naively.read.batch import Batch, Part, Places, height, interleaved
+from naively.read.cells import Cells, batch_of, texts_of, tokens_of
+from naively.read.columns import Columns, kept_columns
+from naively.read.errors import InputError, check_distinct, missing
+from naively.read.layout import Layout
+from naively.read.matrix import check_finite
+from naively.statistics.matrix import whole_numbers
+from naively.text.labels import clean
+
+_ROLES = " Name the columns of text and of labels with --text and --label."
+_LABELS = " Name the column of labels with --label."
+_TURNED = " If the rows are features, add --transpose."
+_NUMBERS = " The table holds numbers: `naively select --numbers` selects among its columns."
+_ABSENT = ("", "NA", None)
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Some rows of a table, as they were read."""
+
+    cells: Sequence[Sequence[Any]]  # one a row, each with a field for each column
+    numbers: Sequence[int] | IntArray  # line or row of each
+
+
+@dataclass(frozen=True, slots=True)
+class Records:
+    """All rows of a part of a table."""
+
+    names: list[str]  # of the columns
+    rows: Iterator[Rows]
+
+
+# Columns ---------------------------------------------------------------------------------------
+
+
+def roles(layout: Layout) -> dict[str, str]:
+    """Return what is read beside texts or numbers: role and name of the column."""
+    found = {"label": layout.label_column, "split": layout.split, "key": layout.key}
+    return {role: name for role, name in found.items() if name is not None}
+
+
+def wanted_columns(layout: Layout) -> list[str]:
+    """Return the columns that are read of a table of texts."""
+    return list(dict.fromkeys([*layout.text, *roles(layout).values()]))
+
+
+def check_columns(
+    source: str, names: Sequence[str], layout: Layout, numeric: Sequence[bool] = ()
+) -> None:
+    """Refuse a table that lacks a column, or has it twice.
+
+    Parameters
+    ----------
+    source, names, layout
+        The table, its columns, and where things should stand.
+    numeric
+        Whether each column holds numbers, as far as is known.
+    """
+    wanted = wanted_columns(layout)
+    for name in wanted:
+        if name not in names:
+            raise missing(source, "column", name, names, _way_out(layout, names, numeric))
+    check_distinct(source, "column", names, wanted)
+
+
+def _way_out(layout: Layout, names: Sequence[str], numeric: Sequence[bool]) -> str:
+    if not layout.text:
+        return _LABELS + _TURNED
+    # Beside the numbers of the features stand a label and perhaps the name of the row.
+    return (_NUMBERS if sum(numeric) >= max(len(names) - 2, 2) else "") + _ROLES
+
+
+# Texts -----------------------------------------------------------------------------------------
+
+
+def text_batch(columns: Mapping[str, Cells], places: Places, layout: Layout) -> Batch:
+    """Make a batch of columns of texts, or of lists of tokens."""
+    cells = tokens_of if layout.tokens else texts_of
+    texts = interleaved([cells(columns[name], name, places) for name in layout.text])
+    return batch_of(texts, beside(columns, layout), places, len(layout.text))
+
+
+def beside(columns: Mapping[str, Cells], layout: Layout) -> dict[str, tuple[str, Cells]]:
+    """Return name and cells of labels, parts and keys."""
+    return {role: (name, columns[name]) for role, name in roles(layout).items()}
+
+
+# Numbers ---------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """Which columns of a table of numbers are read, and as what."""
+
+    columns: Columns  # of the matrix
+    places: list[int]  # (m,) of them in the table
+
+
+def plan_of(source: str, names: Sequence[str], layout: Layout, named: bool) -> Plan:
+    """Choose the columns of numbers of a table.
+
+    Parameters
+    ----------
+    source, names, layout
+        The table, its columns, and where things should stand.
+    named
+        Whether the first column holds names of rows, not numbers.
+    """
+    check_columns(source, names, layout)
+    special = {*roles(layout).values(), layout.label or "label"}
+    first = names[0] if names else ""
+    index = (named or first in ("", "Unnamed: 0")) and first not in special | set(layout.ignore)
+    free = [j for j, name in enumerate(names) if name not in special and not (index and j == 0)]
+    if not free:
+        raise InputError(
+            f"{source}: no column holds numbers; if column `{first}` holds text, name it with "
+            f"--text '{first}'."
+        )
+    columns = Columns([names[j] for j in free])
+    kept = kept_columns(source, columns, layout.ignore, layout.wanted)
+    places = free if kept is None else [free[j] for j in kept.tolist()]
+    return Plan(columns.take(kept), places)
+
+
+def number_batches(part: Part, records: Records, layout: Layout) -> Iterator[Batch]:
+    """Make batches of rows of numbers."""
+    if layout.transpose:
+        yield from _split(_turned(part, records, layout)[0])
+        return
+    plan: Plan | None = None
+    for some in records.rows:
+        plan = plan or plan_of(part.source, records.names, layout, _is_named(some))
+        places = Places((part,), some.numbers)
+        X = numbers_of(some.cells, plan, places)
+        columns = {
+            name: list(map(itemgetter(records.names.index(name)), some.cells))
+            for name in roles(layout).values()
+        }
+        yield batch_of(whole_numbers(X), beside(columns, layout), places)
+
+
+def number_columns(part: Part, records: Records, layout: Layout) -> Columns:
+    """Columns of the matrix that `number_batches` makes."""
+    if layout.transpose:
+        return _turned(part, records, layout)[1]
+    first = next(records.rows, Rows([], []))
+    return plan_of(part.source, records.names, layout, _is_named(first)).columns
+
+
+def _is_named(rows: Rows) -> bool:
+    return bool(rows.cells) and not is_number(rows.cells[0][0])
+
+
+def is_number(cell: Any) -> bool:
+    """Whether a cell holds a number, or nothing."""
+    try:
+        float(cell)
+    except (TypeError, ValueError):
+        return cell in _ABSENT
+    return True
+
+
+def numbers_of(
+    rows: Sequence[Sequence[Any]], plan: Plan, places: Places, ignored: str = ""
+) -> FloatArray:
+    """Return cells as numbers, (n, m); `ignored` is what to leave out where one is missing."""
+    first, last = plan.places[0], plan.places[-1]
+    pick: Any = itemgetter(slice(first, last + 1))
+    if plan.places != list(range(first, last + 1)):
+        pick = itemgetter(*plan.places)
+    X = np.empty((len(rows), len(plan.places)))
+    try:
+        for i, row in enumerate(rows):
+            X[i] = list(map(float, pick(row)))
+    except (TypeError, ValueError):
+        for i, row in enumerate(rows):
+            for name, cell in zip(plan.columns.names, pick(row), strict=True):
+                check_number(cell, name, places, i, ignored)
+        raise
+    check_finite(X, plan.columns, places)
+    return X
+
+
+def check_number(cell: Any, column: str, places: Places, row: int, ignored: str = "") -> None:
+    """Refuse a cell that is missing, or is no number."""
+    if is_number(cell) and cell not in _ABSENT:
+        return
+    said = "is missing" if cell in _ABSENT else f"is {str(cell)[:50]!r}, not a number"
+    raise InputError(
+        f"{places.of(row)}: the value of `{column}` {said}; fill it in, or leave it out with "
+        f"--ignore '{ignored or column}'."
+    )
+
+
+# Rows are features -----------------------------------------------------------------------------
+
+
+def _turned(part: Part, records: Records, layout: Layout) -> tuple[Batch, Columns]:
+    """Read a table whose rows are features and whose columns are samples."""
+    special: dict[str, list[Any]] = {name: [] for name in roles(layout).values()}
+    left_out = {layout.label or "label", *layout.ignore}
+    samples = Plan(Columns(records.names[1:]), list(range(1, len(records.names))))
+    names, rows = list[str](), list[FloatArray]()
+    for some in records.rows:
+        for number, cells in zip(some.numbers, some.cells, strict=True):
+            name = clean(str(cells[0])).strip()
+            if name in special:
+                special[name] = list(cells[1:])
+            elif name not in left_out:
+                rows += [*numbers_of([cells], samples, Places((part,), [number]), name)]
+            names.append(name)
+    lost = next((each for each in (*special, *layout.ignore) if each not in names), None)
+    if lost is not None:
+        way = " Labels that lie beside the table are given with --labels FILE."
+        raise missing(part.source, "row", lost, names, way)
+    columns = Columns([name for name in names if name not in left_out | set(special)])
+    if not rows:
+        raise InputError(f"{part.source}: the file holds no rows; give one with data in it.")
+    kept = kept_columns(part.source, columns, (), layout.wanted, "row")
+    X = np.ascontiguousarray(np.array(rows if kept is None else [rows[j] for j in kept]).T)
+    places = Places((part,), range(2, len(X) + 2), unit="column")
+    return batch_of(whole_numbers(X), beside(special, layout), places), columns.take(kept)
+
+
+def _split(batch: Batch) -> Iterator[Batch]:
+    step = height(8 * batch.rows.shape[1])
+    for start in range(0, len(batch), step):
+        yield batch.take(np.arange(start, min(start + step, len(batch))))

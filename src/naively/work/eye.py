@@ -1,0 +1,75 @@
+"""Rows seen over some features only: what a model, or a search for examples, looks at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from naively._types import IntArray
+from naively.read.batch import Batch
+from naively.read.errors import InputError
+from naively.statistics.matrix import Matrix, is_sparse
+from naively.text.counter import TermReader
+from naively.text.features import ColumnFeatures, FeatureDefinition, TextFeatures
+from naively.text.vocabulary import Vocabulary
+
+Eye: TypeAlias = Callable[[Batch], Matrix]  # rows over k features, (n, k)
+
+
+def eye_for_terms(features: TextFeatures, terms: Vocabulary, *, regions: bool = False) -> Eye:
+    """Return what sees texts over some terms.
+
+    With `regions`, the columns of text are kept apart: (n, R * k), region after region.
+    """
+    reader = TermReader(features, terms)
+
+    def see(batch: Batch) -> Matrix:
+        if not regions:
+            return reader.rows(batch.rows, parts=batch.width)
+        texts = reader.rows(batch.rows)
+        return sp.hstack([texts[r :: batch.width] for r in range(batch.width)], format="csr")
+
+    return see
+
+
+def seen_columns(X: Matrix, columns: IntArray | slice, features: ColumnFeatures) -> Matrix:
+    """Return some columns as they are counted: (n, k) from (n, m)."""
+    X = X[:, columns]
+    return (X > features.threshold).astype(np.int64) if features.presence else X
+
+
+def check_counts(batch: Batch) -> None:
+    """Refuse negative values, which are no counts.
+
+    Raises
+    ------
+    InputError
+        Naming the place.
+    """
+    X = batch.rows
+    values = X.data if is_sparse(X) else X
+    if not values.size or values.min() >= 0:
+        return
+    if is_sparse(X):
+        entry = int(np.argmax(values < 0))
+        row, column = int(np.searchsorted(X.indptr, entry, side="right")) - 1, X.indices[entry]
+    else:
+        row, column = np.argwhere(values < 0)[0].tolist()
+    raise InputError(
+        f"{batch.place(row)}: the value in column {column + 1:,} is negative, and counts cannot "
+        "be; real numbers are for --model l1-centers (medians) or l2-centers (means); --model "
+        "bernoulli asks only whether a value is above 0."
+    )
+
+
+def eye_for(
+    features: FeatureDefinition, terms: Vocabulary | None, columns: IntArray, *,
+    regions: bool = False,
+) -> Eye:  # fmt: skip
+    """Return what sees rows over some columns of statistics: texts by their `terms` (k,)."""
+    if isinstance(features, TextFeatures):
+        return eye_for_terms(features, terms or Vocabulary.of([]), regions=regions)
+    return lambda batch: seen_columns(batch.rows, columns, features)

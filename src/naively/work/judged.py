@@ -1,0 +1,94 @@
+"""Models judged where the rows are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from naively._types import Array, IntArray
+from naively.judging.every_k import EveryK, wrong_at_every_k
+from naively.judging.parting import LEFT_OUT, TEST
+from naively.judging.verdicts import Judge, Verdicts
+from naively.models.rules import Rule, winners
+from naively.text.counter import TermReader
+from naively.text.features import FeatureDefinition, TextFeatures
+from naively.text.vocabulary import Vocabulary
+from naively.work.eye import eye_for, seen_columns
+from naively.work.stream import Task, rows_by_kind, told_at
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Which columns are looked at, and what they are."""
+
+    features: FeatureDefinition
+    names: Vocabulary | None  # (U,) of texts
+    columns: IntArray  # (U,)
+    regions: bool = False  # columns of text are kept apart
+
+    def eye(self) -> Any:
+        """Return what sees rows over the columns."""
+        return eye_for(self.features, self.names, self.columns, regions=self.regions)
+
+
+def judged(task: Task, judge: Judge, look: Look) -> Verdicts:
+    """Judge the test rows of a task."""
+    found, see = Verdicts(), look.eye()
+    for part in task.parts:
+        for seen in rows_by_kind(task, part):
+            batch, labels = seen.of_kind(TEST)
+            with told_at(part):
+                if len(batch):
+                    found += judge.verdicts(see(batch), labels)
+            found += Verdicts(left_out=int((seen.kinds == LEFT_OUT).sum()))
+    return found
+
+
+@dataclass(frozen=True, slots=True)
+class Fold:
+    """The models of every k that were trained without the rows of one kind."""
+
+    kind: int
+    classes: Array  # (C,)
+    every_k: EveryK
+    on_path: IntArray  # which of the columns looked at they see
+
+
+def judged_folds(task: Task, folds: Sequence[Fold], look: Look) -> IntArray:
+    """Rows of each fold decided wrongly at each k, and how many there are: (T, G + 1)."""
+    found, see = None, look.eye()
+    for part in task.parts:
+        for seen in rows_by_kind(task, part):
+            with told_at(part):
+                counts = np.array([_of_fold(fold, see, *seen.of_kind(fold.kind)) for fold in folds])
+            found = counts if found is None else found + counts
+    return np.zeros((len(folds), 1), dtype=np.int64) if found is None else found
+
+
+def _of_fold(fold: Fold, see: Any, batch: Any, labels: Array) -> IntArray:
+    X = see(batch)[:, fold.on_path]
+    wrong = wrong_at_every_k(fold.every_k, X, labels, fold.classes)
+    return np.append(wrong, len(labels))
+
+
+@dataclass(frozen=True, slots=True)
+class Answerer:
+    """A rule and the features it sees, ready to answer texts or rows of a matrix anywhere."""
+
+    rule: Rule
+    classes: tuple[str, ...]  # (C,)
+    features: FeatureDefinition  # of the statistics
+    terms: Vocabulary | None  # (k,) selected terms, ascending; None for columns of a matrix
+    columns: IntArray  # (k,) selected columns
+
+    def answers(self, rows: Any) -> Array:
+        """Label that the rule gives each row, (n,): of texts, or of a matrix."""
+        if isinstance(self.features, TextFeatures):
+            X = TermReader(self.features, self.terms or Vocabulary.of([])).rows(rows)
+        else:
+            X = seen_columns(rows, self.columns, self.features)
+        answers: Array = np.array(self.classes, dtype=str)[winners(self.rule.scores(X))]
+        return answers

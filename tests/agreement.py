@@ -1,0 +1,17 @@
+"""Whether two statistics are the same."""
+
+from dataclasses import fields
+
+import numpy as np
+
+
+def agree(found, expected, but=(), rounded=("scatter",)):
+    """Whether all fields are equal, but for some, of which some are to rounding."""
+    assert type(found) is type(expected)
+    for name in {each.name for each in fields(found)} - set(but):
+        one, two = (getattr(each, name) for each in (found, expected))
+        one, two = (each.toarray() if hasattr(each, "toarray") else each for each in (one, two))
+        if name in rounded and one is not None:
+            np.testing.assert_allclose(one, two, rtol=1e-8, atol=1e-7, err_msg=name)
+        else:
+            np.testing.assert_array_equal(one, two, err_msg=name)
