@@ -89,9 +89,12 @@ class Batch:
         """Place of a row, for messages."""
         return self.places.of(row)
 
-    def take(self, rows: Any) -> Batch:
-        """Return some of the rows, copied: by numbers, or by a mask."""
-        rows = np.flatnonzero(rows) if np.asarray(rows).dtype == np.bool_ else np.asarray(rows)
+    def take(self, rows: Array) -> Batch:
+        """Return some of the rows: by a mask, which gives itself if it holds all, or by numbers."""
+        if rows.dtype == np.bool_:
+            if rows.all():
+                return self
+            rows = np.flatnonzero(rows)
         texts = isinstance(self.rows, Texts | TokenRows)
         cells = (rows[:, None] * self.width + np.arange(self.width)).ravel() if texts else rows
         return Batch(

@@ -181,9 +181,11 @@ def _arrow_distinct(column: Any) -> tuple[list[Any], IntArray]:
         return column.to_pylist(), np.arange(len(column))
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
-    indices = column.indices.fill_null(len(column.dictionary))
-    codes = indices.cast(pa.int64()).to_numpy(zero_copy_only=False)
-    return [*column.dictionary.to_pylist(), None], codes
+    indices = column.indices
+    if indices.null_count:
+        indices = indices.fill_null(len(column.dictionary))
+    codes = np.from_dlpack(indices)  # to_numpy would import pandas
+    return [*column.dictionary.to_pylist(), None], codes.astype(np.int64)
 
 
 # Types of Arrow --------------------------------------------------------------------------------

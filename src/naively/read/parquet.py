@@ -138,7 +138,9 @@ def _column(column: Any, name: str, places: Places) -> Array:
         check_number(column[row].as_py(), name, places, row)
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
-    values: Array = column.to_numpy(zero_copy_only=False)
+    if pa.types.is_boolean(column.type):
+        column = column.cast(pa.int8())
+    values: Array = np.from_dlpack(column)  # to_numpy would import pandas
     return values
 
 

@@ -117,7 +117,7 @@ def _tokens_from_arrow(column: Any) -> TokenRows:
     if column.null_count:
         row = column.is_null().to_numpy(zero_copy_only=False).argmax()
         raise ValueError(_not_text("a missing value", int(row)))
-    lengths = column.value_lengths().to_numpy(zero_copy_only=False)
+    lengths = np.from_dlpack(column.value_lengths())  # to_numpy would import pandas
     starts = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
     return TokenRows(_from_arrow(column.flatten()), starts)
 

@@ -79,7 +79,7 @@ class Seen:
 
     def of_kind(self, *kinds: int) -> tuple[Batch, Array]:
         """Rows of some kinds, with their labels."""
-        chosen = np.flatnonzero(np.isin(self.kinds, kinds))
+        chosen = np.isin(self.kinds, kinds)
         return self.batch.take(chosen), self.names[self.codes[chosen]]
 
 
@@ -110,7 +110,7 @@ def rows_by_kind(task: Task, part: Part) -> Iterator[Seen]:
 
 def _marked(seen: Seen) -> tuple[Batch, Array]:
     """Rows that are counted, with labels that tell their kinds."""
-    counted = np.flatnonzero(seen.kinds != LEFT_OUT)
+    counted = seen.kinds != LEFT_OUT
     kinds, codes = seen.kinds[counted], seen.codes[counted]
     distinct, kind = np.unique(kinds, return_inverse=True)
     both = np.array([f"{k}:{name}" for k in distinct.tolist() for name in seen.names.tolist()])
