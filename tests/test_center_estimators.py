@@ -19,12 +19,16 @@ from naively import (
     SparseGaussianNB,
     SparseL1Centers,
     SparseL2Centers,
+    SparseNegativeBinomialNB,
     SparsePoissonNB,
     sparsity_path,
 )
 
 CENTERS = (SparseL1Centers, SparseL2Centers)
-SEPARABLE = (*CENTERS, SparseGaussianNB, SparsePoissonNB, SparseCategoricalNB)
+LIKELIHOODS = (
+    SparseGaussianNB, SparsePoissonNB, SparseNegativeBinomialNB, SparseCategoricalNB
+)  # fmt: skip
+SEPARABLE = (*CENTERS, *LIKELIHOODS)
 CONTAINERS = (np.asarray, np.asfortranarray, sp.csr_matrix, sp.csc_matrix, sp.csr_array)
 rng = np.random.default_rng(0)
 
@@ -40,6 +44,8 @@ rng = np.random.default_rng(0)
         SparseGaussianNB(k=2, variance="shared"),
         SparsePoissonNB(),
         SparsePoissonNB(k=3, alpha=0.0),
+        SparseNegativeBinomialNB(),
+        SparseNegativeBinomialNB(k=3, alpha=0.0, dispersion=0.5),
         SparseCategoricalNB(),
     ]
 )
@@ -293,7 +299,7 @@ def test_negative_values():
     X = [[-1.0, 2], [3, 0]]
     for estimator in (*CENTERS, SparseGaussianNB):
         assert estimator(k=1).fit(X, [0, 1]).predict([[-1.0, 2]])[0] == 0
-    for estimator in (SparsePoissonNB, SparseCategoricalNB):
+    for estimator in (SparsePoissonNB, SparseNegativeBinomialNB, SparseCategoricalNB):
         for A in (np.array(X), sp.csr_matrix(X)):
             with pytest.raises(ValueError, match="egative"):
                 estimator(k=1).fit(A, [0, 1])

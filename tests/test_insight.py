@@ -16,6 +16,7 @@ from naively.cli.scale import naively
 from naively.jobs.explain import explain_row
 from naively.jobs.model_file import load_model
 from naively.judging.parting import Parting
+from naively.models import MODELS
 from naively.read.layout import Layout
 from naively.read.parts import parts_of
 from naively.report.reading import summary_of_json
@@ -151,7 +152,7 @@ def test_explain_says_which_words_moved_the_decision(folder):
     assert "No selected feature occurs" in run("explain", "result", "nothing known").stdout
 
 
-SMOOTHED = ["multinomial", "bernoulli", "poisson", "categorical", "gaussian"]
+SMOOTHED = [name for name, kind in MODELS.items() if kind.smoothed and not kind.regions]
 
 
 @pytest.mark.parametrize(

@@ -43,6 +43,10 @@ MODELS = {
     ),
     "bernoulli": Model(naively.SparseBernoulliNB, BernoulliNB(), smoothed=True),
     "poisson": Model(naively.SparsePoissonNB, smoothed=True),
+    "negative binomial": Model(naively.SparseNegativeBinomialNB, smoothed=True),
+    "negative binomial, given dispersion": Model(
+        partial(naively.SparseNegativeBinomialNB, dispersion=0.7), smoothed=True
+    ),
     "gaussian": Model(naively.SparseGaussianNB, GaussianNB()),
     "gaussian, shared variance": Model(partial(naively.SparseGaussianNB, variance="shared")),
     "categorical": Model(

@@ -19,6 +19,7 @@ from naively import (
     SparseL1Centers,
     SparseL2Centers,
     SparseMultinomialNB,
+    SparseNegativeBinomialNB,
     SparsePoissonNB,
 )
 from naively.judging.folds import choose_k
@@ -34,6 +35,8 @@ SAME = {  # model, its parameters, and the estimator that has them
     "multinomial exactly": ({"exact": True, "max_nodes": 9}, SparseMultinomialNB),
     "bernoulli": ({"alpha": 0.5, "binarize": 1.0}, SparseBernoulliNB),
     "poisson": ({"fit_prior": False}, SparsePoissonNB),
+    "negative-binomial": ({"alpha": 0.2, "dispersion": 0.4}, SparseNegativeBinomialNB),
+    "negative-binomial by moments": ({"class_prior": PRIOR}, SparseNegativeBinomialNB),
     "categorical": ({"min_categories": 9}, SparseCategoricalNB),
     "gaussian": ({"var_smoothing": 1e-3, "priors": PRIOR}, SparseGaussianNB),
     "gaussian of shared variance": ({"variance": "shared"}, SparseGaussianNB),
@@ -64,6 +67,11 @@ def test_training_equals_the_fit_of_the_estimator(name):
     np.testing.assert_array_equal(trained.selection.support, fitted.get_support(indices=True))
     np.testing.assert_array_equal(trained.scores(X), fitted._scores(X))
     np.testing.assert_array_equal(trained.classes, fitted.classes_)
+
+
+def test_every_model_is_asked():
+    """The hybrid, whose rows are several regions, has tests of its own below."""
+    assert {name.split(" ")[0] for name in SAME} | {"hybrid"} == set(MODELS)
 
 
 def test_the_table_says_what_its_models_take():

@@ -19,6 +19,7 @@ from naively import (
     SparseL1Centers,
     SparseL2Centers,
     SparseMultinomialNB,
+    SparseNegativeBinomialNB,
     SparsePoissonNB,
 )
 from naively.jobs.model_file import ModelFile, load_model, posterior, save_model
@@ -94,6 +95,7 @@ ESTIMATORS = {
     "multinomial": SparseMultinomialNB(k=3, alpha=0.0),
     "bernoulli": SparseBernoulliNB(k=2),
     "poisson": SparsePoissonNB(k=3),
+    "negative-binomial": SparseNegativeBinomialNB(k=3),
     "categorical": SparseCategoricalNB(k=3),
     "gaussian": SparseGaussianNB(k=2),
     "l2-centers": SparseL2Centers(k=3),

@@ -49,6 +49,12 @@ KINDS = {
         ClassMoments.from_matrix,
         naively.SparseGaussianNB(k=2),
     ),
+    "spread counts": Kind(
+        {"statistic": "moments"},
+        WHOLE,
+        ClassMoments.from_matrix,
+        naively.SparseNegativeBinomialNB(k=2),
+    ),
     "means": Kind(
         {"statistic": "moments"},
         rng.normal(WHOLE, 2.0) + 1e6,

@@ -147,6 +147,11 @@ class Sizes(click.ParamType[Any]):
         )
 
 
+def models_that(take: str) -> str:
+    """Name the models whose entries are counts, presence, values or categories."""
+    return ", ".join(name for name, kind in MODELS.items() if kind.takes == take)
+
+
 Options = list[Callable[[Callable[..., Any]], Callable[..., Any]]]
 
 TRANSPOSE = click.option(
@@ -157,8 +162,8 @@ NUMBERS: Options = [
     click.option(
         "--numbers",
         is_flag=True,
-        help="A table holds numbers, not text (implied by --model l1-centers, l2-centers, "
-        "gaussian unless --text is given).",
+        help="A table holds numbers, not text (implied by --model "
+        f"{models_that('values')} unless --text is given).",
     ),
     TRANSPOSE,
     click.option("--ignore", multiple=True, metavar="NAME", help="Leave out a column of numbers."),
@@ -213,9 +218,9 @@ KIND = click.option(
     type=click.Choice(list(MODELS)),
     default="multinomial",
     show_default=True,
-    help="Counts (multinomial, poisson), presence alone (bernoulli), counts with a learned weight "
-    "for each --text (hybrid), numbers of any kind: nearest medians (l1-centers) or means "
-    "(l2-centers), or gaussian; or the numbers of categories (categorical).",
+    help=f"Of counts ({models_that('counts')}, which learns a weight for each --text), presence "
+    f"alone ({models_that('presence')}), numbers of any kind ({models_that('values')}: of medians) "
+    f"or numbers of categories ({models_that('categories')}).",
 )
 
 SMOOTHING: Options = [

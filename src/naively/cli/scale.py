@@ -91,11 +91,13 @@ def _counting(files: tuple[str, ...], options: dict[str, Any]) -> Any:
     from naively.jobs.records import Counting
 
     layout = layout_of(files[0], options)
-    statistic = "presence" if options["presence"] else MODELS[options["model"]].statistic or ""
+    kind = MODELS[options["model"]]
+    statistic = "presence" if options["presence"] else kind.statistic or ""
     if options["resolution"] is not None and layout.text:
         raise click.UsageError("--resolution is of numbers (--numbers) only; leave it out.")
     features = features_of(options) if layout.text else None
-    return Counting(files, layout, features, statistic, options["resolution"])
+    of_counts = kind.takes == "counts"
+    return Counting(files, layout, features, statistic, options["resolution"], of_counts)
 
 
 @naively.command(short_help="Add records of different shards.")

@@ -131,6 +131,7 @@ def data_of(
     tasks = tasks_of(
         parts, features, layout, names=names_of(columns), parting=parting, n_jobs=workers.jobs,
         resumable=recipe.engine.checkpoint is not None,
+        of_counts=kind.takes == "counts",
     )  # fmt: skip
     of_text = columns is None
     if columns is not None:
@@ -210,7 +211,7 @@ def of_record(record: Record, name: str, text_column: str) -> Data:
         features=record.features,
         names=_names(record),
         statistics=lambda kinds, columns: found if columns is None else found.take(columns),
-        totals=lambda kinds: np.asarray(found.table.sum(axis=1)),
+        totals=lambda kinds: found.feature_totals(),
         class_rows={TRAIN: dict(classes)},
         shards=record.shards,
         text_columns=(text_column,) if of_text else (),
@@ -230,7 +231,7 @@ def _added(record: Record, tasks: Sequence[Task]) -> Data:
         return found if columns is None else found.take(columns)
 
     def totals(kinds: Kinds) -> Array:
-        return np.asarray(marked.table[:, positions_of(marked.classes, kinds)].sum(axis=1))
+        return np.asarray(marked.of_classes(positions_of(marked.classes, kinds)).feature_totals())
 
     class_rows: dict[int, dict[str, int]] = {}
     for mark, n in zip(marked.classes.tolist(), marked.class_rows.tolist(), strict=True):

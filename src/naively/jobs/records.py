@@ -36,6 +36,7 @@ class Counting:
     features: TextFeatures | None = None  # None: numbers
     statistic: str = "counts"  # of numbers
     resolution: float | None = None
+    of_counts: bool = False  # numbers below 0 are refused, whatever the statistic
 
 
 def count(
@@ -60,6 +61,12 @@ def count(
         The records, one for each file.
     """
     written = []
+    if counting.features is not None and counting.statistic not in ("counts", "presence"):
+        raise InputError(
+            f"{counting.files[0]}: of texts, occurrences are counted, or the rows that hold a "
+            f"word, and not {counting.statistic}; give the files to `naively select`, or "
+            "--numbers if they hold numbers."
+        )
     with mendable():
         parts = parts_of(counting.files, counting.layout)
         files = list(dict.fromkeys(part.path for part in parts))
@@ -70,7 +77,9 @@ def count(
         for done, file in enumerate(files):
             progress("counting", done, len(files))
             own = [part for part in parts if part.path == file]
-            tasks = tasks_of(own, features, layout, names=names, n_jobs=jobs)
+            tasks = tasks_of(
+                own, features, layout, names=names, n_jobs=jobs, of_counts=counting.of_counts
+            )
             path = Path(out) / f"{Path(file).name}-{tasks[0].key[:16]}.npz"
             if kept_record(path, [file]) is None:
                 save_record(run_tasks(tasks, jobs), path)

@@ -31,6 +31,7 @@ _MEANS = ("mean of the values of the class; dispersion: standard deviation",) * 
 _MEDIANS = ("median of the values of the class; dispersion: mean absolute deviation from it",) * 2
 
 COUNTS = Words(*_LIKELIHOOD, "sum of the values of the column", "occurrences")
+RATES = Words(*_LIKELIHOOD, _MEANS[0], "mean occurrences in a row; dispersion: standard deviation")
 PRESENCE = Words(*_LIKELIHOOD, "rows with a value above 0", "rows that hold it")
 CATEGORIES = Words(*_LIKELIHOOD, *("rows of each category",) * 2)
 NORMAL = Words(*_LIKELIHOOD, *_MEANS)
@@ -92,6 +93,7 @@ MODELS: Mapping[str, Kind] = MappingProxyType(
             _kind("multinomial", "counts", "counts", COUNTS, "alpha", *_PRIOR, "binary", *_EXACT),
             _kind("bernoulli", "presence", "presence", PRESENCE, "alpha", *_PRIOR, "binarize"),
             _kind("poisson", "counts", "counts", COUNTS, "alpha", *_PRIOR),
+            _kind("negative-binomial", "counts", "moments", RATES, "alpha", *_PRIOR, "dispersion"),
             _kind(
                 "categorical",
                 "categories",

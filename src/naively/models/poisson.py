@@ -86,16 +86,25 @@ def poisson_gain(
     (m,) non-negative.
     """
     smooth = smoothing(alpha, len(table))
-    n_classes, n = table.shape[1], class_weight.sum() or 1.0
     gain = np.empty(len(table))
     for block in blocks(*table.shape):
         part = smooth if isinstance(smooth, float) else smooth[block]
-        f = np.asarray(table[block], dtype=np.float64)
-        g = f.sum(axis=1, keepdims=True)
-        expected = class_weight * ((g + n_classes * part) / n)
-        excess = (f * n - class_weight * g) / n  # the smoothing cancels
-        gain[block] = divergence(excess, expected).sum(axis=1)
+        gain[block] = divergence(*against_pooled(table[block], class_weight, part)).sum(axis=1)
     return gain
+
+
+def against_pooled(
+    table: Array, class_weight: FloatArray, smooth: float | FloatArray
+) -> tuple[FloatArray, FloatArray]:
+    """Smoothed sums (m, C) less what the pooled rates expect, and these expectations.
+
+    The excess is one exact difference of products: rates that agree leave nothing.
+    """
+    n_classes, n = table.shape[1], class_weight.sum() or 1.0
+    f = np.asarray(table, dtype=np.float64)
+    g = f.sum(axis=1, keepdims=True)
+    excess = (f * n - class_weight * g) / n  # the smoothing cancels
+    return excess, class_weight * ((g + n_classes * smooth) / n)
 
 
 def rates(
@@ -111,6 +120,16 @@ def rates(
     occupied = (weight > 0)[:, None]
     free = np.where(occupied, f / np.where(occupied, weight[:, None], 1.0), pooled[support])
     return pooled, free
+
+
+def sparse_rates(
+    statistics: CountTable, support: IntArray, alpha: float | FloatArray
+) -> FloatArray:
+    """Mean entry of each class and feature (C, m): free on the support, pooled elsewhere."""
+    pooled, free = rates(statistics, support, alpha)
+    rate = np.tile(pooled, (len(statistics.class_weight), 1))
+    rate[:, support] = free
+    return rate
 
 
 def _gain(alpha: float | FloatArray, statistics: CountTable, table: Array) -> FloatArray:

@@ -65,6 +65,16 @@ class AbstractStatistics(ABC):
     def _settings(self) -> Mapping[str, Any]:
         """Keywords of `from_matrix` by which the same is counted."""
 
+    @abstractmethod
+    def feature_totals(self) -> Array:
+        """How much of each feature was counted, all classes together.
+
+        Returns
+        -------
+        totals : ndarray of shape (n_features,)
+            Weighted sum of what is counted of it.
+        """
+
     # -- making ---------------------------------------------------------------------------------
 
     @classmethod

@@ -122,6 +122,19 @@ class ClassCategories(AbstractStatistics):
         start = int(self.n_categories[:i].sum())
         return self.table[start : start + self.n_categories[i]].T
 
+    def feature_totals(self) -> FloatArray:
+        """Weighted sum of the values (numbers of categories) of each feature, over all classes.
+
+        Returns
+        -------
+        totals : ndarray of shape (n_features,)
+            The sum of the column.
+        """
+        sizes = self.n_categories
+        value = np.arange(len(self.table)) - np.repeat(starts_of(sizes), sizes)
+        column = np.repeat(np.arange(len(sizes)), sizes)
+        return np.bincount(column, value * self.table.sum(axis=1), len(sizes))
+
     @property
     def _settings(self) -> Mapping[str, Any]:
         """Keywords of `from_matrix` by which the same is counted: none."""

@@ -151,6 +151,16 @@ class ClassCounts(AbstractStatistics):
         transposed: Array = self.table.T
         return transposed
 
+    def feature_totals(self) -> Array:
+        """How often each feature was counted, all classes together.
+
+        Returns
+        -------
+        totals : ndarray of shape (n_features,)
+            Sum of its counts.
+        """
+        return np.asarray(self.table.sum(axis=1))
+
     @property
     def _settings(self) -> Mapping[str, Any]:
         """Keywords of `from_matrix` by which the same is counted."""

@@ -55,7 +55,10 @@ def _sums_added(name: str, first: Any, second: Any) -> FloatArray:
 
 
 def _sums_taken(name: str, whole: Any, part: Any, rest: Any) -> FloatArray:
-    return np.where(rest.class_weight > 0, getattr(whole, name) - getattr(part, name), 0.0)
+    minuend = getattr(whole, name)
+    difference = minuend - getattr(part, name)
+    kept = (rest.class_weight > 0) & (np.abs(difference) > ROUNDING * np.abs(minuend))
+    return np.where(kept, difference, 0.0)
 
 
 def _scatter_added(name: str, first: Any, second: Any) -> FloatArray | None:
@@ -165,6 +168,16 @@ class ClassMoments(AbstractStatistics):
     def n_features(self) -> int:
         """Number of features m."""
         return int(self.total.shape[0])
+
+    def feature_totals(self) -> Array:
+        """Weighted sum of the values of each feature, all classes together.
+
+        Returns
+        -------
+        totals : ndarray of shape (n_features,)
+            In units of the features.
+        """
+        return np.asarray(self.total.sum(axis=1))
 
     @property
     def _settings(self) -> Mapping[str, Any]:

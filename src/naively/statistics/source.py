@@ -261,6 +261,19 @@ def examined(source: Source) -> Source:
     return replace(source, matrix=matrix, examined=True)
 
 
+def check_counts(matrix: Matrix) -> None:
+    """Raise an error that names the first value that is no count, if there is one.
+
+    Raises
+    ------
+    ValueError
+        If a value is negative or not finite.
+    """
+    values = matrix.data if is_sparse(matrix) else matrix
+    if values.size and not values.min() >= 0:  # NaN makes the minimum NaN
+        examined(source_of(matrix, np.empty(0), None, 1, Quantity(presence=False, threshold=0.0)))
+
+
 def _faults(values: Array, quantity: Quantity) -> Iterator[tuple[Array, str]]:
     """Masks of the values that cannot be counted, and what to say of them."""
     if values.dtype.kind == "f":

@@ -53,6 +53,7 @@ class Task:
     features: FeatureDefinition
     names: Vocabulary | None = None
     parting: Parting | None = None  # None: labels do not tell kinds of rows
+    of_counts: bool = False  # values below 0 are refused, whatever the statistic of the columns
 
     @property
     def files(self) -> list[str]:
@@ -202,8 +203,11 @@ def tasks_of(
     parting: Parting | None = None,
     n_jobs: int | None = None,
     resumable: bool = False,
+    of_counts: bool = False,
 ) -> list[Task]:
     """Cut parts into tasks, about one for each worker.
+
+    With `of_counts`, values below 0 are refused for statistics that take any sign as well.
 
     Raises
     ------
@@ -213,7 +217,7 @@ def tasks_of(
     _check_distinct(parts)
     length = CHECKPOINT_PARTS if resumable else max(-(-len(parts) // _workers(n_jobs)), 1)
     return [
-        Task(tuple(parts[start : start + length]), layout, features, names, parting)
+        Task(tuple(parts[start : start + length]), layout, features, names, parting, of_counts)
         for start in range(0, max(len(parts), 1), length)
     ]
 
@@ -250,7 +254,8 @@ def run_task(task: Task, progress: Progress = silent, *, dense_cells: int = DENS
     """
     counter = new_counter(task.features, dense_cells=dense_cells)
     shards: dict[str, int] = {}
-    counts = task.features.kind == "columns" and task.features.statistic == "counts"
+    of_columns = task.features.kind == "columns"
+    counts = of_columns and (task.of_counts or task.features.statistic == "counts")
     for done, part in enumerate(task.parts):
         progress("counting", done, len(task.parts))
         shards[part.name] = 0

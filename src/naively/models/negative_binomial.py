@@ -1,0 +1,297 @@
+r"""Sparse negative binomial naive Bayes: counts that vary more than a Poisson law allows.
+
+An entry x of feature i in a row of class c is negative binomial with mean mu_ci and dispersion
+phi_i, which the classes share: Var = mu_ci + phi_i mu_ci^2. Up to what depends on x and phi_i
+alone (sum_{t < x} log(1 + phi_i t), less log x!, which no choice of features changes),
+
+    log P(x) = x log( mu_ci / (1 + phi_i mu_ci) ) - log(1 + phi_i mu_ci) / phi_i
+
+is linear in x. So the sums of the entries f_ci, the rows n_c and phi_i are all that the likelihood
+needs. Whatever phi_i is, a free feature has mu_ci = f_ci / n_c, a pooled one g_i / n, and
+
+    gain_i = log-likelihood free minus pooled, with the same phi_i in both,
+
+is never negative and adds up over the features: given the dispersions, the k largest gains are the
+optimum, for every k. Smoothing is that of the Poisson model: it adds alpha C n_c / n to f_ci.
+
+The gain is a sum of terms that are not negative. With e_ci = n_c g_i / n, P_ci = 1 + phi_i mu_ci,
+Q_i = 1 + phi_i g_i / n, and D(x, e) = x log(x / e) - x + e,
+
+    gain_i = sum_c D(f_ci, e_ci P_ci / Q_i) + n_c / phi_i D(1, P_ci / Q_i)
+
+where both arguments of a D differ by (f_ci - e_ci) / Q_i, up to a factor. (The divergence of two
+such laws is (1 + phi mu) / phi times that of the Bernoulli laws of phi mu / (1 + phi mu).) Without
+dispersion the second term vanishes and the first is the gain of the Poisson model, bit for bit;
+with phi large the gain goes to that of gamma laws, sum_c n_c / phi (t - 1 - log t), t = mu_ci n /
+g_i. P and Q are both divided by 1 + phi, so that nothing overflows.
+
+Dispersions by moments: within the classes, variances exceed means by phi_i times squared means, so
+
+    phi_i = max(0, sum_c n_c (v_ci - m_ci) / sum_c n_c m_ci^2)
+
+with means m_ci and variances v_ci divided by n_c, before smoothing. (Of few rows this is a little
+low, as variances so divided are; to divide by n_c - 1 would make weights other than repetition.)
+Means and squared deviations add up over batches and machines. The likelihood of phi needs every
+single entry instead: its maximum does not follow from sums of a fixed size, and is left out.
+
+A feature that varies less than a Poisson law has phi_i = 0. A feature that never occurs has gain 0.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, TypeAlias
+
+import numpy as np
+from numpy.typing import ArrayLike
+from scipy.special import xlogy
+
+from naively._types import FloatArray, IntArray
+from naively.models.family import (
+    Family,
+    Separable,
+    blocks,
+    checked_alpha,
+    divergence,
+    separable,
+    smoothing,
+)
+from naively.models.kinds import RATES
+from naively.models.model import Model
+from naively.models.poisson import against_pooled, rates
+from naively.models.priors import fitted_prior
+from naively.models.rules import LinearRule, event_log
+from naively.statistics.matrix import as_matrix
+from naively.statistics.moments import ClassMoments
+from naively.statistics.source import check_counts
+
+_LARGEST = 1e100  # dispersion; beyond, products of dispersions and means would overflow
+_SLIP = 1e-9  # mean below 0 that is rounding: what a difference of sums of real numbers leaves
+
+Dispersion: TypeAlias = FloatArray | None  # one value, or (m,); None: by moments
+
+
+def model(
+    *,
+    alpha: ArrayLike = 1.0,
+    fit_prior: bool = True,
+    class_prior: ArrayLike | None = None,
+    dispersion: ArrayLike = "moments",
+) -> Model[ClassMoments]:
+    """Negative binomial model of entries with a mean for each class."""
+    alpha, given = checked_alpha(alpha), checked_dispersion(dispersion)
+    return Model(
+        name="negative-binomial",
+        family=negative_binomial(alpha, dispersion),
+        gather=partial(_gather, deviations=given is None),
+        log_prior=partial(fitted_prior, fit_prior=fit_prior, class_prior=class_prior),
+        words=RATES,
+        alpha=alpha,
+        learns_prior=fit_prior and class_prior is None,
+    )
+
+
+def _gather(X: Any, *labelled: ArrayLike | None, **keywords: Any) -> ClassMoments:
+    X = as_matrix(X)
+    check_counts(X)  # moments take any sign
+    return ClassMoments.from_matrix(X, *labelled, **keywords)
+
+
+def checked_dispersion(dispersion: ArrayLike) -> Dispersion:
+    """Dispersions that were given, one value or (m,); None for "moments".
+
+    Raises
+    ------
+    ValueError
+        If they are neither.
+    """
+    if isinstance(dispersion, str) and dispersion == "moments":
+        return None
+    try:
+        values = np.asarray(dispersion, dtype=np.float64)
+    except (TypeError, ValueError):
+        values = np.array(np.nan)
+    if values.ndim > 1 or not np.all((values >= 0) & (values <= _LARGEST)):
+        raise ValueError(
+            f"`dispersion` must be 'moments', or a number in [0, {_LARGEST:g}] (0: Poisson) or one "
+            f"for each feature; got {dispersion!r}."
+        )
+    return values
+
+
+def negative_binomial(
+    alpha: object = 1.0, dispersion: ArrayLike = "moments"
+) -> Family[ClassMoments]:
+    """Negative binomial model.
+
+    Parameters
+    ----------
+    alpha : float or (m,)
+        Smoothing.
+    dispersion : "moments", float or (m,)
+        Of each feature, or how it is estimated.
+
+    Raises
+    ------
+    ValueError
+        If a parameter is none of these.
+    """
+    settings = checked_alpha(alpha), checked_dispersion(dispersion)
+    gain = partial(_gain, *settings)
+    return Family(
+        name="negative binomial",
+        gain=gain,
+        problem=partial(_problem, *settings),
+        rule=partial(_rule, *settings),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class SpreadCounts:
+    """Sums of counts, and how far the counts spread."""
+
+    table: FloatArray  # (m, C) sum of the entries of each feature in each class
+    class_weight: FloatArray  # (C,)
+    alpha: float | FloatArray  # one value, or (m,)
+    dispersion: FloatArray  # (m,)
+
+
+def spread_counts(
+    alpha: float | FloatArray,
+    dispersion: Dispersion,
+    statistics: ClassMoments,
+    columns: IntArray | None = None,
+) -> SpreadCounts:
+    """Return what the model needs to know of all features, or of some columns."""
+    n_features = statistics.n_features
+    given = None if dispersion is None else _for_each(dispersion, n_features)
+    if columns is not None:
+        statistics = statistics.take(columns)
+        given = None if given is None else given[columns]
+        alpha = alpha if isinstance(alpha, float) else alpha[columns]
+    table = np.maximum(statistics.total, 0.0)  # a difference of sums may leave -1e-17
+    phi = moment_dispersion(statistics) if given is None else given
+    return SpreadCounts(table, statistics.class_weight, alpha, phi)
+
+
+def _for_each(values: FloatArray, n_features: int) -> FloatArray:
+    if values.shape not in ((), (n_features,)):
+        raise ValueError(
+            f"`dispersion` must be a number or have one value for each of the {n_features} "
+            f"features; got {len(values)} values."
+        )
+    return np.broadcast_to(values, n_features)
+
+
+def moment_dispersion(statistics: ClassMoments) -> FloatArray:
+    """Dispersion of each feature by moments within the classes.
+
+    Returns
+    -------
+    (m,) non-negative; 0 where a feature varies less than a Poisson law, or never occurs.
+    """
+    weight, mean = statistics.class_weight, np.maximum(statistics.mean, 0.0)
+    n = weight.sum() or 1.0
+    beyond = np.maximum(statistics.pooled_variance() - mean @ weight / n, 0.0)
+    largest = mean.max(axis=1, initial=0.0)
+    unit = np.where(largest > 0, largest, 1.0)  # squares of the means may overflow, ratios do not
+    square = (mean / unit[:, None]) ** 2 @ weight / n
+    return np.divide(beyond / unit / unit, square, out=np.zeros_like(unit), where=square > 0)
+
+
+def negative_binomial_gain(counts: SpreadCounts) -> FloatArray:
+    """Nats gained by freeing each feature.
+
+    Returns
+    -------
+    (m,) non-negative.
+    """
+    table, weight, phi = counts.table, counts.class_weight, counts.dispersion[:, None]
+    smooth = smoothing(counts.alpha, len(table))
+    gain = np.empty(len(table))
+    for block in blocks(*table.shape):
+        part = smooth if isinstance(smooth, float) else smooth[block]
+        excess, expected = against_pooled(table[block], weight, part)
+        free = table[block] + table.shape[1] * part * weight / (weight.sum() or 1.0)
+        gain[block] = _block_gain(excess, expected, free, weight, phi[block])
+    return gain
+
+
+def _block_gain(
+    excess: FloatArray,
+    expected: FloatArray,
+    free: FloatArray,
+    weight: FloatArray,
+    phi: FloatArray,
+) -> FloatArray:
+    """Gain from smoothed sums of the classes (m, C), what they are expected to be, and phi (m, 1).
+
+    One and phi are both divided by 1 + phi: `one` + `more` mean stands for 1 + phi mean.
+    """
+    one, more = 1.0 / (1.0 + phi), phi / (1.0 + phi)
+    rows = np.where(weight > 0, weight, 1.0)
+    of_class, pooled = one + more * free / rows, one + more * expected / rows
+    gain = divergence(excess * one / pooled, expected * of_class / pooled)
+    spread = divergence(-more * excess / rows / pooled, of_class / pooled)
+    gain += np.divide(rows * spread, phi, out=np.zeros_like(gain), where=phi > 0)
+    return np.asarray(gain.sum(axis=1))
+
+
+def _gain(
+    alpha: float | FloatArray, dispersion: Dispersion, statistics: ClassMoments
+) -> FloatArray:
+    return negative_binomial_gain(spread_counts(alpha, dispersion, statistics))
+
+
+def _baseline(alpha: float | FloatArray, dispersion: Dispersion, statistics: ClassMoments) -> float:
+    counts = spread_counts(alpha, dispersion, statistics)
+    g = counts.table.sum(axis=1) + counts.table.shape[1] * np.asarray(alpha)
+    mean = g / (counts.class_weight.sum() or 1.0)
+    spread = counts.dispersion * mean
+    return float(np.sum(xlogy(g, mean / (1.0 + spread)) - g * _log_share(spread)))
+
+
+def _log_share(spread: FloatArray) -> FloatArray:
+    """log(1 + z) / z, which is 1 at z = 0."""
+    return np.divide(np.log1p(spread), spread, out=np.ones_like(spread), where=spread > 0)
+
+
+def _problem(
+    alpha: float | FloatArray, dispersion: Dispersion, statistics: ClassMoments
+) -> Separable:
+    _refuse_negative(statistics)
+    functions = partial(_gain, alpha, dispersion), partial(_baseline, alpha, dispersion)
+    return separable(*functions, statistics)
+
+
+def _refuse_negative(statistics: ClassMoments) -> None:
+    mean = statistics.mean
+    largest = np.maximum(mean.max(axis=1, initial=1.0), 1.0)
+    if (mean < -_SLIP * largest[:, None]).any():
+        column = int(np.flatnonzero((mean < -_SLIP * largest[:, None]).any(axis=1))[0])
+        raise ValueError(
+            f"Negative values in data passed to a model of counts: the mean of column {column} is "
+            f"{mean[column].min():g} in a class. Counts must be >= 0; use a model of centers, "
+            "which takes any sign."
+        )
+
+
+def _rule(
+    alpha: float | FloatArray,
+    dispersion: Dispersion,
+    statistics: ClassMoments,
+    support: IntArray,
+    log_prior: FloatArray,
+) -> LinearRule:
+    """Weights log(mu / (1 + phi mu)); the constant is -sum log(1 + phi mu) / phi."""
+    counts = spread_counts(alpha, dispersion, statistics, support)
+    _, mean = rates(counts, np.arange(len(support)), counts.alpha)
+    spread = counts.dispersion * mean
+    weights, never = event_log(mean, 1.0 + spread)
+    intercept = log_prior - (mean * _log_share(spread)).sum(axis=1)
+    if not never.any():
+        return LinearRule(intercept, weights, log_prior)
+    return LinearRule(
+        intercept, weights, log_prior, np.zeros(len(log_prior)), never.astype(np.float64)
+    )
