@@ -370,6 +370,39 @@ def test_shards_counted_apart_train_what_all_rows_train(folder, model, estimator
     assert f"count the shards again with --model {other}" in message
 
 
+@pytest.mark.parametrize("model", NUMBER_MODELS)
+def test_columns_counted_too_seldom_are_left_out_of_every_model(folder, model):
+    X, y = counts()
+    X[:, 4] = 0
+    X[3, 4] = 1  # alone in its column, among the rows of training or not
+    np.savez("a.npz", X=X, y=y)
+    run("select", "a.npz", "-k", "all", "--model", model, "--min-count", 2, "--holdout", 0, "-q")
+    assert load_model("result/model.npz").columns.tolist() == [0, 1, 2, 3, 5, 6, 7, 8]
+
+
+@pytest.mark.parametrize(
+    "model", [name for name in NUMBER_MODELS if MODELS[name].takes == "counts"]
+)
+def test_counts_below_0_are_refused_with_their_place(folder, model):
+    Path("a.csv").write_text("u,v,label\n1,2,a\n3,-4,b\n5,6,a\n7,80,b\n")
+    options = ("--numbers", "--model", model)
+    for job in (("select", "a.csv", "--holdout", 0), ("count", "a.csv", "-o", "c")):
+        assert "a.csv: line 3: the value in column 2 is neg" in run(*job, *options, status=2)
+
+
+def test_statistics_of_any_sign_do_not_train_a_model_of_counts(folder):
+    Path("a.csv").write_text("u,v,label\n1,-2,a\n3,-4,b\n5,6,a\n7,-80,b\n")
+    run("count", "a.csv", "-o", "records", "--model", "gaussian")
+    run("merge", "records", "-o", "stats.npz")
+    message = run("solve", "stats.npz", "-k", 1, "--model", "negative-binomial", status=2)
+    assert "the mean of column 1 is -42 in a class" in message
+
+
+def test_statistics_that_texts_do_not_have_are_refused(folder):
+    message = run("count", "all.parquet", "-o", "c", "--model", "negative-binomial", status=2)
+    assert "and not moments; give the files to `naively select`" in message
+
+
 def test_k_auto_is_chosen_on_folds_of_the_training_rows(folder):
     """Against the library, on the same folds of the same rows."""
     X, y = counts(600)

@@ -1,6 +1,9 @@
+import csv
+import json
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -279,7 +282,7 @@ def test_classes_of_one_row_have_no_dispersion():
     X = [[1, 9], [4, 0], [0, 7]]
     model = SparseNegativeBinomialNB(k=1).fit(X, ["a", "b", "c"])
     assert model.dispersion_.tolist() == [0, 0]
-    np.testing.assert_array_equal(model.scores_, SparsePoissonNB().fit(X, list("abc")).scores_)
+    assert (model.scores_ == SparsePoissonNB(k=1).fit(X, list("abc")).scores_).all()
 
 
 def test_a_class_without_rows_takes_the_pooled_means():
@@ -344,10 +347,10 @@ def test_dispersions_that_are_none(bad):
 def test_one_dispersion_for_each_feature():
     X, y = [[1, 2], [3, 0], [8, 1]], [0, 1, 1]
     with pytest.raises(ValueError, match="each of the 2 features; got 3"):
-        SparseNegativeBinomialNB(dispersion=[1, 2, 3]).fit(X, y)
+        SparseNegativeBinomialNB(k=1, dispersion=[1, 2, 3]).fit(X, y)
     model = SparseNegativeBinomialNB(k=1, dispersion=[5.0, 0.0]).fit(X, y)
     assert model.dispersion_.tolist() == [5, 0]
-    alone = [SparseNegativeBinomialNB(dispersion=phi).fit(X, y).scores_ for phi in (5.0, 0.0)]
+    alone = [SparseNegativeBinomialNB(k=1, dispersion=phi).fit(X, y).scores_ for phi in (5.0, 0.0)]
     assert model.scores_.tolist() == [alone[0][0], alone[1][1]]
 
 
@@ -370,7 +373,7 @@ def test_given_dispersions_need_no_second_moments():
 def test_statistics_of_parts_train_what_all_rows_train(problem, n_parts):
     X, y = problem
     whole = SparseNegativeBinomialNB(k=2).fit(X, y)
-    rows = np.array_split(np.arange(len(y)), n_parts)
+    rows = np.array_split(np.arange(len(y)), min(n_parts, len(y)))
     gathered = [whole.gather(X[at], y[at], classes=whole.classes_) for at in rows]
     merged = SparseNegativeBinomialNB.from_statistics(sum(gathered[1:], gathered[0]), k=2)
     partly = SparseNegativeBinomialNB(k=2)
@@ -400,3 +403,45 @@ def test_large_counts_of_one_row_do_not_decide():
     X[7, 1] = 4_000
     assert SparsePoissonNB(k=1).fit(X, y).support_.tolist() == [False, True]
     assert SparseNegativeBinomialNB(k=1).fit(X, y).support_.tolist() == [True, False]
+
+
+# The command ------------------------------------------------------------------------------------
+
+
+def test_the_command_answers_as_the_estimator(tmp_path, monkeypatch):
+    testing, command = (
+        pytest.importorskip("click.testing"),
+        pytest.importorskip("naively.cli.scale"),
+    )
+    monkeypatch.chdir(tmp_path)
+
+    def run(*arguments):
+        result = testing.CliRunner().invoke(command.naively, [str(each) for each in arguments])
+        assert result.exit_code == 0, result.output
+        return result.stdout
+
+    y = np.array(["a", "b", "c"])[np.arange(120) % 3]
+    mean = rng.gamma(1.0, 3.0, (3, 14))
+    X = rng.poisson(rng.gamma(1.5, mean[np.arange(120) % 3] / 1.5))
+    with Path("counts.csv").open("w", newline="") as file:
+        writer = csv.writer(file)
+        writer.writerow([*(f"g{j}" for j in range(14)), "label"])
+        writer.writerows([*row, label] for row, label in zip(X.tolist(), y, strict=True))
+    options = ("--numbers", "--model", "negative-binomial")
+    summary = run("select", "counts.csv", *options, "-k", 4, "--holdout", 0, "--json", "-q")
+    fitted = SparseNegativeBinomialNB(k=4).fit(X, y)
+    with open("result/features.csv", newline="") as file:
+        found = {row["feature"]: float(row["gain"]) for row in csv.DictReader(file)}
+    support = fitted.get_support(indices=True)
+    assert found == pytest.approx({f"g{j}": fitted.scores_[j] for j in support}, rel=1e-6)
+    assert json.loads(summary)["settings"]["model"] == "negative-binomial"
+    run("predict", "result", "counts.csv", "--probabilities", "--out", "answers.csv")
+    with open("answers.csv", newline="") as file:
+        answers = list(csv.DictReader(file))
+    assert [row["label"] for row in answers] == fitted.predict(X).tolist()
+    proba = [[float(row[f"p:{c}"]) for c in "abc"] for row in answers]
+    np.testing.assert_allclose(proba, fitted.predict_proba(X), rtol=1e-9)
+    points = json.loads(run("path", "counts.csv", *options, "--ks", "1-14", "--json"))["rows"]
+    track = sparsity_path(SparseNegativeBinomialNB(), X, y, ks=range(1, 15))
+    gains = [point["gain"] for point in points]
+    assert gains == pytest.approx((track.objective - track.baseline).tolist(), rel=1e-9)

@@ -16,6 +16,7 @@ from naively.estimators.likelihood import (
 from naively.estimators.likelihood import (
     SparseGaussianNB as SparseGaussianNB,
 )
+from naively.estimators.likelihood import SparseNegativeBinomialNB as SparseNegativeBinomialNB
 from naively.estimators.likelihood import (
     SparsePoissonNB as SparsePoissonNB,
 )

@@ -59,9 +59,9 @@ from naively.models.family import (
 )
 from naively.models.kinds import RATES
 from naively.models.model import Model
-from naively.models.poisson import against_pooled, rates
+from naively.models.poisson import against_pooled, rate_rule, rates
 from naively.models.priors import fitted_prior
-from naively.models.rules import LinearRule, event_log
+from naively.models.rules import LinearRule
 from naively.statistics.matrix import as_matrix
 from naively.statistics.moments import ClassMoments
 from naively.statistics.source import check_counts
@@ -267,13 +267,13 @@ def _problem(
 
 def _refuse_negative(statistics: ClassMoments) -> None:
     mean = statistics.mean
-    largest = np.maximum(mean.max(axis=1, initial=1.0), 1.0)
-    if (mean < -_SLIP * largest[:, None]).any():
-        column = int(np.flatnonzero((mean < -_SLIP * largest[:, None]).any(axis=1))[0])
+    least = mean.min(axis=1, initial=0.0)
+    bad = np.flatnonzero(least < -_SLIP * mean.max(axis=1, initial=1.0))
+    if len(bad):
         raise ValueError(
-            f"Negative values in data passed to a model of counts: the mean of column {column} is "
-            f"{mean[column].min():g} in a class. Counts must be >= 0; use a model of centers, "
-            "which takes any sign."
+            f"Negative values in data passed to a model of counts: the mean of column {bad[0]} is "
+            f"{least[bad[0]]:g} in a class. Counts must be >= 0; use a model of centers, which "
+            "takes any sign."
         )
 
 
@@ -288,10 +288,4 @@ def _rule(
     counts = spread_counts(alpha, dispersion, statistics, support)
     _, mean = rates(counts, np.arange(len(support)), counts.alpha)
     spread = counts.dispersion * mean
-    weights, never = event_log(mean, 1.0 + spread)
-    intercept = log_prior - (mean * _log_share(spread)).sum(axis=1)
-    if not never.any():
-        return LinearRule(intercept, weights, log_prior)
-    return LinearRule(
-        intercept, weights, log_prior, np.zeros(len(log_prior)), never.astype(np.float64)
-    )
+    return rate_rule(log_prior, mean, 1.0 + spread, mean * _log_share(spread))

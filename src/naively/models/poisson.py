@@ -161,8 +161,15 @@ def _rule(
 ) -> LinearRule:
     """Weights log lambda_ci; the constant is -sum lambda_ci."""
     _, rate = rates(statistics, support, alpha)
-    weights, never = event_log(rate, np.ones_like(rate))
-    intercept = log_prior - rate.sum(axis=1)
+    return rate_rule(log_prior, rate, np.ones_like(rate), rate)
+
+
+def rate_rule(
+    log_prior: FloatArray, mean: FloatArray, scale: FloatArray, cost: FloatArray
+) -> LinearRule:
+    """Rule of weights log(mean / scale) and costs of each feature, (C, k), whatever the entry."""
+    weights, never = event_log(mean, scale)
+    intercept = log_prior - cost.sum(axis=1)
     if not never.any():
         return LinearRule(intercept, weights, log_prior)
     return LinearRule(

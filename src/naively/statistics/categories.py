@@ -133,7 +133,8 @@ class ClassCategories(AbstractStatistics):
         sizes = self.n_categories
         value = np.arange(len(self.table)) - np.repeat(starts_of(sizes), sizes)
         column = np.repeat(np.arange(len(sizes)), sizes)
-        return np.bincount(column, value * self.table.sum(axis=1), len(sizes))
+        sums = np.bincount(column, value * self.table.sum(axis=1), len(sizes))
+        return np.asarray(sums, dtype=np.float64)
 
     @property
     def _settings(self) -> Mapping[str, Any]:

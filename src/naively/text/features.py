@@ -108,8 +108,9 @@ class ColumnFeatures:
         Fingerprint of the column names, if they have names.
     statistic : {"counts", "presence", "moments", "categories"}, default="counts"
         Add up values >= 0 (multinomial and Poisson models), count the entries above `threshold`
-        (Bernoulli), take means and squared deviations (Gaussian, l2 centers), or count the
-        categories 0, 1, ... of each column, of which any number may turn up (categorical).
+        (Bernoulli), take means and squared deviations (Gaussian, negative binomial, l2
+        centers), or count the categories 0, 1, ... of each column, of which any number may turn
+        up (categorical).
     threshold : float, default=0.0
         Only with "presence".
     resolution : float, default=None
