@@ -7,8 +7,7 @@ import sys
 import matplotlib as mpl
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from naively import CoverageDisplay, HybridNB, accuracy_coverage_curve
 

@@ -1,8 +1,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import reference_centers as reference
 from naively.models.l1_centers import l1_centers, l1_gain, sparse_centers

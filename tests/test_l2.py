@@ -1,7 +1,6 @@
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import reference_centers as reference
 from naively.models.l2_centers import l2_centers, l2_gain, sparse_centers

@@ -3,8 +3,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from naively._kernels.medians import compare_exactly, compare_to_half, segment_centers
 from naively.statistics.values import _digits

@@ -8,8 +8,7 @@ from importlib import import_module
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from naively import (
     HybridNB,

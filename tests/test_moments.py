@@ -2,8 +2,7 @@ import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import reference_centers as reference
 from naively.statistics.moments import ClassMoments

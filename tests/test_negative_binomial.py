@@ -8,8 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.special import logsumexp
 from scipy.stats import nbinom, poisson
 
@@ -21,8 +20,7 @@ from naively.models.negative_binomial import (
     negative_binomial,
     negative_binomial_gain,
 )
-from naively.models.poisson import poisson as poisson_family
-from naively.models.poisson import poisson_gain
+from naively.models.poisson import poisson as poisson_family, poisson_gain
 from naively.selection.path import path
 from naively.selection.solve import solve
 from naively.statistics.counts import ClassCounts

@@ -12,9 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from naively.read import batch as limits
-from naively.read import bytes as stored
-from naively.read import jsonl
+from naively.read import batch as limits, bytes as stored, jsonl
 from naively.read.bytes import fingerprint, lines_before
 from naively.read.errors import OutputError, explained, reason, told_of
 from naively.read.formats import format_by_name, format_of

@@ -14,13 +14,10 @@ import numpy as np
 import pytest
 import scipy.io
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from sklearn.datasets import dump_svmlight_file, load_svmlight_file
 
-from naively.read import batch as limits
-from naively.read import bytes as stored
-from naively.read import h5ad, jsonl
+from naively.read import batch as limits, bytes as stored, h5ad, jsonl
 from naively.read.columns import Numbered, Wanted
 from naively.read.errors import InputError
 from naively.read.layout import Layout

@@ -12,12 +12,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from naively.read import batch as limits
-from naively.read import bytes as stored
-from naively.read import jsonl
+from naively.read import batch as limits, bytes as stored, jsonl
 from naively.read.batch import joined
 from naively.read.errors import InputError
 from naively.read.layout import Layout

@@ -4,8 +4,7 @@ import numba
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from naively.statistics.values import ClassMedians, ClassValues
 from reference_centers import class_medians

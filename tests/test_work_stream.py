@@ -25,9 +25,7 @@ from sklearn.datasets import dump_svmlight_file
 from naively import ClassCounts, SparseMultinomialNB
 from naively.jobs.data import definition, names_of
 from naively.judging.parting import LEFT_OUT, TEST, TRAIN, Parting
-from naively.read import batch as limits
-from naively.read import bytes as stored
-from naively.read import jsonl
+from naively.read import batch as limits, bytes as stored, jsonl
 from naively.read.layout import Layout
 from naively.read.parts import parts_of
 from naively.text.counter import count_text

@@ -2,28 +2,19 @@
 
 from naively.estimators.centers import (
     SparseL1Centers as SparseL1Centers,
-)
-from naively.estimators.centers import (
     SparseL2Centers as SparseL2Centers,
 )
 from naively.estimators.error_path import error_path as error_path
 from naively.estimators.error_search import ErrorSearchSelector as ErrorSearchSelector
-from naively.estimators.hybrid import HybridNB as HybridNB
-from naively.estimators.hybrid import SeparationWarning as SeparationWarning
+from naively.estimators.hybrid import HybridNB as HybridNB, SeparationWarning as SeparationWarning
 from naively.estimators.likelihood import (
     SparseCategoricalNB as SparseCategoricalNB,
-)
-from naively.estimators.likelihood import (
     SparseGaussianNB as SparseGaussianNB,
-)
-from naively.estimators.likelihood import SparseNegativeBinomialNB as SparseNegativeBinomialNB
-from naively.estimators.likelihood import (
+    SparseNegativeBinomialNB as SparseNegativeBinomialNB,
     SparsePoissonNB as SparsePoissonNB,
 )
 from naively.estimators.naive_bayes import (
     SparseBernoulliNB as SparseBernoulliNB,
-)
-from naively.estimators.naive_bayes import (
     SparseMultinomialNB as SparseMultinomialNB,
 )
 from naively.estimators.path import sparsity_path as sparsity_path
@@ -32,14 +23,10 @@ from naively.estimators.search import SparsityCV as SparsityCV
 from naively.estimators.whitener import Whitener as Whitener
 from naively.expected.estimates import (
     ErrorEstimate as ErrorEstimate,
-)
-from naively.expected.estimates import (
     expected_error as expected_error,
 )
 from naively.judging.coverage import (
     CoverageCurve as CoverageCurve,
-)
-from naively.judging.coverage import (
     accuracy_coverage_curve as accuracy_coverage_curve,
 )
 from naively.judging.error_path import ErrorPath as ErrorPath
@@ -52,7 +39,6 @@ from naively.selection.path import SparsityPath as SparsityPath
 from naively.statistics.categories import ClassCategories as ClassCategories
 from naively.statistics.counts import ClassCounts as ClassCounts
 from naively.statistics.moments import ClassMoments as ClassMoments
-from naively.statistics.values import ClassMedians as ClassMedians
-from naively.statistics.values import ClassValues as ClassValues
+from naively.statistics.values import ClassMedians as ClassMedians, ClassValues as ClassValues
 
 __version__: str

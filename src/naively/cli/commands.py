@@ -562,8 +562,7 @@ def predict(model: str, input: str, quiet: bool, **options: Any) -> None:
     A model file is data only: opening one from a stranger never runs code.
     """
     from naively.cli import screen
-    from naively.jobs.predict import PredictJob
-    from naively.jobs.predict import predict as run
+    from naively.jobs.predict import PredictJob, predict as run
     from naively.read.layout import Layout
 
     layout = Layout(

@@ -10,8 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rich import console as rich_console
-from rich.progress import BarColumn, TextColumn, TimeElapsedColumn
-from rich.progress import Progress as Bars
+from rich.progress import BarColumn, Progress as Bars, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 

@@ -11,8 +11,7 @@ from typing import Any
 import numpy as np
 
 from naively._types import IntArray
-from naively.read import batch as limits
-from naively.read import bytes as stored
+from naively.read import batch as limits, bytes as stored
 from naively.read.batch import Batch, Part, Places
 from naively.read.cells import Cells
 from naively.read.columns import Columns

@@ -11,8 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from naively._types import FloatArray, IntArray
-from naively.read import bytes as stored
-from naively.read import jsonl
+from naively.read import bytes as stored, jsonl
 from naively.read.batch import Batch, Part, Places
 from naively.read.cells import batch_of
 from naively.read.columns import Columns, Wanted, numbered
