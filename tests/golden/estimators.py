@@ -23,6 +23,7 @@ from naively import (
     SparseL1Centers,
     SparseL2Centers,
     SparseMultinomialNB,
+    SparseNegativeBinomialNB,
     SparsePoissonNB,
     SparsityCV,
     accuracy_coverage_curve,
@@ -261,6 +262,10 @@ add(
 
 _grid("poisson", SparsePoissonNB, counts, _COMMON)
 _priors("poisson", SparsePoissonNB)
+
+_grid("negative_binomial", SparseNegativeBinomialNB, counts, _COMMON)
+_grid("negative_binomial", SparseNegativeBinomialNB, counts, [{"k": 4, "dispersion": 0.5}])
+_priors("negative_binomial", SparseNegativeBinomialNB)
 
 _grid("categorical", SparseCategoricalNB, categories, _COMMON)
 _priors("categorical", SparseCategoricalNB)
