@@ -3,12 +3,13 @@
 #   make test    create the environment, install, run the tests
 #   make docs    create the environment, install, build the pages
 #   make test-engines    the tests on Spark, which needs Java
+#   make test-oldest     some tests on the lowest versions that pyproject.toml declares
 #   make golden  store anew what the command and the estimators give (tests/golden)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-engines golden check docs clean
+.PHONY: demo test test-oldest test-engines golden check docs clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -30,6 +31,21 @@ demo: $(VENV)/.command
 
 test: $(VENV)/.development
 	$(BIN)/python -m pytest -n 2 --dist loadfile
+
+# The lowest declared versions of everything that is run or tested, in an environment of their own.
+# Their deprecations are of what others released later, so they are no errors; other warnings are.
+OLDEST := .venv-oldest
+OLDEST_TESTS := cli cases matrix read_files read_tables read_matrices work_records statistics
+
+$(OLDEST)/.ready: pyproject.toml tests/oldest.txt
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --editable '.[test]' --constraint tests/oldest.txt
+	touch $@
+
+test-oldest: $(OLDEST)/.ready
+	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/kernels $(OLDEST)/bin/python -m pytest -n 2 --dist loadfile \
+	  -W default::DeprecationWarning -W default::PendingDeprecationWarning -W default::FutureWarning \
+	  $(OLDEST_TESTS:%=tests/test_%.py)
 
 # Spark takes a minute to start and needs Java 17 or later: not part of every run.
 test-engines: $(VENV)/.development
@@ -53,4 +69,4 @@ docs: $(VENV)/.documentation
 	! grep -rlE '<(script|img|link)[^>]*(src|href)="https?:' --include='*.html' docs/_build/html
 
 clean:
-	rm -rf $(VENV) naively-demo docs/_build docs/auto_examples docs/reference
+	rm -rf $(VENV) $(OLDEST) naively-demo docs/_build docs/auto_examples docs/reference

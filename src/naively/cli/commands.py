@@ -13,7 +13,7 @@ import signal
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, NoReturn, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeAlias, TypeVar
 
 import click
 
@@ -23,6 +23,11 @@ from naively.read.errors import InputError, OutputError, reason
 from naively.read.formats import FORMATS, format_of
 from naively.report.names import printable
 from naively.text.features import LARGEST_NGRAM, TOKEN_PATTERN
+
+if TYPE_CHECKING:
+    _Type: TypeAlias = click.ParamType[Any]
+else:
+    _Type = click.ParamType  # before click 8.4 it is not generic
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -91,7 +96,7 @@ def _give_up_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-class Amount(click.ParamType[Any]):
+class Amount(_Type):
     """How many features: a number, a share of all, all of them, or what cross-validation finds."""
 
     name = "INTEGER|FRACTION|all|auto"
@@ -126,7 +131,7 @@ class Finite(click.FloatRange):
         return number
 
 
-class Sizes(click.ParamType[Any]):
+class Sizes(_Type):
     """Smallest and largest n of n-grams."""
 
     name = "N[,N]"

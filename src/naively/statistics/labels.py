@@ -148,7 +148,8 @@ def _encoded(y: Array) -> tuple[Array, Array]:
         low, high = int(y.min()), int(y.max())
         if high - low < _WIDE:
             # Unsigned labels may exceed int64, signed ones may not be subtracted in their own type.
-            offsets = (y - y.min()).astype(np.int64) if y.dtype.kind == "u" else y - np.int64(low)
+            unsigned = y.dtype.kind == "u"
+            offsets = (y - y.min()).astype(np.int64) if unsigned else y.astype(np.int64) - low
             present = np.bincount(offsets, minlength=high - low + 1) > 0
             if present.all():
                 codes = offsets.astype(np.uint32)

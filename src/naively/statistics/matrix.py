@@ -103,7 +103,7 @@ def _compressed(X: Any) -> Matrix:
     if X.format in ("csr", "csc"):
         return X
     if X.format == "coo" and X.dtype.kind in _NUMERIC:  # `tocsr` sums duplicates in X's own type
-        X = type(X)((_widened(X.data), X.coords), shape=X.shape, copy=False)
+        X = type(X)((_widened(X.data), (X.row, X.col)), shape=X.shape, copy=False)
     return X.tocsr()
 
 
