@@ -65,7 +65,7 @@ def found_by(task: Task, wanted: Wanted, kinds: Kinds) -> list[Example | None]:
             batch = seen.batch.take(chosen)
             X = wanted.eye(quotes.open)(batch)
             labels, numbers = seen.names[seen.codes[chosen]], places[part.path] + chosen
-            quotes.look(X, labels, numbers, partial(_document, batch))
+            quotes.look(X, labels, numbers, partial(_document, batch), batch.keys)
             read += len(seen.kinds)
             places[part.path] += len(seen.kinds)
     return quotes.found
@@ -105,8 +105,9 @@ class Quotes:
         self.open = np.arange(len(wanted.names))  # features without a row of the right class
 
     def look(
-        self, X: Any, labels: Array, places: IntArray, document: Callable[[int], tuple[str, ...]]
-    ) -> None:
+        self, X: Any, labels: Array, places: IntArray,
+        document: Callable[[int], tuple[str, ...]], names: Array | None = None,
+    ) -> None:  # fmt: skip
         """Look at some more rows.
 
         Parameters
@@ -117,6 +118,8 @@ class Quotes:
             Class and number in the file, from 0, of each row (n,).
         document
             Gives the texts of row i, if the features were found in texts.
+        names
+            Names of the rows (n,), where the file has any.
         """
         X = X.tocsc() if hasattr(X, "tocsc") else np.asarray(X)
         left = []
@@ -128,7 +131,8 @@ class Quotes:
                     name = self._wanted.names[j]
                     self.found[j] = _excerpt(document(i), name, self._find, row, label)
                 else:
-                    self.found[j] = Example(row, label, figure(value))
+                    called = "" if names is None else str(names[i])
+                    self.found[j] = Example(row, label, figure(value), name=called)
             if not right:
                 left.append(j)
         self.open = np.array(left, dtype=np.int64)

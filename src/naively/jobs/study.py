@@ -129,12 +129,17 @@ def _by_k(accuracies: Accuracies) -> dict[int, tuple[float, float | None]]:
 def confusion_of(
     pairs: Mapping[tuple[str, str], int], classes: tuple[str, ...]
 ) -> Confusion | None:
-    """Turn counts of (class, answer) into a matrix; None for very many classes."""
-    truths = sorted({truth for truth, _ in pairs})
-    if max(len(truths), len(classes)) > _CONFUSED_CLASSES:
+    """Turn counts of (class, answer) into a matrix; None for very many classes.
+
+    Every class that can be answered has a row, in the order of the columns, whether it was tested
+    or not; labels that training does not have come after them.
+    """
+    unseen = sorted({truth for truth, _ in pairs} - set(classes))
+    truths = (*classes, *unseen)
+    if len(truths) > _CONFUSED_CLASSES:
         return None
     rows = tuple(tuple(pairs.get((truth, each), 0) for each in classes) for truth in truths)
-    return Confusion(tuple(truths), classes, rows)
+    return Confusion(truths, classes, rows)
 
 
 def coverage_points(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +14,7 @@ from naively.read.bytes import lines_before
 from naively.read.columns import Columns
 from naively.read.formats import FORMATS
 from naively.statistics.matrix import is_sparse
+from naively.text.labels import name_text
 from naively.text.utf8 import Texts, TokenRows, as_texts, as_tokens
 
 BATCH_ROWS = 25_000
@@ -78,7 +79,7 @@ class Batch:
     rows: Any  # Texts or TokenRows (n * width,), row i column j at i * width + j; or CSR or dense
     labels: Array | None  # (n,) text; None if they were not asked for
     split: Array | None  # (n,) text
-    keys: Array | None  # (n,) text
+    keys: Array | None  # (n,) names of the rows: those asked for, or those that the file has
     places: Places  # (n,)
     width: int = 1  # columns of text
 
@@ -88,6 +89,12 @@ class Batch:
     def place(self, row: int) -> str:
         """Place of a row, for messages."""
         return self.places.of(row)
+
+    def named(self, names: Sequence[Any] | Array) -> Batch:
+        """Return the rows with the names (n,) that the file has, unless others were asked for."""
+        if self.keys is not None:
+            return self
+        return replace(self, keys=np.array([name_text(each) for each in names], dtype=np.str_))
 
     def take(self, rows: Array) -> Batch:
         """Return some of the rows: by a mask, which gives itself if it holds all, or by numbers."""

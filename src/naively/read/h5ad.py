@@ -55,14 +55,19 @@ def batches(part: Part, layout: Layout) -> Iterator[Batch]:
         X, var = _matrix(part.source, file, layout)
         names = _names(part.source, var)
         cells = _cells(part.source, file["obs"], layout, _shape(part.source, X)[0])
+        samples = _sample_names(part, file["obs"], layout)
         if hasattr(X, "keys") and _encoding(X) != "csr_matrix":
-            yield from whole_batches(part, _csc(part.source, X), cells, names, layout)
+            begin = 0
+            for batch in whole_batches(part, _csc(part.source, X), cells, names, layout):
+                yield batch.named(samples[begin : begin + len(batch)])
+                begin += len(batch)
             return
         columns, kept = chosen(part.source, _shape(part.source, X)[1], names, layout)
         for start, stop, rows in _ranges(part, X):
             places = Places((part,), range(start + 1, stop + 1))
             rows = kept_values(rows, places, columns, kept)
-            yield batch_of(rows, sliced(cells, start, stop), places)
+            batch = batch_of(rows, sliced(cells, start, stop), places)
+            yield batch.named(samples[start - part.begin : stop - part.begin])
 
 
 def columns(part: Part, layout: Layout) -> Columns:
@@ -164,6 +169,14 @@ def _cells(source: str, obs: Any, layout: Layout, n: int) -> dict[str, tuple[str
             raise InputError(f"{source}: {len(values):,} cells of `{name}` for {n:,} rows.")
         cells[role] = (name, values)
     return cells
+
+
+def _sample_names(part: Part, obs: Any, layout: Layout) -> Array:
+    """Names of the rows of a part, which stand in the index of `obs`."""
+    stored = obs[_index(part.source, obs)]
+    if layout.key is not None or hasattr(stored, "keys") or stored.ndim != 1:
+        return _column(part.source, obs, _index(part.source, obs))[part.begin : part.end]
+    return np.asarray(stored[part.begin : part.end])
 
 
 def _names(source: str, var: Any) -> Sequence[str]:

@@ -70,7 +70,8 @@ def batches(part: Part, layout: Layout) -> Iterator[Batch]:
         for table, places in _tables(file, part, None):
             rows = _numbers(table, plan, places)
             special = {name: table.column(name) for name in roles(layout).values()}
-            yield batch_of(rows, beside(special, layout), places)
+            batch = batch_of(rows, beside(special, layout), places)
+            yield batch.named(table.column(0).to_pylist()) if plan.named else batch
 
 
 def columns(part: Part, layout: Layout) -> Columns:

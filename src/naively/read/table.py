@@ -106,6 +106,7 @@ class Plan:
 
     columns: Columns  # of the matrix
     places: list[int]  # (m,) of them in the table
+    named: bool = False  # the first column of the table holds names of rows
 
 
 def plan_of(source: str, names: Sequence[str], layout: Layout, named: bool) -> Plan:
@@ -131,7 +132,7 @@ def plan_of(source: str, names: Sequence[str], layout: Layout, named: bool) -> P
     columns = Columns([names[j] for j in free])
     kept = kept_columns(source, columns, layout.ignore, layout.wanted)
     places = free if kept is None else [free[j] for j in kept.tolist()]
-    return Plan(columns.take(kept), places)
+    return Plan(columns.take(kept), places, index)
 
 
 def number_batches(part: Part, records: Records, layout: Layout) -> Iterator[Batch]:
@@ -148,7 +149,8 @@ def number_batches(part: Part, records: Records, layout: Layout) -> Iterator[Bat
             name: list(map(itemgetter(records.names.index(name)), some.cells))
             for name in roles(layout).values()
         }
-        yield batch_of(whole_numbers(X), beside(columns, layout), places)
+        batch = batch_of(whole_numbers(X), beside(columns, layout), places)
+        yield batch.named([row[0] for row in some.cells]) if plan.named else batch
 
 
 def number_columns(part: Part, records: Records, layout: Layout) -> Columns:
@@ -231,7 +233,8 @@ def _turned(part: Part, records: Records, layout: Layout) -> tuple[Batch, Column
     kept = kept_columns(part.source, columns, (), layout.wanted, "row")
     X = np.ascontiguousarray(np.array(rows if kept is None else [rows[j] for j in kept]).T)
     places = Places((part,), range(2, len(X) + 2), unit="column")
-    return batch_of(whole_numbers(X), beside(special, layout), places), columns.take(kept)
+    batch = batch_of(whole_numbers(X), beside(special, layout), places)
+    return batch.named(records.names[1:]), columns.take(kept)
 
 
 def _split(batch: Batch) -> Iterator[Batch]:

@@ -151,6 +151,10 @@ class _View:
         confusion = evaluation.confusion if evaluation else None
         return confusion if confusion and len(confusion.answers) <= _CONFUSED_CLASSES else None
 
+    def number(self, truth: str, confusion: Confusion) -> str:
+        """Give the number of the column of a class; nothing for a label that is never answered."""
+        return str(confusion.answers.index(truth) + 1) if truth in confusion.answers else ""
+
     def shade(self, row: tuple[int, ...], value: int) -> str:
         """Class of a cell by its share of the row."""
         return f"h{round(_SHADES * value / max(sum(row), 1))}" if value else ""

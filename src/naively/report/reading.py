@@ -6,7 +6,7 @@ import json
 import math
 import types
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 from naively.report.documents import FORMAT, VERSION
@@ -129,9 +129,11 @@ def _built(kind: Any, value: Any, place: str) -> Any:
 def _record(kind: Any, value: Any, place: str) -> Any:
     hints = get_type_hints(kind)
     names = [each.name for each in fields(kind)]
-    if not isinstance(value, dict) or set(value) != set(names):
+    needed = {each.name for each in fields(kind) if each.default is MISSING}  # others came later
+    if not isinstance(value, dict) or not needed <= set(value) <= set(names):
         raise ValueError(f"must hold the fields {', '.join(names)} in `{place}`")
-    return kind(**{name: _built(hints[name], value[name], f"{place}.{name}") for name in names})
+    return kind(**{name: _built(hints[name], found, f"{place}.{name}")
+                   for name, found in value.items()})  # fmt: skip
 
 
 def _tuple(kind: Any, value: Any, place: str) -> Any:

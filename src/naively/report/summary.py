@@ -27,6 +27,7 @@ class Example:
     hit: str  # the words that are the feature, or its value in the row
     before: str = ""  # text on both sides; empty where features are no text
     after: str = ""
+    name: str = ""  # of the row, where the file has names of its rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +73,7 @@ class Mistake:
 class Confusion:
     """Test rows by their class and by the answer they got."""
 
-    truths: tuple[str, ...]  # (T,) classes of the test rows
+    truths: tuple[str, ...]  # (T,) the classes that can be answered, then unseen labels of tests
     answers: tuple[str, ...]  # (C,) classes that can be answered
     rows: tuple[tuple[int, ...], ...]  # (T, C)
 

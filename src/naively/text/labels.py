@@ -12,6 +12,12 @@ def clean(text: str) -> str:
     return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
 
 
+def name_text(value: Any) -> str:
+    """Name of a row as text; empty if it is missing."""
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+    return "" if text is None or text != text else clean(str(text))
+
+
 def label_text(value: Any) -> str | None:
     """Label as text: whole numbers without a point, blanks around it taken off, None if missing.
 
