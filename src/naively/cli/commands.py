@@ -25,9 +25,9 @@ from naively.report.names import printable
 from naively.text.features import LARGEST_NGRAM, TOKEN_PATTERN
 
 if TYPE_CHECKING:
-    _Type: TypeAlias = click.ParamType[Any]
+    AnyType: TypeAlias = click.ParamType[Any]
 else:
-    _Type = click.ParamType  # before click 8.4 it is not generic
+    AnyType = click.ParamType  # before click 8.4 it is not generic
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -96,7 +96,7 @@ def _give_up_output() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-class Amount(_Type):
+class Amount(AnyType):
     """How many features: a number, a share of all, all of them, or what cross-validation finds."""
 
     name = "INTEGER|FRACTION|all|auto"
@@ -131,7 +131,7 @@ class Finite(click.FloatRange):
         return number
 
 
-class Sizes(_Type):
+class Sizes(AnyType):
     """Smallest and largest n of n-grams."""
 
     name = "N[,N]"

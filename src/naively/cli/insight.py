@@ -17,6 +17,7 @@ from naively.cli.commands import (
     NUMBERS,
     READING,
     SMOOTHING,
+    AnyType,
     Options,
     explained,
     naively,
@@ -30,7 +31,7 @@ _JSON = click.option("--json", "as_json", is_flag=True, help="Print the result a
 _QUIET = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 
 
-class Grid(click.ParamType[Any]):
+class Grid(AnyType):
     """Numbers of features."""
 
     name = "K,K-K,..."
@@ -88,7 +89,7 @@ def path(input: str, ks: Any, out: str | None, as_json: bool, quiet: bool, **opt
 _MODELS = [name for name, kind in MODELS.items() if not kind.regions]
 
 
-class Smoothings(click.ParamType[Any]):
+class Smoothings(AnyType):
     """Values of alpha."""
 
     name = "A,A,..."

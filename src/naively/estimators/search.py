@@ -606,7 +606,15 @@ class _Search:
             )
         else:
             found = scores_of_folds(estimator, self.folds, self.grid, self.labels, self.scoring)
-        return Curve(name, settings, self.grid, *found)
+        return Curve(name, settings, self.grid, *found, n_rows=self._n_judged())
+
+    def _n_judged(self) -> float | None:
+        """Rows that are judged, if a score is the share of them that is right."""
+        if not self.scoring.is_accuracy:
+            return None
+        judged = np.unique(np.concatenate([test for _, test in self.splits]))
+        weight = self.scoring.of_rows(judged, len(self.labels)).get("sample_weight")
+        return weighted_rows(judged[:, None], judged, weight).equal_rows
 
     def trained(self, estimator: ClassifierMixin) -> ClassifierMixin:
         """Train an estimator on all rows, from their statistics where these are known."""

@@ -50,7 +50,7 @@ def choose_k(recipe: Recipe, data: Data, parting: Parting, workers: Workers) -> 
         found.append(fold_errors(anew, model, kinds, kept, grid, workers))
     errors = np.concatenate([each.errors for each in found])
     weight = np.concatenate([each.weight for each in found])
-    chosen = FoldErrors(grid, errors, weight, parting.n_folds)
+    chosen = FoldErrors(grid, errors, weight, parting.n_folds, n)
     warn_of_nothing(chosen)
     return chosen
 
@@ -74,7 +74,9 @@ def fold_errors(
         workers.map(judged_folds, data.tasks, placed, Look(data.features, data.terms(union), union))
     )
     rows = counts[:, -1]
-    return FoldErrors(grid, counts[:, :-1] / rows[:, None], rows.astype(np.float64), len(folds))
+    return FoldErrors(
+        grid, counts[:, :-1] / rows[:, None], rows.astype(np.float64), len(folds), rows.sum()
+    )
 
 
 def _fold(

@@ -215,7 +215,7 @@ def _contender(
         with told_of(recipe.name):
             errors = fold_errors(data, settings.model(), kinds, kept, grid, workers)
         chosen = {} if alpha is None else {"alpha": alpha}
-        curves.append(Curve(kind, chosen, grid, 1 - errors.errors))
+        curves.append(Curve(kind, chosen, grid, 1 - errors.errors, n_rows=errors.n_rows))
     return data, curves
 
 

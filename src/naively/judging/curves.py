@@ -23,6 +23,7 @@ class Curve:
     scores: FloatArray  # (T, G) of each fold
     fit_seconds: FloatArray | None = None  # (T,) of training for all k, where it was timed
     score_seconds: FloatArray | None = None  # (T,)
+    n_rows: float | None = None  # that were judged, if a score is the share of them that is right
 
     @property
     def mean(self) -> FloatArray:
@@ -37,7 +38,8 @@ class Curve:
 
     def position(self, choice: Choice) -> int:
         """Position in the grid of the k that is chosen."""
-        return chosen(-self.mean, self.standard_error, choice)
+        wrong = -self.mean if self.n_rows is None else 1 - self.mean
+        return chosen(wrong, self.standard_error, choice, self.n_rows)
 
 
 def best_curve(curves: list[Curve]) -> Curve:
@@ -61,7 +63,7 @@ class Contender:
     score: float  # mean over the folds
     standard_error: float
     behind: float  # mean over the folds of the winner's score minus this one's
-    behind_standard_error: float  # of that difference, fold by fold: the folds are the same
+    behind_standard_error: float  # of that difference, fold by fold, and at least of counting rows
 
     def __str__(self) -> str:
         settings = "".join(f", {name}={value}" for name, value in self.settings.items())
@@ -102,6 +104,9 @@ def ranking(groups: list[list[Curve]]) -> Ranking:
 def _contender(curve: Curve, ahead: FloatArray) -> Contender:
     at = curve.position("best")
     behind = ahead - curve.scores[:, at]
+    spread = float(behind.std() / np.sqrt(max(len(behind) - 1, 1)))
+    if curve.n_rows:  # so many rows, at least, are decided otherwise
+        spread = max(spread, float(np.sqrt(abs(behind.mean()) / curve.n_rows)))
     return Contender(
         name=curve.name,
         settings={name: value for name, value in curve.settings.items() if name != "estimator"},
@@ -109,5 +114,5 @@ def _contender(curve: Curve, ahead: FloatArray) -> Contender:
         score=float(curve.mean[at]),
         standard_error=float(curve.standard_error[at]),
         behind=float(behind.mean()),
-        behind_standard_error=float(behind.std() / np.sqrt(max(len(behind) - 1, 1))),
+        behind_standard_error=spread,
     )

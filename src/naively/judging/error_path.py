@@ -12,8 +12,16 @@ from naively._types import FloatArray, IntArray
 Choice = Literal["one_standard_error", "best"]
 
 
-def chosen(loss: FloatArray, standard_error: FloatArray, choice: Choice) -> int:
-    """Position of the number of features to choose.
+def chosen(
+    loss: FloatArray, standard_error: FloatArray, choice: Choice, n_rows: float | None = None
+) -> int:
+    """Position of the number of features to choose: the rule of every `auto`, and of searches.
+
+    It is the smallest k whose mean loss is within one standard error of the least mean loss
+    (Breiman et al. 1984, section 3.4.3). The standard error is that of the spread over the folds
+    or, where the loss is a share of rows, that of counting them if this is larger: e errors in n
+    rows would on other rows be sqrt((e + 1) (1 - e / n)) more or less. Folds that all make no error,
+    or one error each, have no spread, yet tell nothing about one error in n rows.
 
     Parameters
     ----------
@@ -22,14 +30,25 @@ def chosen(loss: FloatArray, standard_error: FloatArray, choice: Choice) -> int:
     standard_error : ndarray of shape (G,)
         Its standard error.
     choice : {"one_standard_error", "best"}
-        See :meth:`FoldErrors.best_k`.
+        That, or the smallest k of the least mean loss.
+    n_rows : float, default=None
+        Rows that were judged, each counted once; None if the loss is no share of them.
     """
     if choice not in {"one_standard_error", "best"}:
         raise ValueError(f"`choice` must be 'one_standard_error' or 'best'; got {choice!r}.")
     loss = np.where(np.isnan(loss), np.inf, loss)
     best = int(np.argmin(loss))
-    limit = loss[best] + (standard_error[best] if choice == "one_standard_error" else 0.0)
-    return int(np.flatnonzero(loss <= limit + 1e-12)[0])
+    doubt = 0.0
+    if choice == "one_standard_error":
+        doubt = max(standard_error[best], counting_error(float(loss[best]), n_rows))
+    return int(np.flatnonzero(loss <= loss[best] + doubt + 1e-12)[0])
+
+
+def counting_error(share: float, n_rows: float | None) -> float:
+    """Give the standard error of a share of n rows, never less than one row; 0 if n is unknown."""
+    if not n_rows or not 0 <= share <= 1:
+        return 0.0
+    return float(np.sqrt((share + 1 / n_rows) * (1 - share) / n_rows))
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +65,7 @@ class FoldErrors:
     errors: FloatArray  # (R T, G) share of the weight of a fold that is decided wrongly
     weight: FloatArray  # (R T,) weight of each fold
     n_folds: int  # T folds of all rows, divided R times
+    n_rows: float | None = None  # all rows; of unequal weights, as many equal ones as vary alike
 
     @property
     def mean(self) -> FloatArray:
@@ -65,15 +85,15 @@ class FoldErrors:
         Parameters
         ----------
         choice : {"one_standard_error", "best"}
-            The smallest k whose error is within one standard error of the smallest error, or the
-            smallest k of the smallest error.
+            The smallest k whose error is within one standard error of the smallest error, and at
+            least within one row of it, or the smallest k of the smallest error.
 
         Returns
         -------
         k : int
             A point of the grid.
         """
-        return int(self.k[chosen(self.mean, self.standard_error, choice)])
+        return int(self.k[chosen(self.mean, self.standard_error, choice, self.n_rows)])
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +145,8 @@ class ErrorPath:
         Parameters
         ----------
         choice : {"one_standard_error", "best"}
-            The smallest k whose error is within one standard error of the smallest error, or the
-            smallest k of the smallest error.
+            The smallest k whose error is within one standard error of the smallest error, and at
+            least within one row of it, or the smallest k of the smallest error.
 
         Returns
         -------

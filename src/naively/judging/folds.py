@@ -130,7 +130,7 @@ def fold_errors(
         splits = divided(stratified_folds(rows.labels, n_folds, rng), n_folds)
         judged += _judged(Folds(model, rows, statistics.classes, splits, statistics), grid)
     weight, errors = zip(*judged, strict=True)
-    return FoldErrors(grid, np.array(errors), np.array(weight), n_folds)
+    return FoldErrors(grid, np.array(errors), np.array(weight), n_folds, rows.equal_rows)
 
 
 def _judged(folds: Folds[S], grid: IntArray) -> list[tuple[float, FloatArray]]:

@@ -34,6 +34,14 @@ class Rows:
         """Weight of all rows."""
         return float(self.weight.sum()) if len(self.weight) else float(len(self.labels))
 
+    @property
+    def equal_rows(self) -> float:
+        """How many rows of equal weight make a mean that varies as much as that of these."""
+        if not len(self.weight):
+            return float(len(self.labels))
+        share = self.weight / self.weight.max(initial=0.0)
+        return float(share.sum() ** 2 / np.square(share).sum())
+
 
 def weighted_rows(X: Matrix, labels: IntArray, sample_weight: ArrayLike | None) -> Rows:
     """Rows with their weights checked, those of weight zero included; sparse ones as CSR."""
