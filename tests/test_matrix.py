@@ -110,7 +110,10 @@ def test_canonical_sums_duplicates_of_a_copy():
     ("X", "message"),
     [
         ([1, 2], "array of 1"),
-        (sp.coo_array(np.array([1, 2])), "sparse array of 1"),
+        pytest.param(
+            *(_line := sp.coo_array(np.array([1, 2])), "sparse array of 1"),
+            marks=pytest.mark.skipif(len(_line.shape) == 2, reason="before scipy 1.13 it has two"),
+        ),
         (np.zeros((1, 1), complex), "dtype complex128"),
         (sp.csr_matrix(np.ones((1, 1), complex)), "dtype complex128"),
         ([["a"]], "dtype <U1"),

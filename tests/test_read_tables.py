@@ -329,7 +329,10 @@ def test_labels_of_several_kinds_are_text(tmp_path):
     ],
 )
 def test_text_of_parquet_of_any_type(tmp_path, column):
-    pq.write_table(pa.table({"text": column, "label": column}), tmp_path / "a.parquet")
+    try:
+        pq.write_table(pa.table({"text": column, "label": column}), tmp_path / "a.parquet")
+    except pa.ArrowNotImplementedError as error:  # older versions of pyarrow have no such files
+        pytest.skip(str(error))
     layout = Layout(text=("text",))
     batch = collected(parts_of(tmp_path / "a.parquet", layout), layout)
     assert texts_of(batch) == [("a",), ("b",)]

@@ -2,19 +2,58 @@
 
 from __future__ import annotations
 
+import functools
+import logging
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
-from numba import njit
+from numba import config, njit
+from numba.core.caching import FunctionCache
 
 from naively._types import Array
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
 
+class _Cache(FunctionCache):  # type: ignore[misc]
+    """Compiled code on disk, without which everything works too: only later."""
+
+    def load_overload(self, *args: Any, **kwargs: Any) -> Any:
+        """Load what was compiled before; None if it cannot be read."""
+        try:
+            return super().load_overload(*args, **kwargs)
+        except OSError:
+            return _tell_of_cache()
+
+    def save_overload(self, *args: Any, **kwargs: Any) -> None:
+        """Keep what was compiled, if there is room for it."""
+        try:
+            super().save_overload(*args, **kwargs)
+        except OSError:
+            _tell_of_cache()
+
+
+@functools.cache  # said once
+def _tell_of_cache() -> None:
+    logging.getLogger("naively").warning(
+        "naively: compiled code cannot be kept, so every start takes some seconds longer; set "
+        "NUMBA_CACHE_DIR to a folder that can be written and has room."
+    )
+
+
+def _compiled(function: Function, **options: Any) -> Function:
+    dispatcher = njit(nogil=True, **options)(function)
+    if not config.DISABLE_JIT:
+        try:
+            dispatcher._cache = _Cache(dispatcher.py_func)  # as cache=True does, but to be forgiven
+        except RuntimeError:  # neither the package nor the home can be written
+            _tell_of_cache()
+    return cast(Function, dispatcher)
+
+
 def kernel(function: Function) -> Function:
     """Compile a free function on flat arrays: cached on disk, and without holding the GIL."""
-    return cast(Function, njit(cache=True, nogil=True)(function))
+    return _compiled(function)
 
 
 def kernel_part(function: Function) -> Function:
@@ -23,7 +62,7 @@ def kernel_part(function: Function) -> Function:
     A call in an inner loop that passes arrays on would count their references up and down, which
     costs more than a short function.
     """
-    return cast(Function, njit(cache=True, nogil=True, inline="always")(function))
+    return _compiled(function, inline="always")
 
 
 def summing_kernel(function: Function) -> Function:
@@ -32,7 +71,7 @@ def summing_kernel(function: Function) -> Function:
     The order of the additions is that of the compiled code: it depends on the processor, never on
     the number of threads.
     """
-    return cast(Function, njit(cache=True, nogil=True, fastmath={"reassoc", "nsz"})(function))
+    return _compiled(function, fastmath={"reassoc", "nsz"})
 
 
 def read_only(array: Array) -> Array:

@@ -19,9 +19,9 @@ def chosen(
 
     It is the smallest k whose mean loss is within one standard error of the least mean loss
     (Breiman et al. 1984, section 3.4.3). The standard error is that of the spread over the folds
-    or, where the loss is a share of rows, that of counting them if this is larger: e errors in n
-    rows would on other rows be sqrt((e + 1) (1 - e / n)) more or less. Folds that all make no error,
-    or one error each, have no spread, yet tell nothing about one error in n rows.
+    or, where the loss is a share of rows, that of counting them if this is larger: where e of n
+    rows are decided wrongly, sqrt((e + 1) (1 - e / n)) / n, which is one row if none is. Folds that
+    all make no error, or as many each, have no spread, and yet are no certainty.
 
     Parameters
     ----------
