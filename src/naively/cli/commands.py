@@ -5,9 +5,12 @@ Jobs are imported when they run, so that `--help` and `--version` answer at once
 
 from __future__ import annotations
 
+import codecs
 import functools
+import json
 import math
 import os
+import re
 import shlex
 import signal
 import sys
@@ -88,6 +91,15 @@ def output_refused(error: OSError) -> NoReturn:
     refusal = Refusal(f"the output cannot be written: {reason(error)}.")
     refusal.show()
     sys.exit(refusal.exit_code)
+
+
+def echo_json(text: str) -> None:
+    """Print JSON: as it is where the output is UTF-8, and else in ASCII, which is JSON too."""
+    encoding = codecs.lookup(getattr(sys.stdout, "encoding", None) or "utf-8").name
+    if encoding != "utf-8":
+        # Outside of strings JSON is ASCII.
+        text = re.sub(r"[^\x00-\x7f]", lambda found: json.dumps(found[0])[1:-1], text)
+    click.echo(text, nl=False)
 
 
 def _give_up_output() -> None:
@@ -443,7 +455,7 @@ def select(input: str, as_json: bool, quiet: bool, **options: Any) -> None:
     with screen.progress(quiet=quiet) as progress:
         summary = run(recipe, out, progress, force=force)
     if as_json:
-        click.echo(summary_json(summary), nl=False)
+        echo_json(summary_json(summary))
     else:
         screen.show_summary(summary, out)
 

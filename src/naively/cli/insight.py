@@ -19,6 +19,7 @@ from naively.cli.commands import (
     SMOOTHING,
     AnyType,
     Options,
+    echo_json,
     explained,
     naively,
     recipe_of,
@@ -171,7 +172,7 @@ def _write(out: str | None, text: str) -> None:
 def _print_json(record: Any) -> None:
     from naively.report.documents import finite
 
-    click.echo(json.dumps(finite(record), ensure_ascii=False, allow_nan=False, indent=1))
+    echo_json(json.dumps(finite(record), ensure_ascii=False, allow_nan=False, indent=1) + "\n")
 
 
 REPORT: Options = [
@@ -208,7 +209,7 @@ def report(result: str, form: str, out: str | None, opened: bool) -> None:
         folder = Path(result) if Path(result).is_dir() else Path(result).parent
         out = str(folder / "report.html")
     if out is None:
-        click.echo(text, nl=False)
+        echo_json(text) if form == "json" else click.echo(text, nl=False)
         return
     _write(out, text)
     click.echo(f"Report: {out}")

@@ -13,6 +13,7 @@ from naively.cli.commands import (
     READING,
     TERMS,
     Options,
+    echo_json,
     explained,
     features_of,
     layout_of,
@@ -150,6 +151,6 @@ def solve(
             command=repeatable_command(),
         )
     if as_json:
-        click.echo(summary_json(summary), nl=False)
+        echo_json(summary_json(summary))
     else:
         screen.show_summary(summary, out)

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rich import console as rich_console
 from rich.progress import BarColumn, Progress as Bars, TextColumn, TimeElapsedColumn
@@ -28,11 +28,17 @@ if TYPE_CHECKING:
 class Console(rich_console.Console):
     """The terminal; a reader that has gone is told to the command, which knows the exit status."""
 
+    def __init__(self, **settings: Any) -> None:
+        super().__init__(**settings)
+        if self.width < 1:  # COLUMNS=0 would leave nothing of what is printed
+            self.width = _USUAL_WIDTH
+
     def on_broken_pipe(self) -> None:
         """Pass it on."""
         raise BrokenPipeError(errno.EPIPE, "the reader has gone")
 
 
+_USUAL_WIDTH = 80
 _SHOWN_FEATURES = 20
 _SHOWN_CLASSES = 4  # so many classes or fewer have their own column of counts
 

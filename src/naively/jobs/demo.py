@@ -31,7 +31,7 @@ from naively.read.progress import Progress, silent
 from naively.report.summary import Summary
 from naively.text.features import TOKEN_PATTERN
 from naively.text.labels import clean
-from naively.work.writing import atomic_directory, check_directory
+from naively.work.writing import atomic_directory, reserved_directory
 
 DATA = "docstrings.jsonl.gz"
 DEMO_FILES = (*RESULT_FILES, DATA)
@@ -71,12 +71,12 @@ def demo(out: str, progress: Progress = silent, *, force: bool = False) -> Summa
     OutputError
         If the result cannot be written.
     """
-    check_directory(out, DEMO_FILES, force=force)
-    docstrings = gather(progress)
-    with atomic_directory(out, DEMO_FILES, force=force) as folder:
-        write(docstrings, folder / DATA)
-        summary, model = learn(_recipe(folder / DATA, out), progress)
-        write_result(folder, summary, model)
+    with reserved_directory(out, DEMO_FILES, force=force):
+        docstrings = gather(progress)
+        with atomic_directory(out, DEMO_FILES, force=force) as folder:
+            write(docstrings, folder / DATA)
+            summary, model = learn(_recipe(folder / DATA, out), progress)
+            write_result(folder, summary, model)
     return summary
 
 

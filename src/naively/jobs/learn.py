@@ -42,7 +42,7 @@ from naively.report.summary import Summary
 from naively.selection.train import Trained, is_auto
 from naively.work.judged import Look, judged
 from naively.work.stream import tasks_of
-from naively.work.writing import atomic_directory, check_directory
+from naively.work.writing import atomic_directory, reserved_directory
 
 
 def select(
@@ -57,11 +57,11 @@ def select(
     OutputError
         If the result cannot be written. The result folder is then as it was before.
     """
-    check_directory(out, RESULT_FILES, force=force)
-    summary, model = learn(recipe, progress)
-    progress("writing", 0, 0)
-    with atomic_directory(out, RESULT_FILES, force=force) as folder:
-        write_result(folder, summary, model)
+    with reserved_directory(out, RESULT_FILES, force=force):
+        summary, model = learn(recipe, progress)
+        progress("writing", 0, 0)
+        with atomic_directory(out, RESULT_FILES, force=force) as folder:
+            write_result(folder, summary, model)
     return summary
 
 

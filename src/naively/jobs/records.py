@@ -9,6 +9,7 @@ from pathlib import Path
 
 from naively.jobs.data import definition, names_of, of_record
 from naively.jobs.fit import fit
+from naively.jobs.model_file import ModelFile
 from naively.jobs.outcome import file_rows, summarize
 from naively.jobs.results import RESULT_FILES, write_result
 from naively.jobs.settings import ModelSettings, Recipe
@@ -24,7 +25,7 @@ from naively.selection.train import is_auto
 from naively.text.features import TextFeatures
 from naively.work.records import Record, load_record, merge_stream, save_record
 from naively.work.stream import kept_record, run_tasks, tasks_of
-from naively.work.writing import atomic_directory, check_directory
+from naively.work.writing import atomic_directory, reserved_directory
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +131,17 @@ def solve(
     command: str = "",
 ) -> Summary:
     """Select features and train a classifier from statistics alone, and write the result folder."""
-    check_directory(out, RESULT_FILES, force=force)
+    with reserved_directory(out, RESULT_FILES, force=force):
+        summary, model = _solved(source, settings, progress, text_column, command)
+        progress("writing", 0, 0)
+        with atomic_directory(out, RESULT_FILES, force=force) as folder:
+            write_result(folder, summary, model)
+    return summary
+
+
+def _solved(
+    source: str, settings: ModelSettings, progress: Progress, text_column: str, command: str
+) -> tuple[Summary, ModelFile]:
     progress("reading", 0, 0)
     record = _totals_in(source)
     check_statistics(record, settings)
@@ -142,10 +153,7 @@ def solve(
     recipe = Recipe((source,), Layout(text=data.text_columns), model=settings, command=command)
     curve = path_curve(trained, None)
     summary = summarize(recipe, file_rows(record.shards), None, fitted, curve)
-    progress("writing", 0, 0)
-    with atomic_directory(out, RESULT_FILES, force=force) as folder:
-        write_result(folder, summary, fitted.file)
-    return summary
+    return summary, fitted.file
 
 
 def check_statistics(record: Record, settings: ModelSettings) -> None:

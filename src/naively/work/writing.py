@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import os
+import re
 import shutil
 import stat
 import tempfile
@@ -13,6 +15,13 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 from naively.read.errors import OutputError, reason
+
+try:
+    import fcntl
+except ImportError:  # Windows: two runs into one folder are told apart at the end only
+    fcntl = None  # type: ignore[assignment]
+
+_RANDOM = "[a-z0-9_]{8}"  # what `tempfile` puts into names
 
 
 @contextmanager
@@ -51,6 +60,7 @@ def atomic_file(path: str | os.PathLike[str], *, folders: bool = False) -> Itera
             yield cast(BinaryIO, file)
             _to_disk(file)
         _ordinary_mode(temporary, 0o666)
+        _like(temporary, target)
         os.replace(temporary, target)
     except OSError as error:
         raise _output_error(path, error) from error
@@ -72,6 +82,98 @@ def _is_special(path: str | os.PathLike[str]) -> bool:
         return not stat.S_ISREG(os.stat(path).st_mode)
     except FileNotFoundError:
         return False
+
+
+@contextmanager
+def reserved_directory(
+    path: str | os.PathLike[str], names: tuple[str, ...], *, force: bool = False
+) -> Iterator[None]:
+    """Keep a folder for a result of this run, from before the work until it is written.
+
+    What a run left there that was killed while it wrote is taken away, and the earlier result that
+    it had moved aside is put back.
+
+    Raises
+    ------
+    OutputError
+        If another run is at work on it, or as :func:`check_directory` does.
+    """
+    target = _target(path)
+    with _locked(path, target) as alone:
+        if alone:
+            _tidy(target)
+        check_directory(path, names, force=force)
+        yield
+
+
+@contextmanager
+def _locked(path: str | os.PathLike[str], target: Path) -> Iterator[bool]:
+    """Lock a folder that exists or not: by a file beside it, and by itself; False if impossible."""
+    above = next((each for each in target.parents if each.is_dir()), target)
+    beside = above / f".{'-'.join(target.relative_to(above).parts)}.lock"
+    held: list[int] = []
+    try:
+        with suppress(OSError):  # a folder above that may not be written
+            held.append(os.open(beside, os.O_RDWR | os.O_CREAT, 0o666))
+        if target.is_dir():
+            with suppress(OSError):
+                held.append(os.open(target, os.O_RDONLY))
+        alone = _lock(held)
+        if alone is False or (alone and _is_gone(beside, held[0])):
+            raise OutputError(
+                f"{os.fspath(path)}: another run is writing its result there; wait for it, or "
+                "choose another --out."
+            )
+        try:
+            yield bool(alone)
+        finally:
+            with suppress(OSError):
+                beside.unlink()
+    finally:
+        for each in held:
+            os.close(each)
+
+
+def _lock(held: list[int]) -> bool | None:
+    """Lock open files, or tell that somebody else has; None where there are no locks."""
+    if fcntl is None or not held:
+        return None
+    try:
+        for each in held:
+            fcntl.flock(each, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    except OSError:  # a file system without locks
+        return None
+    return True
+
+
+def _is_gone(path: Path, opened: int) -> bool:
+    """Whether the file that was opened and locked was meanwhile taken away by who had it."""
+    try:
+        return path.stat().st_ino != os.fstat(opened).st_ino
+    except OSError:
+        return stat.S_ISREG(os.fstat(opened).st_mode)
+
+
+def _tidy(target: Path) -> None:
+    """Take away what killed runs left, and put back a result that one of them had set aside."""
+    for aside in _left_behind(target.parent, target, r"\.old"):
+        with suppress(OSError):
+            if target.exists():
+                shutil.rmtree(aside)
+            else:
+                aside.rename(target)
+    for each in (*_left_behind(target.parent, target), *_left_behind(target, target)):
+        shutil.rmtree(each, ignore_errors=True)
+
+
+def _left_behind(folder: Path, target: Path, end: str = "") -> list[Path]:
+    """Return the folders in one that runs into `target` fill before they are renamed."""
+    ours = re.compile(rf"\.{re.escape(target.name)}\.{_RANDOM}\.partial{end}")
+    with suppress(OSError):
+        return [each for each in folder.iterdir() if ours.fullmatch(each.name) and each.is_dir()]
+    return []
 
 
 @contextmanager
@@ -116,6 +218,11 @@ def atomic_directory(
         _ordinary_mode(staged, 0o777)
         _publish(staged, target, names)
     except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            raise OutputError(
+                f"{path}: something was put there while this run was at work; run it again with "
+                "another --out."
+            ) from error
         raise _output_error(path, error) from error
     finally:
         if staged is not None:
@@ -141,7 +248,8 @@ def check_directory(
             return
         if not target.is_dir():
             raise OutputError(f"{path}: a file of this name exists; choose another --out.")
-        found = {each.name for each in target.iterdir()}
+        left = _left_behind(target, target)  # by a run that was killed
+        found = {each.name for each in target.iterdir()} - {each.name for each in left}
     except OSError as error:
         raise _output_error(path, error) from error
     if found and found != set(names) and not force:
@@ -158,13 +266,19 @@ def _foreign(target: Path, names: tuple[str, ...]) -> list[str]:
 def _publish(staged: Path, target: Path, names: tuple[str, ...]) -> None:
     if staged.parent != target:
         staged.rename(target)
-    elif _foreign(target, (*names, staged.name)) or not _swapped(staged, target):
+        return
+    for each in staged.iterdir():
+        _like(each, target / each.name)
+    if _foreign(target, (*names, staged.name)) or not _swapped(staged, target):
         for each in sorted(staged.iterdir()):
             each.replace(target / each.name)
 
 
 def _swapped(staged: Path, target: Path) -> bool:
     # The old result steps aside as a whole, so old and new files are never mixed.
+    here = Path(os.getcwd())  # a folder that somebody stands in must stay what it is
+    if target in (here, *here.parents) or not _like(staged, target):
+        return False
     aside = target.with_name(f"{staged.name}.old")
     try:
         target.rename(aside)
@@ -189,7 +303,22 @@ def _ordinary_mode(path: Path, mode: int) -> None:
     # tempfile makes private files; a result has the rights that any new file would have.
     mask = os.umask(0)
     os.umask(mask)
-    path.chmod(mode & ~mask)
+    path.chmod((mode & ~mask) | (path.stat().st_mode & stat.S_ISGID))
+
+
+def _like(new: Path, old: Path) -> bool:
+    """Give a file or folder the owner, the group and the mode of one it replaces, if it can."""
+    try:
+        wanted, given = old.stat(), new.stat()
+        same = (wanted.st_uid, wanted.st_gid) == (given.st_uid, given.st_gid)
+    except OSError:
+        return False
+    if not same:
+        with suppress(OSError):
+            os.chown(new, wanted.st_uid, wanted.st_gid)
+            same = True
+    new.chmod(stat.S_IMODE(wanted.st_mode) if same else stat.S_IMODE(wanted.st_mode) & 0o777)
+    return same
 
 
 def _output_error(path: str | os.PathLike[str], error: OSError) -> OSError:
