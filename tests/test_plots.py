@@ -6,8 +6,13 @@ import numpy as np
 import pytest
 
 from naively import (
+    CoverageDisplay,
+    ErrorPathDisplay,
     FeatureWeightsDisplay,
     SparseBernoulliNB,
+    SparseCategoricalNB,
+    SparseGaussianNB,
+    SparseL1Centers,
     SparseL2Centers,
     SparseMultinomialNB,
     SparsityCV,
@@ -135,3 +140,84 @@ def test_messages():
         FeatureWeightsDisplay.from_estimator(model, feature_names=["a"])
     with pytest.raises(ValueError, match="`ax` must be 3 axes"):
         FeatureWeightsDisplay.from_estimator(model, ax=[None])
+
+
+# Every model, and what a plain `savefig` keeps ----------------------------------------------------
+
+
+@pytest.mark.parametrize("estimator", [SparseL1Centers(4), SparseGaussianNB(4, var_smoothing=0)])
+def test_models_without_weights_show_their_centers(estimator):
+    X, y = documents()
+    X = X * np.array([1, 1000] * 6)  # in units that differ
+    model = estimator.fit(X, y)
+    display = FeatureWeightsDisplay.from_estimator(model)
+    is_l1 = hasattr(model, "dispersion_")
+    for j in range(12):
+        rows = [X[y == label, j] for label in model.classes_]
+        centers = [np.median(each) if is_l1 else each.mean() for each in rows]
+        if is_l1:
+            spread = np.mean([np.abs(r - m).mean() for r, m in zip(rows, centers, strict=True)])
+        else:
+            spread = np.sqrt(np.mean([each.var() for each in rows]))
+        expected = (centers - np.mean(centers)) / spread if model.support_[j] else np.zeros(3)
+        np.testing.assert_allclose(display.weights[:, j], expected, rtol=1e-6, atol=1e-12)
+    assert display.axes_[0].get_xlabel() == "Center against the mean, in spreads"
+
+
+def test_models_without_either_are_told():
+    X, y = documents()
+    model = SparseCategoricalNB(4).fit(X, y)
+    with pytest.raises(TypeError, match="SparseCategoricalNB has neither. Pass what you want"):
+        FeatureWeightsDisplay.from_estimator(model)
+
+
+@pytest.mark.parametrize("classes", [2, 3])
+def test_coverage_without_probabilities(classes):
+    X, y = documents()
+    X, y = (each[np.isin(y, ["a", "b", "c"][:classes])] for each in (X, y))
+    model = SparseL1Centers(4).fit(X, y)
+    weight = np.arange(1, len(y) + 1) % 4
+    display = CoverageDisplay.from_estimator(model, X, y, sample_weight=weight)
+    values = model.decision_function(X)
+    values = np.column_stack([-values / 2, values / 2]) if values.ndim == 1 else values
+    margin = np.diff(np.sort(values, axis=1)[:, -2:])[:, 0]
+    right = model.predict(X) == y
+    for coverage, accuracy, least in zip(
+        display.curve.coverage, display.curve.accuracy, display.curve.confidence, strict=True
+    ):
+        inside = margin >= least
+        assert coverage == pytest.approx(weight[inside].sum() / weight.sum())
+        assert accuracy == pytest.approx(weight[inside & right].sum() / weight[inside].sum())
+    assert display.curve.accuracy[-1] == pytest.approx(model.score(X, y, weight))
+    with pytest.raises(TypeError, match="`predict_proba` or `decision_function`; int has neither"):
+        CoverageDisplay.from_estimator(5, X, y)
+
+
+def test_a_path_without_a_gap_has_no_axis_of_it():
+    X, y = documents()
+    display = SparsityPathDisplay.from_estimator(SparseBernoulliNB(), X, y)
+    assert not display.gap_ax_.axison
+    assert not display.gap_line_.get_visible()
+    labels = [text.get_text() for text in display.ax_.get_legend().get_texts()]
+    assert "gap: none, proven optimal at every k" in labels
+
+
+def test_nothing_is_cut_off_by_a_plain_savefig(tmp_path):
+    X, y = documents()
+    search = SparsityCV(SparseMultinomialNB(), [1, 5, 9]).fit(X, y)
+    model = search.best_estimator_
+    for display in (
+        SparsityPathDisplay.from_estimator(SparseMultinomialNB(), X, y),
+        SparsityPathDisplay.from_estimator(search, X, y),
+        FeatureWeightsDisplay.from_estimator(model),
+        CoverageDisplay.from_estimator(model, X, y),
+        ErrorPathDisplay.from_estimator(SparseMultinomialNB(), X, y, ks=[1, 5, 9]),
+    ):
+        figure = display.figure_
+        figure.savefig(tmp_path / "a.png")
+        needed = figure.get_tightbbox(figure.canvas.get_renderer())
+        width, height = figure.get_size_inches()
+        assert needed.x0 >= -0.01
+        assert needed.y0 >= -0.01
+        assert needed.x1 <= width + 0.01
+        assert needed.y1 <= height + 0.01

@@ -156,13 +156,12 @@ def test_two_runs_into_one_folder(there, out):
 
 
 def test_what_comes_meanwhile_is_told():
-    with (
-        pytest.raises(OutputError, match="something was put there while this run was at work"),
-        atomic_directory("result", NAMES) as to,
-    ):
-        (to / "a.txt").write_text("new")
-        os.mkdir("result")
-        Path("result/other.txt").write_text("other")
+    filling = atomic_directory("result", NAMES)
+    (filling.__enter__() / "a.txt").write_text("new")
+    os.mkdir("result")
+    Path("result/other.txt").write_text("other")
+    with pytest.raises(OutputError, match="something was put there while this run was at work"):
+        filling.__exit__(None, None, None)
     assert content() == {"other.txt": "other"}
     assert os.listdir(".") == ["result"]
 

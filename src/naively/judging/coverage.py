@@ -15,7 +15,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
-from naively._types import Array, FloatArray
+from naively._types import Array, BoolArray, FloatArray
 from naively.models.rules import winners
 
 _ROUNDING = 1e-9  # by which probabilities may leave [0, 1]
@@ -33,7 +33,7 @@ class CoverageCurve:
     accuracy : ndarray of shape (n_points,)
         Share of that which is right.
     confidence : ndarray of shape (n_points,)
-        Least posterior probability among the labelled rows.
+        Least posterior probability among the labelled rows, or least difference of decision values.
     area : float
         Mean accuracy over all coverages.
 
@@ -138,6 +138,11 @@ def accuracy_coverage_curve(
     _check_shapes(y_true, proba, labels)
     confidence = proba.max(axis=1)
     right = labels[proba.argmax(axis=1)] == y_true
+    return curve_of(confidence, right, weights)
+
+
+def curve_of(confidence: FloatArray, right: BoolArray, weights: FloatArray) -> CoverageCurve:
+    """Accuracy at every confidence of some rows, of which some are right (n,)."""
     order = np.argsort(-confidence, kind="stable")
     order = order[weights[order] > 0]
     ranked = confidence[order]
@@ -145,6 +150,29 @@ def accuracy_coverage_curve(
     labelled = np.cumsum(weights[order])
     hits = np.cumsum(weights[order] * right[order])[last]
     return CoverageCurve(labelled[last] / labelled[-1], hits / labelled[last], ranked[last])
+
+
+def curve_of_decisions(
+    y_true: ArrayLike, decision: ArrayLike, classes: Array, sample_weight: ArrayLike | None
+) -> CoverageCurve:
+    """Accuracy of the surest decisions of a classifier that has no probabilities.
+
+    Parameters
+    ----------
+    y_true : array-like of shape (n_samples,)
+        True labels.
+    decision : array-like of shape (n_samples, n_classes) or (n_samples,)
+        What `decision_function` gives. Confidence is its largest value above the next.
+    classes : ndarray of shape (n_classes,)
+        The label of each column.
+    sample_weight : array-like of shape (n_samples,) or None
+        Weight of each row.
+    """
+    y_true, values = np.asarray(y_true), np.asarray(decision, dtype=np.float64)
+    values = np.column_stack([-values, values]) / 2 if values.ndim == 1 else values
+    best = np.sort(values, axis=1)[:, -2:]
+    right = classes[values.argmax(axis=1)] == y_true
+    return curve_of(best[:, 1] - best[:, 0], right, _weights(sample_weight, len(y_true)))
 
 
 def margins(scores: FloatArray) -> FloatArray:

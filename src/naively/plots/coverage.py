@@ -6,7 +6,7 @@ from typing import Any, Self, final
 
 from numpy.typing import ArrayLike
 
-from naively.judging.coverage import CoverageCurve, accuracy_coverage_curve
+from naively.judging.coverage import CoverageCurve, accuracy_coverage_curve, curve_of_decisions
 from naively.plots.figure import axes
 
 
@@ -61,7 +61,9 @@ class CoverageDisplay:
         Parameters
         ----------
         estimator : object
-            Fitted, with `predict_proba` and `classes_`.
+            Fitted, with `predict_proba`, or `decision_function`, and `classes_`. Without
+            probabilities the surest rows are those whose best decision value is farthest above the
+            next.
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
             Rows.
         y : array-like of shape (n_samples,)
@@ -79,6 +81,17 @@ class CoverageDisplay:
         -------
         display : CoverageDisplay
         """
+        if not hasattr(estimator, "predict_proba"):
+            if not hasattr(estimator, "decision_function"):
+                raise TypeError(
+                    "`estimator` must have `predict_proba` or `decision_function`; "
+                    f"{type(estimator).__name__} has neither."
+                )
+            curve = curve_of_decisions(
+                y, estimator.decision_function(X), estimator.classes_, sample_weight
+            )
+            name = type(estimator).__name__ if name is None else name
+            return cls(curve, name=name).plot(ax=ax, **kwargs)
         return cls.from_predictions(
             y,
             estimator.predict_proba(X),

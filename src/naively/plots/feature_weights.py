@@ -15,7 +15,7 @@ _COLUMNS = 5  # most panels side by side
 
 @final
 class FeatureWeightsDisplay:
-    """Weights of the features of a linear model: the largest of each class, or all as images.
+    """Weights of the features of a model: the largest of each class, or all as images.
 
     Make it with :meth:`from_estimator` or :meth:`from_weights`.
 
@@ -32,6 +32,8 @@ class FeatureWeightsDisplay:
         How many features to show for each class.
     image_shape : (int, int), default=None
         Rows and columns of the image whose pixels are the features; draws images instead of bars.
+    quantity : str, default="Weight"
+        What is drawn, for the axes.
 
     Attributes
     ----------
@@ -62,12 +64,14 @@ class FeatureWeightsDisplay:
         *,
         n_top: int = 10,
         image_shape: tuple[int, int] | None = None,
+        quantity: str = "Weight",
     ) -> None:
         self.weights = weights
         self.names = names
         self.classes = classes
         self.n_top = n_top
         self.image_shape = image_shape
+        self.quantity = quantity
 
     @classmethod
     def from_estimator(
@@ -79,11 +83,15 @@ class FeatureWeightsDisplay:
         image_shape: tuple[int, int] | None = None,
         ax: Any = None,
     ) -> Self:
-        """Draw the weights of a fitted linear classifier.
+        """Draw the weights of a fitted classifier.
+
+        Where a model has no weights, but centers (medians of :class:`SparseL1Centers`, means of
+        :class:`SparseGaussianNB`), these are drawn: against their mean over the classes, in units
+        of the spread of the feature within the classes.
 
         Parameters
         ----------
-        estimator : classifier with `coef_` and `classes_`, or SparsityCV
+        estimator : classifier with `coef_` or centers, or SparsityCV
             Fitted; of a search, the best estimator is taken.
         feature_names : array-like of str of shape (n_features,), default=None
             Names of the features; by default those seen in `fit`, or x0, x1, ...
@@ -100,14 +108,14 @@ class FeatureWeightsDisplay:
         """
         check_is_fitted(estimator)
         model = getattr(estimator, "best_estimator_", estimator)
-        coef = np.asarray(model.coef_, dtype=np.float64)
-        weights = np.vstack([-coef, coef]) / 2 if len(coef) == 1 else coef - coef.mean(axis=0)
+        weights, quantity = _weights_of(model)
         return cls.from_weights(
             weights,
             _names(model, feature_names, weights.shape[1]),
             model.classes_,
             n_top=n_top,
             image_shape=image_shape,
+            quantity=quantity,
             ax=ax,
         )
 
@@ -120,6 +128,7 @@ class FeatureWeightsDisplay:
         *,
         n_top: int = 10,
         image_shape: tuple[int, int] | None = None,
+        quantity: str = "Weight",
         ax: Any = None,
     ) -> Self:
         """Draw weights.
@@ -134,6 +143,8 @@ class FeatureWeightsDisplay:
             How many features to show for each class.
         image_shape : (int, int), default=None
             Draw images of this many rows and columns of pixels.
+        quantity : str, default="Weight"
+            What is drawn, for the axes.
         ax : array of matplotlib Axes, default=None
             Where to draw, one for each class; by default a new figure.
 
@@ -148,8 +159,9 @@ class FeatureWeightsDisplay:
                 f"got {tuple(image_shape)}, which has {int(np.prod(image_shape))}."
             )
         display = cls(
-            weights, np.asarray(names), np.asarray(classes), n_top=n_top, image_shape=image_shape
-        )
+            weights, np.asarray(names), np.asarray(classes), n_top=n_top, image_shape=image_shape,
+            quantity=quantity,
+        )  # fmt: skip
         return display.plot(ax=ax)
 
     def top(self, c: int) -> IntArray:
@@ -196,7 +208,7 @@ class FeatureWeightsDisplay:
                 self._draw_image(c, each, limit)
         if self.images_ and ax is None:
             bar = self.figure_.colorbar(self.images_[0], ax=list(self.axes_), shrink=0.8)
-            bar.set_label("Weight")
+            bar.set_label(self.quantity)
         return self
 
     def _axes(self, ax: Any) -> Array:
@@ -229,7 +241,7 @@ class FeatureWeightsDisplay:
         ax.set_yticks(position, [_plain(name) for name in self.names[features]])
         ax.invert_yaxis()
         ax.axvline(0, color="0.5", linewidth=0.8)
-        ax.set(xlabel="Weight", xlim=(-1.05 * limit, 1.05 * limit))
+        ax.set(xlabel=self.quantity, xlim=(-1.05 * limit, 1.05 * limit))
 
     def _draw_image(self, c: int, ax: Any, limit: float) -> None:
         pixels = self.weights[c].reshape(self.image_shape)
@@ -238,6 +250,27 @@ class FeatureWeightsDisplay:
         shown = np.ma.masked_array(pixels, ~used)
         self.images_.append(ax.imshow(shown, cmap="RdBu", vmin=-limit, vmax=limit))
         ax.set(xticks=[], yticks=[])
+
+
+def _weights_of(model: Any) -> tuple[FloatArray, str]:
+    """How much each feature speaks for each class (C, m), and what that is called."""
+    if hasattr(model, "coef_"):
+        coef = np.asarray(model.coef_, dtype=np.float64)
+        two = len(coef) == 1
+        return np.vstack([-coef, coef]) / 2 if two else coef - coef.mean(axis=0), "Weight"
+    if hasattr(model, "dispersion_"):  # mean absolute deviations from the medians
+        centers, spread = model.centers_, np.asarray(model.dispersion_).mean(axis=0)
+    elif hasattr(model, "theta_") and hasattr(model, "var_"):
+        centers, spread = model.theta_, np.sqrt(np.asarray(model.var_).mean(axis=0))
+    else:
+        raise TypeError(
+            "`estimator` must have weights (`coef_`) or centers of its classes; "
+            f"{type(model).__name__} has neither. Pass what you want to see to `from_weights`."
+        )
+    used = getattr(model, "support_", np.ones(len(spread), dtype=np.bool_))
+    apart = np.where(used, centers - np.mean(centers, axis=0), 0.0)
+    scale = np.where(spread > 0, spread, 1.0)  # of a constant within the classes: its own unit
+    return apart / scale, "Center against the mean, in spreads"
 
 
 def _names(model: Any, given: Any, n_features: int) -> Array:

@@ -21,4 +21,4 @@ def axes(ax: Any = None) -> Any:
         raise ImportError(
             "Plots need matplotlib, which is not installed: pip install 'naively[plot]'."
         ) from error
-    return pyplot.subplots()[1]
+    return pyplot.subplots(layout="constrained")[1]  # a plain `savefig` cuts no label off

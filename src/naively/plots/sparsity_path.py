@@ -11,6 +11,8 @@ from naively.estimators.path import sparsity_path
 from naively.plots.figure import axes
 from naively.selection.path import SparsityPath
 
+_ROUNDING = 1e-9  # of the gain: a gap of that size is none
+
 
 @final
 class SparsityPathDisplay:
@@ -35,7 +37,7 @@ class SparsityPathDisplay:
     a_priori_line_ : matplotlib Line2D
         What theory alone promises: the bound for C + 2 features fewer.
     gap_line_ : matplotlib Line2D
-        Bound minus objective, on its own axis.
+        Bound minus objective, on its own axis; hidden if it is nothing at every k.
     score_line_, band_, chosen_line_ : matplotlib artists or None
         Mean score, its standard error, and the number of features chosen; with `search` only.
     axes_ : ndarray of matplotlib Axes
@@ -187,9 +189,15 @@ class SparsityPathDisplay:
         (self.gap_line_,) = self.gap_ax_.plot(
             self.path.k, self.path.gap, color="C3", linewidth=1, label="gap (right axis)"
         )
-        self.gap_ax_.set_ylabel("Gap: bound minus objective", color="C3")
-        self.gap_ax_.tick_params(axis="y", colors="C3")
-        self.gap_ax_.set_ylim(0, max(3 * float(np.max(self.path.gap)), 1e-9))
+        largest = float(np.max(self.path.gap))
+        if largest > _ROUNDING * float(np.max(np.abs(self.path.objective - self.path.baseline))):
+            self.gap_ax_.set_ylabel("Gap: bound minus objective", color="C3")
+            self.gap_ax_.tick_params(axis="y", colors="C3")
+            self.gap_ax_.set_ylim(0, 3 * largest)
+        else:  # an axis of nothing would show rounding, or stay empty
+            self.gap_line_.set_label("gap: none, proven optimal at every k")
+            self.gap_line_.set_visible(False)
+            self.gap_ax_.set_axis_off()
         lines = [self.objective_line_, self.bound_line_, self.a_priori_line_, self.gap_line_]
         self.ax_.legend(lines, [line.get_label() for line in lines], loc="upper left")
 
