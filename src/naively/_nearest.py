@@ -1,9 +1,17 @@
-"""The hint for a mistyped name."""
+"""Names from data in messages: cut where they are long, and the hint for a mistyped one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+_LONGEST = 60  # what is longer is a text that was taken for a name
+
+
+def short(name: object) -> str:
+    """Return a name, or the beginning of a long one."""
+    text = str(name)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -12,7 +20,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     folded = {each.casefold(): each for each in reversed(names)}
     close = get_close_matches(name.casefold(), folded, n=1)
     if close:
-        return f"did you mean `{folded[close[0]]}`?"
-    shown = ", ".join(f"`{each}`" for each in names[:10])
+        return f"did you mean `{short(folded[close[0]])}`?"
+    shown = ", ".join(f"`{short(each)}`" for each in names[:10])
     more = f" and {len(names) - 10} more" if len(names) > 10 else ""
     return f"it has {shown}{more}." if names else "it has no columns."

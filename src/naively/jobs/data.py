@@ -12,6 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import chain
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -42,6 +43,7 @@ from naively.work.stream import Task, of_kinds, positions_of, rows_by_kind, task
 
 Kinds: TypeAlias = tuple[int, ...]
 
+_BLANK_BYTES = 200  # longer texts are not looked at for being blank
 _FIRST_ROWS = 1000  # that are looked at before they are counted
 _TABLES = 4  # columns x classes, or more, that training holds at once: counts, logarithms, ...
 HELD_BYTES = 1 << 25  # of files that are read once and kept, instead of read once for every pass
@@ -134,6 +136,8 @@ def data_of(
         of_counts=kind.takes == "counts",
     )  # fmt: skip
     of_text = columns is None
+    if of_text:
+        notes = tuple(_note_of_empty(parts, layout))
     if columns is not None:
         check_memory(
             recipe.name, 8 * _TABLES * columns.n * 2, f"{columns.n:,} columns in 2 classes"
@@ -147,6 +151,27 @@ def data_of(
     if columns is None:
         return data
     return replace(data, names=columns.names, first_column=columns.first_column)
+
+
+def _note_of_empty(parts: Sequence[Part], layout: Layout) -> Iterator[str]:
+    """Say how many rows hold no text: of all, where they are in memory, or of the first ones."""
+    read = empty = 0
+    whole = all(part.held is not None for part in parts)
+    for batch in chain.from_iterable(batches_of(part, layout) for part in parts):
+        rows = len(batch) if whole else min(len(batch), _FIRST_ROWS - read)
+        texts = batch.rows.rows(0, rows * batch.width)
+        lengths = np.diff(texts.offsets).reshape(rows, batch.width).sum(axis=1)
+        blank = [
+            not any(texts.decoded(i * batch.width + j).strip() for j in range(batch.width))
+            for i in np.flatnonzero(lengths <= _BLANK_BYTES).tolist()
+        ]
+        read, empty = read + rows, empty + sum(blank)
+        if not whole and read >= _FIRST_ROWS:
+            break
+    if empty:
+        among = f"{read:,}" if whole else f"the first {read:,}"
+        hold = "holds" if empty == 1 else "hold"
+        yield f"{empty:,} of {among} rows {hold} no text; of these only the number is counted."
 
 
 def _note_of_presence(recipe: Recipe, parts: Sequence[Part], layout: Layout) -> Iterator[str]:

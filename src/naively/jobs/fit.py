@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,18 +10,24 @@ from typing import Any
 
 import numpy as np
 
+from naively._nearest import short
 from naively._types import Array, FloatArray, IntArray
 from naively.jobs.data import Data, Kinds
 from naively.jobs.model_file import ModelFile
 from naively.jobs.settings import DEFAULT_K, ModelSettings
+from naively.models import MODELS
+from naively.models.family import Coupled
 from naively.models.model import Model
 from naively.models.rules import HybridRule, Rule
 from naively.read.errors import InputError, told_of
 from naively.selection.certificate import Selection
+from naively.selection.top_k import tie_step, tied_interval
 from naively.selection.train import Trained, resolve_k, train
 from naively.statistics.categories import ClassCategories
 from naively.statistics.moments import ClassMoments
 from naively.text.features import TextFeatures
+
+_SHOWN = 5  # groups of classes in a note
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +97,8 @@ def fit(
         alpha=alpha if isinstance(alpha, float) else None,
         notes=(
             *_default_note(settings, statistics.n_features),
+            *_case_note(trained.classes),
+            *_tie_note(trained, settings),
             *data.notes,
             *_region_note(data, trained.rule),
             *(str(each.message) for each in w),
@@ -118,6 +127,60 @@ def _default_note(settings: ModelSettings, there_are: int) -> Iterator[str]:
             f"All features were taken, since there are fewer than {DEFAULT_K}, the default; "
             "-k gives their number."
         )
+
+
+def _case_note(classes: Array) -> Iterator[str]:
+    """Say which classes a reader would take for one."""
+    alike: dict[str, list[str]] = {}
+    for name in classes.astype(str).tolist():
+        alike.setdefault(unicodedata.normalize("NFKC", name).casefold(), []).append(short(name))
+    groups = [" and ".join(names) for names in alike.values() if len(names) > 1]
+    if groups:
+        more = f" (and {len(groups) - _SHOWN} more)" if len(groups) > _SHOWN else ""
+        yield (
+            f"Classes that differ by case or spelling only are kept apart: "
+            f"{'; '.join(groups[:_SHOWN])}{more}."
+        )
+
+
+def _tie_note(trained: Trained[Any], settings: ModelSettings) -> Iterator[str]:
+    """Say how many features the last places were drawn from, where the choice among them is none.
+
+    Gains compare features in models whose gains add up; in the others features are equal only if
+    they are counted alike.
+    """
+    family, statistics, support = (
+        trained.model.family,
+        trained.statistics,
+        trained.selection.support,
+    )
+    if MODELS[settings.kind].regions or not 0 < len(support) < statistics.n_features:
+        return
+    gain = family.gain(statistics)
+    if isinstance(family.problem(statistics), Coupled):
+        inside, outside = _twins(statistics.table, gain, support)
+        places = f"{inside:,} of the {len(support):,} places"
+    else:
+        low, high = tied_interval(gain, gain[support].min(), tie_step(gain))
+        tied = (gain >= low) & (gain <= high)
+        inside = int(tied[support].sum())
+        outside = int(tied.sum()) - inside
+        places = f"the last {inside:,} places" if inside > 1 else "the last place"
+    if outside:
+        yield (
+            f"{inside + outside:,} features tie for {places}; those that come first, by column "
+            "or by spelling, were taken."
+        )
+
+
+def _twins(table: Any, gain: FloatArray, support: IntArray) -> tuple[int, int]:
+    """Count chosen features that are counted like others in every class, and these others."""
+    others = np.flatnonzero(np.isin(gain, gain[support]))
+    others = others[~np.isin(others, support)]
+    chosen = [row.tobytes() for row in np.ascontiguousarray(table[support])]
+    left = [row.tobytes() for row in np.ascontiguousarray(table[others])]
+    both = set(chosen) & set(left)
+    return sum(row in both for row in chosen), sum(row in both for row in left)
 
 
 def _region_note(data: Data, rule: Rule) -> Iterator[str]:

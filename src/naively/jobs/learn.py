@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from naively._nearest import short
 from naively._types import IntArray
 from naively.jobs.data import Data, Kinds, data_of
 from naively.jobs.engines import Workers, working
@@ -128,7 +129,7 @@ def check_rows(recipe: Recipe, data: Data, kinds: Kinds) -> None:
                 "use --test or --holdout instead of --split-column."
             )
     if len(found) < 2:
-        only = "".join(f" ({each})" for each in found)
+        only = "".join(f" ({short(each)})" for each in found)
         raise InputError(
             f"{name}: the training rows hold one class only{only}; "
             "two or more are needed to tell apart (is --label the right column?)."

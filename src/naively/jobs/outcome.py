@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import naively
+from naively._nearest import short
 from naively._types import Array
 from naively.jobs.data import Data
 from naively.jobs.fit import Fitted
@@ -173,9 +174,10 @@ def _unseen_note(test: Tested) -> Iterable[str]:
     unseen = sorted({truth for truth, _ in test.pairs} - known)
     if unseen and seen:
         missed = sum(test.pairs.values()) - sum(seen.values())
+        names = ", ".join(map(short, unseen[:5]))
         yield (
             f"{missed:,} test rows have labels that training does not have "
-            f"({', '.join(unseen[:5])}) and count as mistakes; without them the accuracy is "
+            f"({names}) and count as mistakes; without them the accuracy is "
             f"{_right(seen) / sum(seen.values()):.4f}."
         )
 

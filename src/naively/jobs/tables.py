@@ -11,6 +11,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from naively._nearest import short
 from naively._types import IntArray
 from naively.jobs.data import Data, data_of
 from naively.jobs.engines import Workers, working
@@ -239,7 +240,9 @@ def _notes_on_folds(rows: dict[str, int], n_folds: int) -> tuple[str, ...]:
     few = sorted(label for label, n in rows.items() if n < n_folds)
     if not few:
         return ()
-    shown = ", ".join(few[:_SHOWN_CLASSES]) + (", ..." if len(few) > _SHOWN_CLASSES else "")
+    shown = ", ".join(map(short, few[:_SHOWN_CLASSES])) + (
+        ", ..." if len(few) > _SHOWN_CLASSES else ""
+    )
     return (
         f"Classes with fewer rows than there are folds: {shown} ({len(few):,} of {len(rows):,}); "
         "in some folds none of their rows are judged.",

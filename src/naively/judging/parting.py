@@ -20,6 +20,7 @@ from typing import TypeAlias, final
 
 import numpy as np
 
+from naively._nearest import short
 from naively._types import Array, IntArray
 
 LEFT_OUT, TEST, TRAIN = -1, 0, 1  # kinds; with K folds, fold t of the training rows is TRAIN + t
@@ -147,7 +148,7 @@ def kinds_in(split: Array) -> IntArray:
         if word not in _NAMES and word not in _SPARE:
             raise ValueError(
                 "must hold train and test (rows of dev or validation are left out); it also holds "
-                f"{value!r}."
+                f"{short(value)!r}."
             )
         kinds.append(_NAMES.get(word, LEFT_OUT))
     return np.array(kinds, dtype=np.int64)[codes]

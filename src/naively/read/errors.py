@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from naively._nearest import nearest
+from naively._nearest import nearest, short
 
 _EXTRAS = {"pyarrow": ("Parquet", "arrow"), "h5py": ("AnnData", "anndata")}
 
@@ -80,7 +80,9 @@ def cause(error: BaseException) -> str:
 def missing(source: str, what: str, name: str, known: Iterable[str], way: str = "") -> InputError:
     """Return the error of a name that is not there: the nearest one, or all and a way out."""
     hint = nearest(name, known)
-    return InputError(f"{source}: there is no {what} `{name}`; {hint}{way * hint.endswith('.')}")
+    return InputError(
+        f"{source}: there is no {what} `{short(name)}`; {hint}{way * hint.endswith('.')}"
+    )
 
 
 def check_distinct(source: str, what: str, names: Iterable[str], wanted: Iterable[str]) -> None:
@@ -91,7 +93,7 @@ def check_distinct(source: str, what: str, names: Iterable[str], wanted: Iterabl
     for name in wanted:
         if seen.get(name, 0) > 1:
             raise InputError(
-                f"{source}: {seen[name]} {what}s are called `{name}`; rename all but one."
+                f"{source}: {seen[name]} {what}s are called `{short(name)}`; rename all but one."
             )
 
 

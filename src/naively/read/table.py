@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from naively._nearest import short
 from naively._types import FloatArray, IntArray
 from naively.read.batch import Batch, Part, Places, height, interleaved
 from naively.read.cells import Cells, batch_of, texts_of, tokens_of
@@ -126,8 +127,8 @@ def plan_of(source: str, names: Sequence[str], layout: Layout, named: bool) -> P
     free = [j for j, name in enumerate(names) if name not in special and not (index and j == 0)]
     if not free:
         raise InputError(
-            f"{source}: no column holds numbers; if column `{first}` holds text, name it with "
-            f"--text '{first}'."
+            f"{source}: no column holds numbers; if column `{short(first)}` holds text, name it "
+            f"with --text '{short(first)}'."
         )
     columns = Columns([names[j] for j in free])
     kept = kept_columns(source, columns, layout.ignore, layout.wanted)
@@ -201,8 +202,8 @@ def check_number(cell: Any, column: str, places: Places, row: int, ignored: str 
         return
     said = "is missing" if cell in _ABSENT else f"is {str(cell)[:50]!r}, not a number"
     raise InputError(
-        f"{places.of(row)}: the value of `{column}` {said}; fill it in, or leave it out with "
-        f"--ignore '{ignored or column}'."
+        f"{places.of(row)}: the value of `{short(column)}` {said}; fill it in, or leave it out "
+        f"with --ignore '{short(ignored or column)}'."
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from naively._nearest import short
 from naively._types import Array, IntArray
 
 _WIDE = 1 << 16  # integer labels in a range up to this are looked up instead of sorted
@@ -52,12 +53,17 @@ def class_positions(labels: Array, classes: Array) -> IntArray:
     position = {label: c for c, label in enumerate(classes.tolist())}
     strangers = [label for label in labels.tolist() if label not in position]
     if strangers:
+        more = " ..." if len(classes) > 10 else ""
         raise ValueError(
-            f"y has labels outside `classes`, such as {strangers[:5]}; the classes are "
-            f"{classes[:10].tolist()}{' ...' if len(classes) > 10 else ''}. Name every label in "
-            "`classes` from the start."
+            f"y has labels outside `classes`, such as {_shown(strangers[:5])}; the classes are "
+            f"{_shown(classes[:10].tolist())}{more}. Name every label in `classes` from the start."
         )
     return np.array([position[label] for label in labels.tolist()], dtype=np.int64)
+
+
+def _shown(labels: list[Any]) -> list[Any]:
+    """Labels for a message: texts that were taken for some are cut."""
+    return [short(each) if isinstance(each, str) else each for each in labels]
 
 
 def union_of_classes(first: Array, second: Array) -> Array:
@@ -177,6 +183,6 @@ def _same_kind(first: Array, second: Array) -> None:
         return
     if kind(first) != kind(second):
         raise ValueError(
-            f"Labels must be of one kind; got {kind(first)} such as {first[:1].tolist()} and "
-            f"{kind(second)} such as {second[:1].tolist()}."
+            f"Labels must be of one kind; got {kind(first)} such as {_shown(first[:1].tolist())} "
+            f"and {kind(second)} such as {_shown(second[:1].tolist())}."
         )

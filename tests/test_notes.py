@@ -1,0 +1,128 @@
+"""What the summary says of texts, labels and ties; and what no message says whole."""
+
+import csv
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from naively import ClassCounts
+from naively.cli.scale import naively
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+def run(*arguments, status=0):
+    result = CliRunner().invoke(naively, [str(each) for each in arguments])
+    assert result.exit_code == status, result.output
+    return " ".join(result.output.split())
+
+
+def notes(rows, *options, heads=("text", "label")):
+    with open("a.csv", "w", newline="", encoding="utf-8") as file:
+        csv.writer(file).writerows([heads, *rows])
+    shown = run("select", "a.csv", *options)
+    found = json.loads(Path("result/summary.json").read_text("utf-8"))["notes"]
+    assert all(" ".join(each.split()) in shown for each in found)
+    return found
+
+
+REVIEWS = [("good film", "pos"), ("bad film", "neg")] * 10
+
+
+def test_empty_texts_are_counted():
+    rows = [*REVIEWS, ("", "pos"), ("  \t", "neg"), ("\u3000", "pos")]
+    told = "3 of 23 rows hold no text; of these only the number is counted."
+    assert told in notes(rows)
+    assert not any("no text" in each for each in notes(REVIEWS))
+
+
+def test_empty_texts_of_large_files_are_counted_in_the_first_rows(monkeypatch):
+    monkeypatch.setattr("naively.jobs.data.HELD_BYTES", 0)
+    monkeypatch.setattr("naively.jobs.data._FIRST_ROWS", 12)
+    rows = [("", "pos"), *REVIEWS, ("", "neg")]
+    assert any(each.startswith("1 of the first 12 rows holds no") for each in notes(rows))
+
+
+def test_rows_of_several_texts_are_empty_if_all_are():
+    rows = [("good", "film", "pos"), ("bad", "", "neg")] * 10 + [("", " ", "neg")]
+    found = notes(rows, "--text", "head", "--text", "body", heads=("head", "body", "label"))
+    assert any(each.startswith("1 of 21 rows holds no text") for each in found)
+
+
+def test_labels_that_differ_by_case():
+    rows = [(text, label) for text, label in REVIEWS] + [("good", "POS"), ("good", "Pos ")]
+    found = notes(rows, "--holdout", "0")
+    assert (
+        "Classes that differ by case or spelling only are kept apart: POS and Pos and pos." in found
+    )
+    assert not any("differ by case" in each for each in notes(REVIEWS))
+
+
+@pytest.mark.parametrize("model", ["bernoulli", "poisson"])
+def test_ties_for_the_last_places(model):
+    """a, b, ..., l occur in the same rows of one class; x tells more than any of them."""
+    tied = " ".join("abcdefghijkl")
+    pattern = ["--token-pattern", r"\w+", "--holdout", 0, "--model", model]
+    rows = [(f"x {tied}", "pos"), ("y", "neg")] * 9 + [("x", "pos"), (f"y {tied}", "neg")]
+    said = "12 features tie for the last 3 places; those that come first"
+    assert any(each.startswith(said) for each in notes(rows, "-k", 5, *pattern))
+    one = "12 features tie for the last place; those that come first"
+    assert any(each.startswith(one) for each in notes(rows, "-k", 3, *pattern))
+    for k in (2, 14, "all"):
+        assert not any("tie for" in each for each in notes(rows, "-k", k, *pattern))
+
+
+def test_words_that_are_counted_alike():
+    rows = [("aa bb cc good", "pos"), ("dd bad", "neg"), ("dd ee", "neg")] * 8
+    found = notes(rows, "-k", 3, "--holdout", 0)
+    names = {
+        each["name"] for each in json.loads(Path("result/summary.json").read_text())["features"]
+    }
+    alike = {"aa", "bb", "cc", "good"}
+    assert 0 < len(names & alike) < 4
+    said = f"4 features tie for {len(names & alike)} of the 3 places"
+    assert any(each.startswith(said) for each in found)
+
+
+REVIEW = (
+    "This film, which I saw with my aunt in the winter of that year, was the worst of all. " * 4
+)
+
+
+@pytest.mark.parametrize(
+    ("rows", "heads", "options"),
+    [
+        ([(REVIEW, "pos")] * 5, (REVIEW, "pos"), ()),  # no header: the first row is taken for one
+        ([(REVIEW, "1", "x")] * 30, ("text", "label", "split"), ("--label", "text")),  # one class
+        ([("a", "1", REVIEW)] * 30, ("text", "label", "split"), ("--split-column", "split")),
+        ([(REVIEW, "1")] * 30, (REVIEW, "label"), ("--numbers",)),
+        ([("a", "1", REVIEW)] * 30, ("text", "label", REVIEW), ("--numbers", "--ignore", "x")),
+    ],
+)
+def test_no_review_stands_in_a_message(rows, heads, options):
+    with open("a.csv", "w", newline="") as file:
+        csv.writer(file).writerows([heads, *rows])
+    message = run("select", "a.csv", *options, status=2)
+    assert "This film, which I saw" in message or "is 'a'" in message
+    assert REVIEW[:80] not in message
+    assert len(message) < 400
+
+
+def test_no_review_stands_in_messages_about_labels():
+    first = ClassCounts.from_matrix([[1], [2]], ["a", REVIEW])
+    with pytest.raises(ValueError, match="outside `classes`") as raised:
+        ClassCounts.from_matrix([[1]], [REVIEW + "!"], classes=first.classes)
+    assert len(str(raised.value)) < 300
+
+
+def test_labels_unseen_in_training_are_cut():
+    long = REVIEW[:900]
+    rows = [(*each, "train") for each in REVIEWS] + [("good", "pos", "test"), ("bad", long, "test")]
+    found = notes(rows, "--split-column", "split", heads=("text", "label", "split"))
+    assert any("labels that training does not have" in each for each in found)
+    assert all(len(each) < 300 for each in found)
