@@ -4,6 +4,7 @@ import scipy.sparse as sp
 from hypothesis import given, strategies as st
 
 import reference_centers as reference
+from naively import SparseCategoricalNB, error_path
 from naively.models.categorical import (
     categorical,
     categorical_gain,
@@ -99,6 +100,32 @@ def test_weights_are_repetition_and_sparse_is_dense(problem, data):
         found = ClassCategories.from_matrix(container(X), y, w)
         assert np.array_equal(found.table, repeated.table)
         assert np.array_equal(found.n_categories, repeated.n_categories)
+
+
+def test_rows_of_some_classes_have_the_categories_that_they_have():
+    X, y = np.array([[0, 1], [2, 0], [9, 0], [1, 4]]), np.array(["a", "a", "b", "b"])
+    every = ClassCategories.from_matrix(X, y)
+    for label in "ab":
+        alone = ClassCategories.from_matrix(X[y == label], y[y == label])
+        assert every.of_classes(["ab".index(label)]).equals(alone)
+    asked_for = ClassCategories.from_matrix(X, y, min_categories=12)
+    assert asked_for.of_classes([0]).n_categories.tolist() == [12, 12]
+
+
+def test_a_row_left_out_takes_its_category_along():
+    X, y = np.array([[5, 0, 2, 1, 1, 1, 0, 2, 0, 0]]).T, np.array([0, 0, 1, 1, 1, 0, 0, 0, 0, 0])
+    model, wrong = SparseCategoricalNB(k=1, fit_prior=False), 0
+    for i in range(10):
+        others = np.arange(10) != i
+        counts = ClassCategories.from_matrix(X[others], y[others])
+        # A category that the others do not have has the same probability in both classes: a tie.
+        size = counts.n_categories[0]
+        f = np.stack([np.bincount(X[others & (y == c), 0], minlength=size) for c in (0, 1)]) + 1.0
+        p = f / f.sum(axis=1, keepdims=True)
+        x = X[i, 0]
+        wrong += (p[:, x].argmax() if x < size else 0) != y[i]
+    found = error_path(model, X, y, [1], n_folds=2).leave_one_out
+    assert found.tolist() == [wrong / 10]
 
 
 def test_errors():

@@ -93,7 +93,7 @@ def written(out):
 TEXT_MODELS = [
     "multinomial", "bernoulli", "negative-binomial", "hybrid", "l1-centers", "l2-centers"
 ]  # fmt: skip
-NUMBER_MODELS = [name for name, kind in MODELS.items() if not kind.regions]
+NUMBER_MODELS = list(MODELS)
 WAYS = {
     "held": {},
     "streamed in small batches": {"held": 0, "rows": 17},
@@ -133,6 +133,33 @@ def test_numbers_give_the_same_bytes_whatever_the_way(folder, monkeypatch, model
             assert_alike(found["summary"], first["summary"])
         else:
             assert found == first, name
+
+
+@pytest.mark.parametrize("held", [0, 1 << 25])
+@pytest.mark.parametrize("model", NUMBER_MODELS)
+def test_rows_that_are_tested_have_no_part_in_the_model(folder, monkeypatch, model, held):
+    X, y = counts()
+    X[80:] += 7  # categories and sums that no row of training has
+    heading = [*(f"g{j}" for j in range(9)), "label"]
+
+    def table(name, rows, heading):
+        lines = [[*map(str, X[i].tolist()), y[i], "test" if i >= 80 else "train"] for i in rows]
+        lines = [",".join(each[: len(heading)]) for each in [heading, *lines]]
+        Path(name).write_text("\n".join(lines) + "\n")
+
+    table("all.csv", range(120), [*heading, "split"])
+    table("train.csv", range(80), heading)
+    table("test.csv", range(80, 120), heading)
+    monkeypatch.setattr(data, "HELD_BYTES", held)
+    options = ("--numbers", "-k", 3, "--model", model, "-q")
+    run("select", "train.csv", "--test", "test.csv", *options, "--out", "apart")
+    run("select", "all.csv", "--split-column", "split", *options, "--out", "together")
+    apart, together = load_model("apart/model.npz"), load_model("together/model.npz")
+    assert together.columns.tolist() == apart.columns.tolist()
+    rows = X[80:, apart.columns].astype(float)
+    np.testing.assert_allclose(together.scores(rows), apart.scores(rows), rtol=1e-9)
+    tests = [summary_of(out)["evaluation"] for out in ("apart", "together")]
+    assert tests[0]["accuracy"] == tests[1]["accuracy"]
 
 
 def test_path_and_cv_do_not_depend_on_the_way_either(folder, monkeypatch):
@@ -385,8 +412,12 @@ def test_columns_counted_too_seldom_are_left_out_of_every_model(folder, model):
 )
 def test_counts_below_0_are_refused_with_their_place(folder, model):
     Path("a.csv").write_text("u,v,label\n1,2,a\n3,-4,b\n5,6,a\n7,80,b\n")
+    Path("b.csv").write_text("u,v,label\n1,2,a\n3,4,b\n5,6,a\n7,80,b\n")
     options = ("--numbers", "--model", model)
-    for job in (("select", "a.csv", "--holdout", 0), ("count", "a.csv", "-o", "c")):
+    jobs = [("select", "a.csv", "--holdout", 0), ("select", "b.csv", "--test", "a.csv")]
+    if not MODELS[model].regions:
+        jobs.append(("count", "a.csv", "-o", "c"))
+    for job in jobs:
         assert "a.csv: line 3: the value in column 2 is neg" in run(*job, *options, status=2)
 
 

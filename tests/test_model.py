@@ -21,11 +21,15 @@ from naively import (
     SparseNegativeBinomialNB,
     SparsePoissonNB,
 )
-from naively.judging.folds import choose_k
+from naively.expected.path import predicted_errors
+from naively.judging.folds import choose_k, divided, fold_errors, stratified_folds
+from naively.judging.leave_one_out import left_out_errors
+from naively.judging.rows import checked_rows
 from naively.models import MODELS
 from naively.models.model import Limits
 from naively.models.rules import HybridRule, LinearRule, hybrid_rule
 from naively.models.value_rules import AbsoluteRule, QuadraticRule, TableRule, restored
+from naively.selection.path import path
 from naively.selection.train import resolve_k, train
 
 PRIOR = [0.2, 0.5, 0.3]
@@ -149,6 +153,28 @@ def test_hybrid_says_that_rows_are_separable():
     statistics = model.gather(np.array(X), [0, 0, 1, 1, 0, 1])
     with pytest.warns(UserWarning, match=r"6 training rows .*penalty_"):
         train(model, statistics, 3)
+
+
+@pytest.mark.parametrize("regions", [1, 2])
+def test_hybrid_is_judged_by_its_own_rule(regions):
+    rng = np.random.default_rng(3)
+    y = np.arange(60) % 3
+    X = sp.csr_matrix(rng.poisson(0.5 + (np.arange(20) % 3 == y[:, None])))
+    model = MODELS["hybrid"].build(regions=regions, penalty=0.1)
+    grid, rows = [1, 3, 5], checked_rows(X, y, None)
+    statistics = model.gather(X, y)
+    seed = np.random.RandomState(0)
+    found = fold_errors(model, rows, statistics, grid, n_folds=4, random_state=seed)
+    splits = divided(stratified_folds(y, 4, np.random.RandomState(0)), 4)
+    for t, (inside, outside) in enumerate(splits):
+        for g, k in enumerate(grid):
+            trained = train(model, model.gather(X[inside], y[inside]), k)
+            seen = model.seen(trained.statistics, X[outside], trained.selection.support)
+            wrong = trained.rule.scores(seen).argmax(axis=1) != y[outside]
+            assert found.errors[t, g] == wrong.mean()
+    track = path(model.family, statistics, grid)
+    assert left_out_errors(model, statistics, track, rows) is None
+    assert predicted_errors(model, statistics, track) is None
 
 
 def test_resolve_k():

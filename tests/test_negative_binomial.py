@@ -394,6 +394,19 @@ def test_the_path_is_every_single_fit(problem):
         assert track.objective[k] == pytest.approx(model.certificate_.objective, rel=1e-12)
 
 
+@pytest.mark.parametrize("unit", [1.0, 1e6, 1e12, 1e15])
+def test_posteriors_of_large_counts_keep_their_digits(unit):
+    # With phi mu large the law of x / unit goes to an exponential law, whatever the unit.
+    X, y = np.array([[1.0], [3.0], [2.0], [6.0]]) * unit, [0, 0, 1, 1]
+    model = SparseNegativeBinomialNB(k=1, dispersion=1.0, alpha=0.0).fit(X, y)
+    with localcontext() as context:
+        context.prec = 60
+        x, (a, b) = Decimal(3 * unit), (Decimal(2 * unit), Decimal(4 * unit))
+        odds = (x * (b / (1 + b)).ln() - (1 + b).ln()) - (x * (a / (1 + a)).ln() - (1 + a).ln())
+        expected = float(1 / (1 + (-odds).exp()))
+    np.testing.assert_allclose(model.predict_proba([[3 * unit]])[0, 1], expected, rtol=1e-9)
+
+
 def test_large_counts_of_one_row_do_not_decide():
     """What the model is for: a burst is evidence of bursts, and not of the class."""
     y = np.arange(200) % 2

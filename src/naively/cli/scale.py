@@ -97,7 +97,7 @@ def _counting(files: tuple[str, ...], options: dict[str, Any]) -> Any:
     if options["resolution"] is not None and layout.text:
         raise click.UsageError("--resolution is of numbers (--numbers) only; leave it out.")
     features = features_of(options) if layout.text else None
-    of_counts = kind.takes == "counts"
+    of_counts = features is None and kind.takes == "counts"
     return Counting(files, layout, features, statistic, options["resolution"], of_counts)
 
 

@@ -453,6 +453,15 @@ class LinearWeightsMixin(AbstractSparseClassifier[S]):
         return contrast(self.rule_.intercept)
 
 
+def check_sparse_classifier(estimator: object) -> None:
+    """Raise an error if an estimator is none whose path over k is known."""
+    if not isinstance(estimator, AbstractSparseClassifier):
+        raise TypeError(
+            "`estimator` must be a sparse classifier of this package, such as "
+            f"SparseBernoulliNB(); got {type(estimator).__name__}."
+        )
+
+
 def refuse_negative(estimator: object, X: Matrix) -> None:
     """Raise if rows of counts hold negative values."""
     values = X.data if is_sparse(X) else X

@@ -8,7 +8,7 @@ from sklearn.base import clone
 from sklearn.utils import check_random_state
 
 from naively._types import MatrixLike
-from naively.estimators.base import AbstractSparseClassifier
+from naively.estimators.base import AbstractSparseClassifier, check_sparse_classifier
 from naively.expected.estimates import Method, Rivals
 from naively.expected.path import predicted_errors
 from naively.judging.error_path import ErrorPath
@@ -62,6 +62,13 @@ def error_path(
         leave-one-out error with the features held fixed, and the cross-validated error with the
         features selected anew in each fold. Only the last one is honest about the selection.
 
+    Raises
+    ------
+    TypeError
+        If the estimator is no sparse classifier.
+    ValueError
+        If the data, a parameter or the grid cannot be used.
+
     Examples
     --------
     >>> import numpy as np
@@ -72,6 +79,7 @@ def error_path(
     >>> bool(curves.leave_one_out[1] < 0.1), bool(curves.cross_validated[1] > 0.35)
     (True, True)
     """
+    check_sparse_classifier(estimator)
     estimator = clone(estimator)
     X, y = estimator._check_batch(X, y, reset=True)
     model = estimator._model()

@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import clone
 
 from naively._types import MatrixLike
-from naively.estimators.base import AbstractSparseClassifier
+from naively.estimators.base import AbstractSparseClassifier, check_sparse_classifier
 from naively.models.model import S
 from naively.selection.path import SparsityPath, path
 
@@ -55,11 +55,7 @@ def sparsity_path(
     >>> path.support(2)
     array([0, 2])
     """
-    if not isinstance(estimator, AbstractSparseClassifier):
-        raise TypeError(
-            "`estimator` must be a sparse classifier of this package, such as "
-            f"SparseBernoulliNB(); got {type(estimator).__name__}."
-        )
+    check_sparse_classifier(estimator)
     if y is None and not hasattr(X, "classes"):
         raise ValueError(
             "`y` may only be left out if `X` are class statistics; got "

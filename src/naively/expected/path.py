@@ -35,6 +35,8 @@ def predicted_errors(
     (G,) or None for models whose error has no known law.
     """
     problem = model.family.problem(statistics)
+    if model.project is not None:
+        return None
     if not isinstance(problem, Coupled) and not getattr(statistics, "presence", False):
         return None
     log_prior = model.log_prior(statistics)

@@ -133,7 +133,7 @@ def data_of(
     tasks = tasks_of(
         parts, features, layout, names=names_of(columns), parting=parting, n_jobs=workers.jobs,
         resumable=recipe.engine.checkpoint is not None,
-        of_counts=kind.takes == "counts",
+        of_counts=columns is not None and kind.takes == "counts",
     )  # fmt: skip
     of_text = columns is None
     if of_text:
@@ -276,7 +276,7 @@ def _collected(recipe: Recipe, model: Model[Any], tasks: Sequence[Task]) -> Data
         raise InputError(f"{recipe.name}: there are no rows; give files with data in them.")
     labels = np.concatenate([each.names[each.codes] for each in seen])
     kinds = np.concatenate([each.kinds for each in seen])
-    n_regions = len(recipe.layout.text) if MODELS[recipe.model.kind].regions else 1
+    n_regions = max(len(recipe.layout.text), 1) if MODELS[recipe.model.kind].regions else 1
     X, names = _matrix(task.features, joined([each.batch for each in seen]), n_regions)
 
     moments = MODELS[recipe.model.kind].statistic == "moments"  # with deviations, to be told

@@ -25,15 +25,23 @@ from naively.work.judged import Fold, Look, judged_folds
 N_FOLDS = 5
 
 
+def chooser(kind: str) -> str:
+    """Kind of model whose folds choose k.
+
+    Models that keep columns of text apart have the k of the multinomial model, which selects their
+    words.
+    """
+    return "multinomial" if MODELS[kind].regions else kind
+
+
 def choose_k(recipe: Recipe, data: Data, parting: Parting, workers: Workers) -> FoldErrors:
     """Errors on the default grid, from which `-k auto` takes its k, of the training rows alone.
 
     With few rows the division into folds decides as much as the rows do: they are divided anew,
-    up to five times, and the errors averaged. Models that keep columns of text apart have the k of
-    the multinomial model, which selects their words.
+    up to five times, and the errors averaged.
     """
-    if MODELS[recipe.model.kind].regions:
-        recipe = replace(recipe, model=replace(recipe.model, kind="multinomial"))
+    if (kind := chooser(recipe.model.kind)) != recipe.model.kind:
+        recipe = replace(recipe, model=replace(recipe.model, kind=kind))
         data = data_of(recipe, recipe.model_of(), parting, workers)
     model = recipe.model_of()
     kinds = training(parting)

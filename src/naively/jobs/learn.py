@@ -18,7 +18,7 @@ from naively._types import IntArray
 from naively.jobs.data import Data, Kinds, data_of
 from naively.jobs.engines import Workers, working
 from naively.jobs.fit import Fitted, fit
-from naively.jobs.folds import N_FOLDS, choose_k, training
+from naively.jobs.folds import N_FOLDS, choose_k, chooser, training
 from naively.jobs.model_file import ModelFile
 from naively.jobs.outcome import Tested, files_of, summarize
 from naively.jobs.quote import examples
@@ -84,7 +84,7 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
         if is_auto(settings.k):
             folds = choose_k(recipe, data, parting, workers)
             settings = replace(settings, k=folds.best_k())
-            accuracies = Accuracies.of_folds(folds)
+            accuracies = Accuracies.of_folds(folds, chooser(settings.kind), settings.kind)
         has_test = recipe.test.file is not None or data.n_rows(TEST) > 0
         again = has_test and not recipe.test.is_given
         # All rows may have more features than the training rows: the last fit refuses a large k.
@@ -158,7 +158,10 @@ def _tested(
         layout = recipe.test_layout(data.tasks[0].layout)
         parts = parts_of([recipe.test.file], layout)
         everything = Parting(share=1.0)
-        tasks = tasks_of(parts, data.features, layout, parting=everything, n_jobs=workers.jobs)
+        tasks = tasks_of(
+            parts, data.features, layout, parting=everything, n_jobs=workers.jobs,
+            of_counts=data.tasks[0].of_counts,
+        )  # fmt: skip
     verdicts = total(workers.map(judged, tasks, judge, look))
     method, n = recipe.test.method, verdicts.pairs.total()
     accuracies = None

@@ -35,10 +35,11 @@ class Accuracies:
     of: str  # in words: whose accuracy it is
 
     @classmethod
-    def of_folds(cls, folds: FoldErrors) -> Accuracies:
-        """Return the accuracies from which k was chosen."""
+    def of_folds(cls, folds: FoldErrors, judged: str, kind: str) -> Accuracies:
+        """Return the accuracies of the model that was judged, from which k of a kind was chosen."""
         whose = f"{folds.n_folds}-fold cross-validation of the training rows, with its standard"
-        return cls(folds.k, 1 - folds.mean, folds.standard_error, f"{whose} error")
+        other = f", of the {judged} model, which selects the words" if judged != kind else ""
+        return cls(folds.k, 1 - folds.mean, folds.standard_error, f"{whose} error{other}")
 
 
 def grid_of(n_features: int, chosen: int) -> IntArray:

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from naively._types import Array, FloatArray, IntArray
 from naively.judging.error_path import FoldErrors
 from naively.judging.leave_one_out import multinomial_errors
-from naively.judging.path_scores import linear_path, rule_rows, scores_one_by_one
+from naively.judging.path_scores import has_path, linear_path, rule_rows, scores_one_by_one
 from naively.judging.rows import Rows, as_csr, checked_rows, gather_rows, without
 from naively.judging.visits import path_stays
 from naively.models.family import Coupled
@@ -277,7 +277,7 @@ def path_errors(model: Model[S], fold: Fold[S], grid: IntArray) -> FloatArray:
 def _is_swept(model: Model[S], problem: Coupled) -> bool:
     """Whether no event has probability zero, and the supports are those of the path."""
     dense = isinstance(problem.table, np.ndarray)
-    return dense and not model.limits.exact and bool(np.min(problem.alpha) > 0)
+    return dense and has_path(model) and bool(np.min(problem.alpha) > 0)
 
 
 def _count_errors(model: Model[S], problem: Coupled, fold: Fold[S], grid: IntArray) -> FloatArray:

@@ -70,7 +70,7 @@ def _by_formula(
 ) -> FloatArray | None:
     """Weight of the rows decided wrongly by a model with a formula; None for the others."""
     problem, alpha = model.family.problem(statistics), model.alpha
-    if alpha is None or np.min(alpha) <= 0:
+    if alpha is None or np.min(alpha) <= 0 or model.project is not None:
         return None
     weight, prepared = statistics.class_weight, replace(rows, X=rule_rows(model, rows.X))
     prior = None if model.learns_prior else model.log_prior(statistics)
@@ -94,7 +94,11 @@ def _by_refits(
     errors = np.zeros(len(supports))
     for i in range(n):
         row = rows.take(np.array([i]))
-        rest = without(statistics, gather_rows(model, row, statistics.classes))
+        if model.subtracts:
+            rest = without(statistics, gather_rows(model, row, statistics.classes))
+        else:
+            others = rows.take(np.delete(np.arange(n), i))
+            rest = gather_rows(model, others, statistics.classes)
         errors += row.total * _wrong(model, rest, supports, row)
     return errors
 

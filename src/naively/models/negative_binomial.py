@@ -39,7 +39,7 @@ A feature that varies less than a Poisson law has phi_i = 0. A feature that neve
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -288,4 +288,8 @@ def _rule(
     counts = spread_counts(alpha, dispersion, statistics, support)
     _, mean = rates(counts, np.arange(len(support)), counts.alpha)
     spread = counts.dispersion * mean
-    return rate_rule(log_prior, mean, 1.0 + spread, mean * _log_share(spread))
+    rule = rate_rule(log_prior, mean, 1.0 + spread, mean * _log_share(spread))
+    # Of large spreads the weights differ in their last digits; taken from -log phi they keep them.
+    far = np.all(spread > 1.0, axis=0)
+    from_limit = -np.log1p(np.divide(1.0, spread, out=np.zeros_like(spread), where=far))
+    return replace(rule, weights=np.where(far, from_limit, rule.weights))

@@ -7,10 +7,11 @@ takes a fold away); nothing ever changes them in place.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self, final
 
 import numpy as np
+import numpy.typing as npt
 
 from naively._kernels.categories import category_counts_csr, category_counts_rows
 from naively._kernels.compiled import read_only
@@ -130,11 +131,51 @@ class ClassCategories(AbstractStatistics):
         totals : ndarray of shape (n_features,)
             The sum of the column.
         """
-        sizes = self.n_categories
-        value = np.arange(len(self.table)) - np.repeat(starts_of(sizes), sizes)
-        column = np.repeat(np.arange(len(sizes)), sizes)
-        sums = np.bincount(column, value * self.table.sum(axis=1), len(sizes))
+        sums = np.bincount(
+            self._features(), self._numbers() * self.table.sum(axis=1), self.n_features
+        )
         return np.asarray(sums, dtype=np.float64)
+
+    def of_classes(self, positions: npt.ArrayLike, names: npt.ArrayLike | None = None) -> Self:
+        """Return the statistics of the rows of some classes.
+
+        Parameters
+        ----------
+        positions : array-like of int
+            Which of `classes`, each at most once.
+        names : array-like of the same length, default=None
+            Their labels in the result, whose classes ascend by them. By default those they have.
+
+        Returns
+        -------
+        counts : ClassCategories
+            As these rows alone are counted: without the last categories of a feature that only
+            rows of other classes have.
+
+        Raises
+        ------
+        ValueError
+            If two classes would have the same name.
+        """
+        found = AbstractStatistics.of_classes(self, positions, names)
+        number, feature = self._numbers(), self._features()
+        seen = found.table.any(axis=1)
+        sizes = np.ones_like(self.n_categories)
+        np.maximum.at(sizes, feature[seen], number[seen] + 1)
+        last = np.cumsum(self.n_categories) - 1
+        asked_for = ~self.table[last].any(axis=1)  # more categories than were seen of any class
+        sizes = np.where(asked_for, self.n_categories, sizes)
+        kept = number < sizes[feature]
+        return replace(found, n_categories=sizes, table=found.table[kept])
+
+    def _features(self) -> IntArray:
+        """Feature of each row of the table."""
+        return np.repeat(np.arange(self.n_features), self.n_categories)
+
+    def _numbers(self) -> IntArray:
+        """Category of each row of the table, a number from 0."""
+        starts = np.repeat(starts_of(self.n_categories), self.n_categories)
+        return np.arange(len(self.table)) - starts
 
     @property
     def _settings(self) -> Mapping[str, Any]:

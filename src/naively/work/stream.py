@@ -53,7 +53,7 @@ class Task:
     features: FeatureDefinition
     names: Vocabulary | None = None
     parting: Parting | None = None  # None: labels do not tell kinds of rows
-    of_counts: bool = False  # values below 0 are refused, whatever the statistic of the columns
+    of_counts: bool = False  # columns of numbers of which those below 0 are refused
 
     @property
     def files(self) -> list[str]:
@@ -99,6 +99,8 @@ def rows_by_kind(task: Task, part: Part) -> Iterator[Seen]:
     """Read a part; all rows are of the kind for training if nothing else is said."""
     chooser = (task.parting or Parting()).of_part(part.seed)
     for batch in batches_of(part, task.layout):
+        if task.of_counts:
+            check_counts(batch)
         labels = np.empty(0, dtype=str) if batch.labels is None else batch.labels
         names, codes = np.unique(labels, return_inverse=True)
         try:
@@ -190,6 +192,7 @@ def count_files(
     tasks = tasks_of(
         parts, features, aligned(parts, layout),
         names=names, n_jobs=n_jobs, resumable=checkpoint is not None,
+        of_counts=features.kind == "columns" and features.statistic == "counts",
     )  # fmt: skip
     return run_tasks(tasks, n_jobs, checkpoint, progress)
 
@@ -207,7 +210,7 @@ def tasks_of(
 ) -> list[Task]:
     """Cut parts into tasks, about one for each worker.
 
-    With `of_counts`, values below 0 are refused for statistics that take any sign as well.
+    With `of_counts`, columns of numbers are counts, and values below 0 are refused.
 
     Raises
     ------
@@ -254,16 +257,12 @@ def run_task(task: Task, progress: Progress = silent, *, dense_cells: int = DENS
     """
     counter = new_counter(task.features, dense_cells=dense_cells)
     shards: dict[str, int] = {}
-    of_columns = task.features.kind == "columns"
-    counts = of_columns and (task.of_counts or task.features.statistic == "counts")
     for done, part in enumerate(task.parts):
         progress("counting", done, len(task.parts))
         shards[part.name] = 0
         for seen in rows_by_kind(task, part):
             unmarked = (seen.batch, seen.names[seen.codes])
             batch, labels = unmarked if task.parting is None else _marked(seen)
-            if counts:
-                check_counts(batch)
             with told_at(part):
                 if isinstance(counter, TextCounter):
                     counter.update(batch.rows, labels, parts=batch.width)
