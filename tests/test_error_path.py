@@ -142,8 +142,8 @@ def not_for_auto(estimator):
         failing["check_n_features_in_after_fitting"] = needs_rows
         failing["check_estimators_partial_fit_n_features"] = needs_rows
     # The others see no feature that helps in the data of these checks, however they are divided.
-    choosing = SparseMultinomialNB | SparseGaussianNB | SparseL1Centers | SparseL2Centers
-    if isinstance(estimator, choosing):
+    choosing = SparseMultinomialNB | SparsePoissonNB | SparseGaussianNB | SparseL1Centers
+    if isinstance(estimator, choosing | SparseL2Centers):
         failing["check_sample_weight_equivalence_on_dense_data"] = folds
         failing["check_sample_weight_equivalence_on_sparse_data"] = folds
     return failing

@@ -124,7 +124,8 @@ def data_of(
         Naming the file and the place in it, if it cannot be read.
     """
     layout, parts = recipe.layout, parts_of(recipe.files, recipe.layout)
-    if workers.are_here and sum(map(os.path.getsize, {part.path for part in parts})) <= HELD_BYTES:
+    is_small = sum(map(os.path.getsize, {part.path for part in parts})) <= HELD_BYTES
+    if workers.are_here and is_small:
         parts = held(parts, layout)
     kind = MODELS[recipe.model.kind]
     statistic = "presence" if recipe.model.binary else kind.statistic or "counts"
@@ -137,7 +138,7 @@ def data_of(
     )  # fmt: skip
     of_text = columns is None
     if of_text:
-        notes = tuple(_note_of_empty(parts, layout))
+        notes = tuple(_note_of_empty(parts, layout, whole=is_small))
     if columns is not None:
         check_memory(
             recipe.name, 8 * _TABLES * columns.n * 2, f"{columns.n:,} columns in 2 classes"
@@ -153,10 +154,12 @@ def data_of(
     return replace(data, names=columns.names, first_column=columns.first_column)
 
 
-def _note_of_empty(parts: Sequence[Part], layout: Layout) -> Iterator[str]:
-    """Say how many rows hold no text: of all, where they are in memory, or of the first ones."""
+def _note_of_empty(parts: Sequence[Part], layout: Layout, *, whole: bool) -> Iterator[str]:
+    """Say how many rows hold no text: of all rows of small files, of the first ones of large ones.
+
+    What is said does not depend on where the rows are counted.
+    """
     read = empty = 0
-    whole = all(part.held is not None for part in parts)
     for batch in chain.from_iterable(batches_of(part, layout) for part in parts):
         rows = len(batch) if whole else min(len(batch), _FIRST_ROWS - read)
         texts = batch.rows.rows(0, rows * batch.width)
