@@ -3,6 +3,7 @@
 import pickle
 import tracemalloc
 import warnings
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,20 @@ from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
 from sklearn.pipeline import make_pipeline
 
-from naively import SparseBernoulliNB, SparseMultinomialNB, sparsity_path
+from naively import (
+    SparseBernoulliNB,
+    SparseGaussianNB,
+    SparseL1Centers,
+    SparseL2Centers,
+    SparseMultinomialNB,
+    SparsePoissonNB,
+    sparsity_path,
+)
+from naively._kernels.path_scores import add_errors
+from naively.models.family import Coupled
+from naively.models.rules import winners
+from naively.selection.coupled import ScreenedColumns, coupled_columns
+from reference_nfs import best_by_brute_force, multinomial_log_likelihood
 
 BOTH = pytest.mark.parametrize("Model", [SparseBernoulliNB, SparseMultinomialNB])
 
@@ -589,3 +603,146 @@ def test_what_a_path_is_asked_is_checked(Model):
         sparsity_path(Model(), X4)
     with pytest.raises(TypeError, match="`estimator` must be a sparse classifier"):
         sparsity_path(StratifiedKFold(), X4, Y4)
+
+
+# -- ties ------------------------------------------------------------------------------------------
+
+
+def bytes_and_signal():
+    """200 rows: column 5 tells the classes, column 7 is in bytes, the rest says nothing."""
+    rng = np.random.default_rng(0)
+    y = np.arange(200) % 2
+    X = rng.uniform(size=(200, 8))
+    X[:, 5] = 0.8 * y + rng.uniform(size=200)
+    X[:, 7] = rng.normal(3e6, 1e6, 200)
+    return X, y
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        SparseL2Centers,
+        SparseL1Centers,
+        # Smoothing is a share of the largest variance, as in scikit-learn: it does hide the others.
+        partial(SparseGaussianNB, var_smoothing=0.0),
+        partial(SparseGaussianNB, var_smoothing=0.0, variance="shared"),
+        SparsePoissonNB,
+        partial(SparsePoissonNB, alpha=np.linspace(1, 2, 8)),
+        SparseMultinomialNB,
+    ],
+)
+def test_a_column_in_bytes_does_not_make_the_others_tie(make):
+    X, y = bytes_and_signal()
+    for factor in (1.0, 1e6):
+        X[:, 7] *= factor
+        model = make(k=2)
+        order = np.argsort(-model.fit(X, y).scores_, kind="stable")
+        if make is SparseMultinomialNB:
+            assert model.support_[[5, 7]].all()  # its gains depend on one another
+            continue
+        assert model.get_support(indices=True).tolist() == sorted(order[:2])
+        assert sparsity_path(model, X, y).order.tolist() == order.tolist()
+    if make in (SparseL1Centers, SparseL2Centers):
+        assert sorted(order[:2]) == [5, 7]
+
+
+def test_a_hopeless_class_does_not_make_the_others_tie():
+    scores = np.array([[-1.0 - 1e-9, -1.0, -1e6], [-1.0 - 1e-14, -1.0, -1e6]])
+    assert winners(scores).tolist() == [1, 0]
+    assert winners(np.array([[-np.inf, -2.0, -2.0], [-np.inf] * 3])).tolist() == [1, 0]
+    for row, expected in zip(scores, (1, 0), strict=True):
+        wrong = np.zeros(1)
+        add_errors(row[None, None], np.array([expected]), np.empty(0), 0, wrong)
+        assert wrong == 0
+
+
+def test_a_class_of_large_values_does_not_hide_the_spread_of_another():
+    """Standard deviations of 1e-5 around 0 are no rounding, though another class is at 1e9."""
+    rng = np.random.default_rng(0)
+    x = np.concatenate([rng.normal(0, 1e-5, 50), rng.normal(1e9, 1.0, 50)])
+    model = SparseGaussianNB(k="all", var_smoothing=0.0).fit(x[:, None], np.repeat([0, 1], 50))
+    assert model.var_[0, 0] == pytest.approx(x[:50].var(), rel=1e-9)
+
+
+EQUAL = np.array([[273, 273, 245, 245], [87, 87, 250, 250], [271, 271, 85, 85]])
+
+
+@pytest.mark.parametrize("exact", [False, True])
+@pytest.mark.parametrize(
+    "columns",
+    [
+        EQUAL,  # sums above 256 in three classes
+        EQUAL / 7,  # real numbers
+        EQUAL[:2] * 1000,  # large pairs
+        sp.csr_array(EQUAL / 7),
+    ],
+    ids=["sums", "real", "pairs", "sparse"],
+)
+def test_of_equal_columns_that_are_not_grouped_the_first_are_taken(columns, exact):
+    y = np.arange(columns.shape[0])
+    for alpha in (1.0, np.ones(4), np.array([1.0, 1.0, 2.0, 2.0])):
+        for weights in (None, np.full(len(y), 0.3)):
+            model = SparseMultinomialNB(k=2, alpha=alpha, exact=exact)
+            model.fit(columns, y, sample_weight=weights)
+            assert model.get_support(indices=True).tolist() == [0, 2]
+            path = sparsity_path(SparseMultinomialNB(alpha=alpha), columns, y, ks=[2, 3])
+            assert path.support(2).tolist() == [0, 2]
+
+
+def test_equal_columns_with_another_smoothing_are_not_equal():
+    """Column 0 is smoothed so much that it says little: the second of two equal columns wins."""
+    X = [[9, 9, 0, 1], [0, 0, 9, 1]]
+    alpha = [30.0, 1.0, 1.0, 1.0]
+    for Model in (SparseBernoulliNB, SparseMultinomialNB, SparsePoissonNB):
+        assert Model(k=2, alpha=alpha).fit(X, [0, 1]).get_support(indices=True).tolist() == [1, 2]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_screened_columns_that_are_equal(n_classes, monkeypatch):
+    """Many columns without groups: equal ones are settled together, or chosen in order."""
+    monkeypatch.setattr("naively.selection.coupled.SCREEN_ABOVE", 100)
+    rng = np.random.default_rng(0)
+    table = rng.gamma(0.2, 2.0, (500, n_classes))[rng.integers(0, 500, 3000)]
+    number = np.unique(table, axis=0, return_inverse=True)[1].ravel()
+    coupled = coupled_columns(Coupled(table, 1.0))
+    assert isinstance(coupled, ScreenedColumns)
+    for k in (2, 40, 300, 1500):
+        take = coupled.select(k, None, None).take
+        for group in range(number.max() + 1):
+            assert (np.diff(take[number == group].astype(int)) <= 0).all()
+
+
+def test_a_class_that_dwarfs_the_others_hides_no_proof():
+    """All gains tie at the optimum, which mixes two selections; the better one is the answer."""
+    X = np.array(
+        [
+            [1835, 1835, 0, 0],
+            [54160, 54160, 165, 330],
+            [375109, 375109, 0, 0],
+            [453755, 453755, 6, 12],
+        ]
+    )
+    model = SparseMultinomialNB(k=2, alpha=0, exact=True).fit(X, [0, 1, 1, 1])
+    table = np.array([X[0], X[1:].sum(axis=0)]).T
+    likelihood = partial(multinomial_log_likelihood, table.tolist())
+    best = best_by_brute_force(likelihood, range(4), 2)
+    assert model.certificate_.proven_optimal
+    assert model.certificate_.gain == pytest.approx(0.7098307, abs=1e-7)
+    assert model.certificate_.gain == pytest.approx(best - likelihood(set()), abs=1e-7)
+    assert model.get_support(indices=True).tolist() == [0, 3]
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_exact_leaves_no_gap_where_columns_repeat_over_decades(seed):
+    """Repeated columns, multiples of columns, classes of very different size."""
+    rng = np.random.default_rng(seed)
+    n_classes = int(rng.integers(2, 4))
+    few = np.rint(10 ** rng.uniform(0, 6, (3, n_classes))) * (rng.random((3, n_classes)) < 0.8)
+    table = np.concatenate([few, 2 * few, few])[rng.permutation(9)].astype(int)
+    likelihood = partial(multinomial_log_likelihood, table.tolist())
+    seen = [i for i in range(9) if table[i].any()]
+    for k in (2, 3, 5):
+        model = SparseMultinomialNB(k=k, alpha=0, exact=True).fit(table.T, np.arange(n_classes))
+        best = best_by_brute_force(likelihood, seen, k)
+        assert model.certificate_.proven_optimal
+        assert model.certificate_.objective == pytest.approx(best, rel=1e-13, abs=1e-9)

@@ -21,6 +21,7 @@ from threadpoolctl import threadpool_limits
 import naively
 
 ANY, EVEN = st.integers(2, 6), st.sampled_from([2, 4, 6])  # numbers of columns
+ALPHAS = np.ones(1)  # stands for smoothing by feature
 TIE = 1e-9  # gains closer than this, relatively, may change their order with the order of a sum
 
 
@@ -85,6 +86,7 @@ every_classifier = pytest.mark.parametrize(
     ],
     ids=[*MODELS, *HYBRIDS],
 )
+COUPLED = [*(model.make for model in MODELS.values() if model.coupled)]
 pytestmark = [
     pytest.mark.filterwarnings("ignore:branch and bound:UserWarning"),
     pytest.mark.filterwarnings("ignore::naively.SeparationWarning"),
@@ -186,6 +188,98 @@ def test_equal_columns_have_equal_gains(model, data):
     X, y = data
     scores = model.make(k=1).fit(np.column_stack([X, X]), y).scores_
     np.testing.assert_allclose(scores[: X.shape[1]], scores[X.shape[1] :], rtol=1e-9, atol=1e-12)
+
+
+# -- ties ----------------------------------------------------------------------------------------
+
+SMOOTHED_BY_FEATURE = {
+    name: partial(getattr(naively, name), alpha=ALPHAS)
+    for name in ("SparseMultinomialNB", "SparseBernoulliNB", "SparsePoissonNB")
+}
+every_tie = pytest.mark.parametrize(
+    "make",
+    [
+        *(model.make for model in MODELS.values()),
+        *SELECTORS.values(),
+        *SMOOTHED_BY_FEATURE.values(),
+    ],
+    ids=[*MODELS, *SELECTORS, *(f"{name}, by feature" for name in SMOOTHED_BY_FEATURE)],
+)
+
+
+@st.composite
+def repeated_columns(draw):
+    """Twelve columns, some of them equal, all with many ties: (X, y, weights of the rows)."""
+    X, y = draw(tables(columns=st.just(4)))
+    X = X * draw(st.sampled_from([1, 100, 1000]))
+    weights = draw(st.sampled_from([1.0, 0.1, 0.7])) + 0.1 * (np.arange(len(y)) % 3)
+    return X[:, draw(hnp.arrays(np.int64, 12, elements=st.integers(0, 3)))], y, weights
+
+
+def made(make, k, X):
+    """The model, with smoothing by feature where it has that: equal for equal columns."""
+    model = make(k=k)
+    if getattr(model, "alpha", None) is ALPHAS:
+        model.alpha = 1.0 + 0.5 * (X.sum(axis=0) % 2)
+    return model
+
+
+def lowest_of_equal(X, support):
+    """Whether of equal columns those taken come first."""
+    return all(
+        support[before] or not support[i]
+        for i in range(X.shape[1])
+        for before in range(i)
+        if (X[:, before] == X[:, i]).all()
+    )
+
+
+@every_tie
+@quickly
+@given(data=repeated_columns(), k=st.integers(1, 8), weighted=st.booleans())
+def test_of_equal_columns_the_first_are_taken(make, data, k, weighted):
+    X, y, weights = data
+    model = made(make, k, X).fit(X, y, **({"sample_weight": weights} if weighted else {}))
+    assert model.support_.sum() == k
+    assert lowest_of_equal(X, model.support_)
+    if not weighted and hasattr(model, "from_statistics"):
+        path = naively.sparsity_path(made(make, k, X), X, y, ks=[k])
+        mask = np.isin(np.arange(X.shape[1]), path.support(k))
+        assert mask.sum() == k
+        assert lowest_of_equal(X, mask)
+
+
+@every_tie
+@quickly
+@given(
+    data=repeated_columns(),
+    k=st.integers(1, 8),
+    weighted=st.booleans(),
+    random=st.randoms(use_true_random=False),
+)
+def test_ties_do_not_hang_on_names_or_on_the_order_of_rows(make, data, k, weighted, random):
+    X, y, weights = data
+    weights = weights if weighted else np.ones(len(y))
+    support = made(make, k, X).fit(X, y, sample_weight=weights).support_
+    names = np.array(random.sample(["zebra", "ant", "mule"], 3))
+    renamed = made(make, k, X).fit(X, names[y], sample_weight=weights)
+    assert (renamed.support_ == support).all()
+    rows = np.array(random.sample(range(len(y)), len(y)))
+    moved = made(make, k, X).fit(X[rows], y[rows], sample_weight=weights[rows])
+    if not (weighted and make in COUPLED):  # sums of fractions in another order are other counts
+        assert (moved.support_ == support).all()
+
+
+@pytest.mark.parametrize("Model", [getattr(naively, name) for name in SMOOTHED_BY_FEATURE])
+@quickly
+@given(data=repeated_columns(), k=st.integers(1, 8))
+def test_one_smoothing_said_for_each_feature_is_that_smoothing(Model, data, k):
+    X, y, _ = data
+    one, each = Model(k, alpha=0.3).fit(X, y), Model(k, alpha=np.full(12, 0.3)).fit(X, y)
+    assert (one.support_ == each.support_).all()
+    assert one.certificate_ == each.certificate_
+    assert (one.scores_ == each.scores_).all()
+    assert (one.predict_proba(X) == each.predict_proba(X)).all()
 
 
 # -- objectives and certificates -----------------------------------------------------------------

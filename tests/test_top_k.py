@@ -54,3 +54,26 @@ def test_large_with_many_ties(k):
     chosen = top_k(gain, k)
     assert (np.diff(chosen) > 0).all()
     np.testing.assert_array_equal(chosen, np.sort(np.lexsort((np.arange(10000), -gain))[:k]))
+
+
+def test_what_other_columns_gain_makes_no_tie():
+    gain = np.array([7e-6, 3e-6, 0.31, 0.31 * (1 + 1e-13), 1e12])
+    assert top_k(gain, 2).tolist() == [2, 4]
+    assert gain_order(gain).tolist() == [4, 2, 3, 0, 1]
+    assert gain_order(np.append(gain, np.inf)).tolist() == [5, 4, 2, 3, 0, 1]
+
+
+def test_rounding_that_is_stated_makes_ties_of_what_it_concerns_alone():
+    gain = np.array([1.0, 1.0 + 1e-6, 2.0, 2.0 + 1e-6, 3.0, 2.5])
+    rounding = np.array([1e-6, 1e-6, 0.0, 0.0, 0.0, 10.0])
+    assert gain_order(gain, rounding).tolist() == [4, 5, 3, 2, 0, 1]
+    for k in range(7):
+        assert top_k(gain, k, rounding).tolist() == sorted([4, 5, 3, 2, 0, 1][:k])
+
+
+@given(gains, st.lists(st.sampled_from([0.0, 1e-13, 0.2, 1.0]), min_size=30, max_size=30))
+def test_one_order_for_every_k_whatever_the_rounding(values, errors):
+    gain, rounding = np.array(values), np.array(errors)[: len(values)]
+    order = gain_order(gain, rounding)
+    for k in range(len(gain) + 1):
+        np.testing.assert_array_equal(top_k(gain, k, rounding), np.sort(order[:k]))

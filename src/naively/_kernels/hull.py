@@ -30,7 +30,18 @@ def log_shares(totals: FloatArray) -> FloatArray:
     total = totals.sum()
     logs = np.empty(len(totals))
     for c in range(len(totals)):
-        logs[c] = np.log(max(totals[c] / total, TINY)) if total > 0 else -np.log(len(totals))
+        if total <= 0:
+            logs[c] = -np.log(len(totals))
+        elif totals[c] > 0.5 * total:
+            # Of a share close to 1 the logarithm is small, and many counts multiply it: what is
+            # left to the other classes has digits that 1 minus it has not.
+            rest = 0.0
+            for other in range(len(totals)):
+                if other != c:
+                    rest += totals[other]
+            logs[c] = np.log1p(-rest / total)
+        else:
+            logs[c] = np.log(max(totals[c] / total, TINY))
     return logs
 
 

@@ -24,7 +24,7 @@ import numpy as np
 from naively._kernels.compiled import kernel, kernel_part
 from naively._types import Array, FloatArray, IntArray
 
-_ROUNDING = 1e-12  # as in families.rules.winners
+_ROUNDING = 1e-12  # as in models.rules.winners
 
 
 @kernel
@@ -151,12 +151,10 @@ def add_errors(
 def best_class(scores: FloatArray) -> int:
     """First class whose score is the largest; closer than rounding can tell is equal."""
     largest = scores[0]
-    size = 0.0
     for c in range(len(scores)):
         largest = max(largest, scores[c])
-        if math.isfinite(scores[c]):
-            size = max(size, abs(scores[c]))
+    slack = _ROUNDING * abs(largest) if math.isfinite(largest) else 0.0
     for c in range(len(scores)):
-        if scores[c] >= largest - _ROUNDING * size:
+        if scores[c] >= largest - slack:
             return c
     return 0

@@ -29,7 +29,7 @@ from naively.judging.path_rule import CHUNK, sum_of_parts
 from naively.judging.path_scores import rule_rows
 from naively.judging.rows import Rows, gather_rows, without
 from naively.judging.visits import Stays, Visits, path_stays, path_visits
-from naively.models.family import Coupled
+from naively.models.family import Coupled, alpha_of
 from naively.models.model import Model, S
 from naively.models.rules import winners
 from naively.selection.path import SparsityPath
@@ -69,9 +69,10 @@ def _by_formula(
     model: Model[S], statistics: S, track: SparsityPath, rows: Rows
 ) -> FloatArray | None:
     """Weight of the rows decided wrongly by a model with a formula; None for the others."""
-    problem, alpha = model.family.problem(statistics), model.alpha
-    if alpha is None or np.min(alpha) <= 0 or model.project is not None:
+    problem = model.family.problem(statistics)
+    if model.alpha is None or np.min(model.alpha) <= 0 or model.project is not None:
         return None
+    alpha = alpha_of(model.alpha, statistics.n_features)
     weight, prepared = statistics.class_weight, replace(rows, X=rule_rows(model, rows.X))
     prior = None if model.learns_prior else model.log_prior(statistics)
     if isinstance(problem, Coupled):

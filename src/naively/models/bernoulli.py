@@ -42,7 +42,9 @@ from naively.models.family import (
     blocks,
     checked_alpha,
     divergence,
+    excess_rounding,
     separable,
+    smoothed,
     smoothing,
 )
 from naively.models.kinds import PRESENCE
@@ -106,11 +108,11 @@ def bernoulli(alpha: object = 1.0) -> Family[CountTable]:
     alpha = checked_alpha(alpha)
     return Family(
         name="Bernoulli",
-        gain=partial(_all_gains, alpha),
-        problem=partial(_problem, alpha),
-        rule=partial(_rule, alpha),
-        feature_log_prob=partial(feature_log_prob, alpha=alpha),
-        joint_rule=partial(_joint_rule, alpha),
+        gain=smoothed(_all_gains, alpha),
+        problem=smoothed(_problem, alpha),
+        rule=smoothed(_rule, alpha),
+        feature_log_prob=smoothed(_log_prob, alpha),
+        joint_rule=smoothed(_joint_rule, alpha),
     )
 
 
@@ -172,6 +174,28 @@ def _all_gains(alpha: float | FloatArray, statistics: CountTable) -> FloatArray:
     return bernoulli_gain(statistics.table, statistics.class_weight, alpha)
 
 
+def _rounding(
+    alpha: float | FloatArray, statistics: CountTable, table: Array, gain: FloatArray
+) -> FloatArray:
+    """Bound for each gain: an excess is off by epsilon e, and by as much of the other event.
+
+    Of the rarer of the two events, e = epsilon n^2 / e of the more frequent one: see
+    `excess_rounding`.
+    """
+    n_classes = table.shape[1]
+    present = table.sum(axis=1) + n_classes * np.asarray(alpha)
+    rows = np.sum(statistics.class_weight) + 2 * n_classes * np.asarray(alpha)
+    rarer = np.minimum(present, rows - present)
+    size = np.divide(rows**2, rarer, out=np.zeros(len(table)), where=rarer > 0)
+    return excess_rounding(gain, size)
+
+
+def _all_roundings(
+    alpha: float | FloatArray, statistics: CountTable, gain: FloatArray
+) -> FloatArray:
+    return _rounding(alpha, statistics, statistics.table, gain)
+
+
 def _pooled(alpha: float | FloatArray, statistics: CountTable, table: Array) -> FloatArray:
     """v_i, nats."""
     smooth = np.asarray(alpha)
@@ -184,9 +208,18 @@ def _pooled(alpha: float | FloatArray, statistics: CountTable, table: Array) -> 
 
 def _problem(alpha: float | FloatArray, statistics: CountTable) -> Separable | SeparableCounts:
     if isinstance(alpha, float):
-        functions = partial(_gain, alpha, statistics), partial(_pooled, alpha, statistics)
-        return SeparableCounts(statistics.table, *functions)
-    return separable(partial(_all_gains, alpha), partial(_baseline, alpha), statistics)
+        return SeparableCounts(
+            statistics.table,
+            partial(_gain, alpha, statistics),
+            partial(_pooled, alpha, statistics),
+            partial(_rounding, alpha, statistics),
+        )
+    return separable(
+        partial(_all_gains, alpha),
+        partial(_baseline, alpha),
+        partial(_all_roundings, alpha),
+        statistics,
+    )
 
 
 def _baseline(alpha: float | FloatArray, statistics: CountTable) -> float:
@@ -256,6 +289,10 @@ def feature_log_prob(
         log_prob = np.tile(np.log(f) - np.log(n), (n_classes, 1))
         log_prob[:, support] = np.log(present.T) - np.log(rows.T)
     return log_prob
+
+
+def _log_prob(alpha: float | FloatArray, statistics: CountTable, support: IntArray) -> FloatArray:
+    return feature_log_prob(statistics, support, alpha)
 
 
 def _joint_rule(

@@ -23,7 +23,13 @@ from numpy.typing import ArrayLike
 from scipy.special import xlogy
 
 from naively._types import Array, FloatArray, IntArray
-from naively.models.family import Family, checked_number, divergence, separable
+from naively.models.family import (
+    Family,
+    checked_number,
+    divergence,
+    excess_rounding,
+    separable,
+)
 from naively.models.kinds import CATEGORIES
 from naively.models.model import Model
 from naively.models.priors import fitted_prior
@@ -83,7 +89,7 @@ def categorical(alpha: object = 1.0) -> Family[CategoryCounts]:
     return Family(
         name="categorical",
         gain=gain,
-        problem=partial(separable, gain, partial(_baseline, alpha)),
+        problem=partial(separable, gain, partial(_baseline, alpha), partial(_rounding, alpha)),
         rule=partial(_rule, alpha),
     )
 
@@ -100,6 +106,13 @@ def categorical_gain(statistics: CategoryCounts, alpha: float = 0.0) -> FloatArr
     gain: FloatArray = np.add.reduceat(cells, starts) if len(starts) else np.zeros(0)
     occurring = np.add.reduceat(np.any(statistics.table > 0, axis=1).astype(int), starts)
     return np.where(occurring > 1, gain, 0.0)
+
+
+def _rounding(alpha: float, statistics: CategoryCounts, gain: FloatArray) -> FloatArray:
+    size = statistics.class_weight.sum() + alpha * len(statistics.class_weight) * (
+        statistics.n_categories
+    )
+    return excess_rounding(gain, size)
 
 
 def log_probabilities(

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
-from typing import Generic, Protocol, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,9 @@ from naively._types import Array, FloatArray, IntArray
 from naively.models.rules import LinearRule, Rule
 
 S = TypeVar("S", contravariant=True)
+R = TypeVar("R")
+
+ROUNDING = 2.0**-44  # relative: sums of real numbers in another order differ by no more
 
 
 class CountTable(Protocol):
@@ -41,6 +44,7 @@ class Separable:
 
     gain: Callable[[], FloatArray]  # (m,) nats: best value with feature i free minus pooled
     baseline: Callable[[], float]  # nats: the objective with every feature pooled
+    rounding: Callable[[FloatArray], FloatArray]  # (m,) by how much these gains may be off
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +57,7 @@ class SeparableCounts:
     table: Array  # (m, C) counts, int64 or float64
     gain: Callable[[Array], FloatArray]  # table (d, C) -> (d,) nats
     pooled: Callable[[Array], FloatArray]  # log-likelihood with the column pooled, (d,) nats
+    rounding: Callable[[Array, FloatArray], FloatArray]  # of gains: table, gains -> (d,) nats
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +88,30 @@ class Family(Generic[S]):
 
 
 def separable(
-    gain: Callable[[S], FloatArray], baseline: Callable[[S], float], statistics: S
+    gain: Callable[[S], FloatArray],
+    baseline: Callable[[S], float],
+    rounding: Callable[[S, FloatArray], FloatArray],
+    statistics: S,
 ) -> Separable:
-    """Return the problem of a family with these gains: bind the first two for `Family.problem`."""
-    return Separable(partial(gain, statistics), partial(baseline, statistics))
+    """Return the problem of a family with these gains: bind the first three for `problem`."""
+    return Separable(
+        partial(gain, statistics), partial(baseline, statistics), partial(rounding, statistics)
+    )
+
+
+def excess_rounding(gain: FloatArray, size: FloatArray) -> FloatArray:
+    """By how much rounding may have changed gains that are sums of D(f, e), see `divergence`.
+
+    If every excess f - e is off by epsilon e, the sum is off by epsilon sum |f - e|, at most
+    epsilon (2 gain sum e)^(1/2) (Cauchy, Schwarz; D is about (f - e)^2 / 2 e).
+
+    Parameters
+    ----------
+    gain : (d,)
+    size : (d,)
+        Sum of the e.
+    """
+    return np.asarray(ROUNDING * (gain + np.sqrt(2.0 * gain * size)))
 
 
 def checked_alpha(alpha: object) -> float | FloatArray:
@@ -116,6 +141,12 @@ def checked_number(name: str, value: object) -> float:
 
 def smoothing(alpha: float | FloatArray, n_features: int) -> float | FloatArray:
     """Smoothing ready to be added to a (m, C) table: a float or (m, 1)."""
+    alpha = alpha_of(alpha, n_features)
+    return alpha if isinstance(alpha, float) else alpha[:, None]
+
+
+def alpha_of(alpha: float | FloatArray, n_features: int) -> float | FloatArray:
+    """Smoothing of so many features: a float, also where one value is said for each, or (m,)."""
     if isinstance(alpha, float):
         return alpha
     if alpha.shape[0] != n_features:
@@ -123,7 +154,18 @@ def smoothing(alpha: float | FloatArray, n_features: int) -> float | FloatArray:
             f"`alpha` must be a number or have one value for each of the {n_features} features; "
             f"got {alpha.shape[0]} values."
         )
-    return alpha[:, None]
+    return float(alpha[0]) if n_features and (alpha == alpha[0]).all() else alpha
+
+
+def smoothed(function: Callable[..., R], alpha: float | FloatArray) -> Callable[..., R]:
+    """Bind the smoothing of a family: function(alpha, statistics, ...), which gets `alpha_of`."""
+    return partial(_smoothed, function, alpha)
+
+
+def _smoothed(
+    function: Callable[..., R], alpha: float | FloatArray, statistics: CountTable, *others: Any
+) -> R:
+    return function(alpha_of(alpha, len(statistics.table)), statistics, *others)
 
 
 def blocks(n: int, n_classes: int) -> list[slice]:

@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from naively._types import FloatArray, IntArray
-from naively.models.family import Family, checked_number, separable
+from naively.models.family import ROUNDING, Family, checked_number, separable
 from naively.models.kinds import NORMAL
 from naively.models.l2_centers import Moments, beyond_rounding
 from naively.models.model import Model
@@ -81,7 +81,7 @@ def gaussian(variance: str = "class", var_smoothing: object = 1e-9) -> Family[Mo
     return Family(
         name="Gaussian",
         gain=gain,
-        problem=partial(separable, gain, partial(_baseline, var_smoothing)),
+        problem=partial(separable, gain, partial(_baseline, var_smoothing), _rounding),
         rule=partial(_rule, shared, var_smoothing),
     )
 
@@ -102,6 +102,18 @@ def gaussian_gain(
     log_ratio = np.where((pooled > 0) & (weight[:, None] > 0), log_ratio, 0.0)
     gain: FloatArray = 0.5 * (np.where(weight > 0, weight, 1.0) @ log_ratio)
     return np.maximum(gain, 0.0)
+
+
+def _rounding(statistics: Moments, gain: FloatArray) -> FloatArray:
+    """Bound rounding: a gain is half of n logarithms of ratios of variances.
+
+    A variance is off by epsilon of itself, and by what the means it is taken about are off, in
+    units of its root.
+    """
+    deviation = np.sqrt(statistics.total_variance())
+    size = np.abs(statistics.mean).max(axis=1, initial=0.0)
+    relative = np.divide(size, deviation, out=np.zeros_like(size), where=deviation > 0)
+    return np.asarray(ROUNDING * statistics.class_weight.sum() * (1.0 + relative))
 
 
 def epsilon(statistics: Moments, var_smoothing: float) -> float:

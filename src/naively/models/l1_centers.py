@@ -24,14 +24,14 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from naively._types import FloatArray, IntArray
-from naively.models.family import Family, separable
+from naively.models.family import ROUNDING, Family, separable
 from naively.models.kinds import MEDIANS
 from naively.models.model import Model
 from naively.models.priors import center_prior
 from naively.models.value_rules import AbsoluteRule
 from naively.statistics.values import ClassMedians
 
-_ROUNDING = 1e-14  # of a dispersion
+_NOTHING = 1e-14  # of a dispersion
 
 
 class Medians(Protocol):
@@ -81,7 +81,7 @@ def l1_centers() -> Family[Medians]:
     return Family(
         name="l1 centers",
         gain=l1_gain,
-        problem=partial(separable, l1_gain, _baseline),
+        problem=partial(separable, l1_gain, _baseline, _rounding),
         rule=_rule,
         objective="saving of distance",
         unit="units",
@@ -97,7 +97,12 @@ def l1_gain(statistics: Medians) -> FloatArray:
     """
     pooled = statistics.pooled_dispersion
     gain = pooled - statistics.dispersion.sum(axis=0)
-    return np.where(gain <= _ROUNDING * pooled, 0.0, gain)
+    return np.where(gain <= _NOTHING * pooled, 0.0, gain)
+
+
+def _rounding(statistics: Medians, gain: FloatArray) -> FloatArray:
+    """Bound rounding: a gain is a difference of dispersions."""
+    return ROUNDING * statistics.pooled_dispersion
 
 
 def sparse_centers(statistics: Medians, support: IntArray) -> FloatArray:

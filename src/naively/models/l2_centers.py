@@ -31,14 +31,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from naively._types import FloatArray, IntArray
-from naively.models.family import Family, separable
+from naively.models.family import ROUNDING, Family, separable
 from naively.models.kinds import MEANS
 from naively.models.model import Model
 from naively.models.priors import center_prior
 from naively.models.rules import LinearRule
 from naively.statistics.moments import ClassMoments
 
-_RELATIVE_ROUNDING = 2.0**-44  # of a mean; spreads below it are rounding
 _PERFECT = 1e12  # squared distance between centers in a column that separates perfectly
 POWER_OF_VARIANCE = {None: 0, "std": 1, "variance": 2}
 
@@ -106,7 +105,7 @@ def l2_centers(scale: str | None = None) -> Family[Moments]:
     return Family(
         name="l2 centers",
         gain=gain,
-        problem=partial(separable, gain, _baseline),
+        problem=partial(separable, gain, _baseline, _rounding),
         rule=partial(_rule, power),
         objective="saving of squared distance",
         unit="squared units",
@@ -135,6 +134,20 @@ def l2_gain(statistics: Moments, power: int = 0) -> FloatArray:
     return between * _factors(statistics, between, power)
 
 
+def _rounding(statistics: Moments, gain: FloatArray) -> FloatArray:
+    """Bound rounding: a gain is a sum of squares of differences, each off by epsilon of a mean.
+
+    If d is that error and s^2 the sum of the squares, the sum is off by 2 d s C^(1/2) + d^2 C; the
+    factor of a scaled feature, gain / s^2, applies to the error as well.
+    """
+    deviation, common = center_deviations(statistics)
+    between = np.square(deviation, out=deviation).sum(axis=1)
+    error = ROUNDING * np.abs(common) * np.sqrt(deviation.shape[1])
+    relative = np.divide(error, np.sqrt(between), out=np.zeros_like(error), where=between > 0)
+    scale = np.where(np.isfinite(gain), gain, 0.0)
+    return np.asarray(scale * (ROUNDING + 2.0 * relative + relative**2))
+
+
 def center_deviations(statistics: Moments) -> tuple[FloatArray, FloatArray]:
     """Class means minus their mean over the classes (m, C), and that mean (m,).
 
@@ -145,15 +158,18 @@ def center_deviations(statistics: Moments) -> tuple[FloatArray, FloatArray]:
     common = mean.T[occupied].mean(axis=0) if occupied.any() else np.zeros(len(mean))
     deviation = mean - common[:, None]
     deviation[:, ~occupied] = 0.0
-    least = _RELATIVE_ROUNDING * np.abs(common)
+    least = ROUNDING * np.abs(common)
     np.copyto(deviation, 0.0, where=np.abs(deviation) <= least[:, None])
     return deviation, common
 
 
 def beyond_rounding(variance: FloatArray, mean: FloatArray) -> FloatArray:
-    """Variances (m, ...) with 0 where they are rounding of columns with these means (m, C)."""
-    least = (_RELATIVE_ROUNDING * np.abs(mean).max(axis=1, initial=0.0)) ** 2
-    return np.where(variance <= least.reshape(-1, *[1] * (variance.ndim - 1)), 0.0, variance)
+    """Variances with 0 where they are rounding of columns with these means (m, C).
+
+    Of classes (m, C), each by its own mean, or of columns (m,).
+    """
+    size = np.abs(mean) if variance.ndim == 2 else np.abs(mean).max(axis=1, initial=0.0)
+    return np.where(variance <= (ROUNDING * size) ** 2, 0.0, variance)
 
 
 def sparse_centers(statistics: Moments, support: IntArray) -> FloatArray:

@@ -45,6 +45,7 @@ from naively.models.family import (
     blocks,
     checked_alpha,
     divergence,
+    smoothed,
     smoothing,
 )
 from naively.models.kinds import COUNTS, PRESENCE
@@ -84,11 +85,11 @@ def multinomial(alpha: object = 1.0) -> Family[CountTable]:
     alpha = checked_alpha(alpha)
     return Family(
         name="multinomial",
-        gain=partial(_gain_at_totals, alpha),
-        problem=partial(_problem, alpha),
-        rule=partial(_rule, alpha),
-        feature_log_prob=partial(feature_log_prob, alpha=alpha),
-        joint_rule=partial(_joint_rule, alpha),
+        gain=smoothed(_gain_at_totals, alpha),
+        problem=smoothed(_problem, alpha),
+        rule=smoothed(_rule, alpha),
+        feature_log_prob=smoothed(_log_prob, alpha),
+        joint_rule=smoothed(_joint_rule, alpha),
     )
 
 
@@ -131,12 +132,10 @@ def class_shares(table: Array, alpha: float | FloatArray = 0.0) -> FloatArray:
 
 def _gain_at_totals(alpha: float | FloatArray, statistics: CountTable) -> FloatArray:
     """h_i at the class shares of all features: what scores the features before any selection."""
-    smoothing(alpha, len(statistics.table))
     return multinomial_gain(statistics.table, class_shares(statistics.table, alpha), alpha)
 
 
 def _problem(alpha: float | FloatArray, statistics: CountTable) -> Coupled:
-    smoothing(alpha, len(statistics.table))
     return Coupled(statistics.table, alpha)
 
 
@@ -200,6 +199,10 @@ def feature_log_prob(
         inside = np.log(g[support].sum() or 1.0) - np.log(g.sum() or 1.0)
         log_prob[:, support] = np.log(f.T) - np.log(totals)[:, None] + inside
     return log_prob
+
+
+def _log_prob(alpha: float | FloatArray, statistics: CountTable, support: IntArray) -> FloatArray:
+    return feature_log_prob(statistics, support, alpha)
 
 
 def _joint_rule(

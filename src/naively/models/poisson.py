@@ -30,7 +30,9 @@ from naively.models.family import (
     blocks,
     checked_alpha,
     divergence,
+    excess_rounding,
     separable,
+    smoothed,
     smoothing,
 )
 from naively.models.kinds import COUNTS
@@ -61,9 +63,9 @@ def poisson(alpha: object = 1.0) -> Family[CountTable]:
     alpha = checked_alpha(alpha)
     return Family(
         name="Poisson",
-        gain=partial(_all_gains, alpha),
-        problem=partial(_problem, alpha),
-        rule=partial(_rule, alpha),
+        gain=smoothed(_all_gains, alpha),
+        problem=smoothed(_problem, alpha),
+        rule=smoothed(_rule, alpha),
     )
 
 
@@ -140,6 +142,18 @@ def _all_gains(alpha: float | FloatArray, statistics: CountTable) -> FloatArray:
     return poisson_gain(statistics.table, statistics.class_weight, alpha)
 
 
+def _rounding(
+    alpha: float | FloatArray, statistics: CountTable, table: Array, gain: FloatArray
+) -> FloatArray:
+    return excess_rounding(gain, table.sum(axis=1) + table.shape[1] * np.asarray(alpha))
+
+
+def _all_roundings(
+    alpha: float | FloatArray, statistics: CountTable, gain: FloatArray
+) -> FloatArray:
+    return _rounding(alpha, statistics, statistics.table, gain)
+
+
 def _pooled(alpha: float | FloatArray, statistics: CountTable, table: Array) -> FloatArray:
     g = table.sum(axis=1) + table.shape[1] * np.asarray(alpha)
     return np.asarray(xlogy(g, g / (statistics.class_weight.sum() or 1.0)) - g)
@@ -147,9 +161,18 @@ def _pooled(alpha: float | FloatArray, statistics: CountTable, table: Array) -> 
 
 def _problem(alpha: float | FloatArray, statistics: CountTable) -> Separable | SeparableCounts:
     if isinstance(alpha, float):
-        functions = partial(_gain, alpha, statistics), partial(_pooled, alpha, statistics)
-        return SeparableCounts(statistics.table, *functions)
-    return separable(partial(_all_gains, alpha), partial(_baseline, alpha), statistics)
+        return SeparableCounts(
+            statistics.table,
+            partial(_gain, alpha, statistics),
+            partial(_pooled, alpha, statistics),
+            partial(_rounding, alpha, statistics),
+        )
+    return separable(
+        partial(_all_gains, alpha),
+        partial(_baseline, alpha),
+        partial(_all_roundings, alpha),
+        statistics,
+    )
 
 
 def _baseline(alpha: float | FloatArray, statistics: CountTable) -> float:

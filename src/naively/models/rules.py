@@ -42,18 +42,18 @@ def present(rule: Any) -> dict[str, Array]:
     return {name: value for name, value in values.items() if value is not None}
 
 
-ROUNDING = 1e-12  # difference of two scores, relative to the larger, that decides nothing
+ROUNDING = 1e-12  # difference from the largest score, relative to it, that decides nothing
 
 
 def winners(scores: FloatArray) -> IntArray:
     """Position of the largest score of each row: (n,) from (n, C).
 
     Scores that are equal but for rounding are equal, and the first of them wins: an answer does
-    not depend on the order in which a library adds up.
+    not depend on the order in which a library adds up. Classes far behind have no part in it.
     """
-    size = np.abs(np.where(np.isfinite(scores), scores, 0.0)).max(axis=1, keepdims=True)
     largest = scores.max(axis=1, keepdims=True)
-    return np.asarray(np.argmax(scores >= largest - ROUNDING * size, axis=1))
+    slack = ROUNDING * np.abs(np.where(np.isfinite(largest), largest, 0.0))
+    return np.asarray(np.argmax(scores >= largest - slack, axis=1))
 
 
 @dataclass(frozen=True, slots=True)

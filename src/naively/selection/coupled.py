@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol, final
 
 import numpy as np
@@ -12,6 +12,7 @@ from naively._kernels.hull import log_shares
 from naively._types import Array, FloatArray, IntArray
 from naively.models.family import Coupled
 from naively.models.model import Limits
+from naively.selection.canonical import class_order, in_order, lowest_of_equal, of_classes
 from naively.selection.certificate import finite_baseline
 from naively.selection.dual import DualSolution, Problem, coupled_problem, solve_dual
 from naively.selection.exact import SearchResult, branch_and_bound
@@ -84,20 +85,21 @@ def coupled_columns(counts: Coupled, *, screen: bool = True) -> CoupledProblem:
         Whether settling most columns in advance will do; a search needs them all.
     """
     by_column = not isinstance(counts.alpha, float)
-    groups = count_groups(counts.table, by_column=by_column)
+    order = class_order(counts.table)
+    groups = in_order(count_groups(counts.table, by_column=by_column), order)
     single = isinstance(groups.columns, SingleColumns) and isinstance(counts.table, np.ndarray)
     if screen and single and len(groups.size) > SCREEN_ABOVE:
-        return ScreenedColumns(groups, column_table(counts.table, counts.alpha))
-    return _grouped(groups, counts.alpha)
+        table = np.asarray(of_classes(counts.table, order))
+        return ScreenedColumns(groups, column_table(table, counts.alpha))
+    return _grouped(groups, order, counts.alpha)
 
 
-def _grouped(groups: Groups, alpha: float | FloatArray) -> GroupedColumns:
+def _grouped(groups: Groups, order: IntArray, alpha: float | FloatArray) -> GroupedColumns:
     seen = np.flatnonzero(groups.seen)
     part = alpha if isinstance(alpha, float) else alpha[seen]
     everything = len(seen) == len(groups.size)
-    problem = coupled_problem(
-        groups.counts if everything else groups.counts[seen], part, groups.size[seen]
-    )
+    counts = of_classes(groups.counts if everything else groups.counts[seen], order)
+    problem = coupled_problem(counts, part, groups.size[seen])
     return GroupedColumns(groups, seen, problem, finite_baseline(_pooled(groups, alpha)))
 
 
@@ -117,11 +119,13 @@ def _found(
     """Return k columns, with what is proven about them; nothing is left to prove if `settled`."""
     if settled:
         value = problem.value(dual.vertices[0])
-        return SearchResult(dual.vertices[0], value, value, 0)
-    take, value = round_solution(problem, k, dual)
-    if limits is not None and limits.exact:
-        return branch_and_bound(problem, k, dual, take, limits)
-    return SearchResult(take, value, float(max(dual.bound, value)), 0)
+        found = SearchResult(dual.vertices[0], value, value, 0)
+    else:
+        take, value = round_solution(problem, k, dual)
+        found = SearchResult(take, value, float(max(dual.bound, value)), 0)
+        if limits is not None and limits.exact:
+            found = branch_and_bound(problem, k, dual, take, limits)
+    return replace(found, take=lowest_of_equal(problem, dual.gains, found.take))
 
 
 def _is_settled(k: int, n_seen: int) -> bool:
@@ -139,7 +143,7 @@ class GroupedColumns:
 
     groups: Groups
     seen: IntArray  # (s,) groups with any count
-    problem: Problem  # over the seen groups
+    problem: Problem  # over the seen groups, classes in the order of `class_order`
     baseline: float
 
     @property
@@ -211,7 +215,7 @@ class ScreenedColumns:
     """A coupled problem on single columns, most of which are settled without being evaluated."""
 
     groups: Groups
-    columns: ColumnTable
+    columns: ColumnTable  # classes in the order of `class_order`
 
     @property
     def baseline(self) -> float:

@@ -189,7 +189,8 @@ def solve_dual(problem: Problem, k: int, start: FloatArray | None = None) -> Dua
         upper = vertex.bound(log_a)
         if upper < bound or evaluations == 1:
             bound, best, improved = upper, (log_a, vertex.threshold, gains), evaluations
-        if bound - hull.value <= TOLERANCE * abs(bound) or evaluations > improved + PATIENCE:
+        closed = bound - hull.value <= TOLERANCE * abs(bound)
+        if closed or vertex in hull or evaluations > improved + PATIENCE:
             break
         before = hull.value
         log_a = hull.add(vertex)
@@ -218,7 +219,8 @@ class _Hull:
 
     A vertex of almost no weight may be the only one that reaches some class. So vertices are
     dropped only when there are many more than the C + 1 that a solution needs, and then those that
-    are furthest from being used.
+    are furthest from being used. None is held twice: where the best vertex at the best point is
+    known, nothing is left to gain but rounding.
     """
 
     def __init__(self, ghost: float) -> None:
@@ -237,8 +239,16 @@ class _Hull:
         self.weights, reached, log_a = best_point(values, totals, self.ghost)
         self.value = max(self.value, reached)
         if len(values) >= 2 * len(log_a) + SPARE:
-            self._keep(np.argsort(np.sum(totals * log_a, axis=1) - values)[: len(log_a) + SPARE])
+            unused, loss = self.weights < ACTIVE, np.sum(totals * log_a, axis=1) - values
+            kept = max(len(log_a) + SPARE, np.count_nonzero(~unused))
+            self._keep(np.lexsort((loss, unused))[:kept])
         return log_a
+
+    def __contains__(self, vertex: Vertex) -> bool:
+        return any(
+            vertex.value == each.value and np.array_equal(vertex.totals, each.totals)
+            for each in self.vertices
+        )
 
     def _keep(self, best: IntArray) -> None:
         """Drop all vertices but these."""

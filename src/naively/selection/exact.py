@@ -25,10 +25,11 @@ import numpy as np
 from naively._kernels.weighted_top import weighted_threshold
 from naively._types import FloatArray, IntArray
 from naively.models.model import Limits
-from naively.selection.dual import DualSolution, Problem, restricted, solve_dual
-from naively.selection.rounding import WHOLE, round_solution
+from naively.selection.dual import MARGIN, DualSolution, Problem, restricted, solve_dual
+from naively.selection.rounding import ROUNDING, WHOLE, round_solution
 
 TOLERANCE = 1e-12  # relative gap that counts as closed
+SMALL = 1e-9  # relative gap that rounding may leave, of sums of large terms that cancel
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,12 +59,20 @@ def branch_and_bound(
     value = problem.value(take)
     low, high = tightened(dual, np.zeros_like(problem.size), problem.size, k, value)
     left = np.flatnonzero(high > low)
-    tree = _Tree(_fixed(problem, low, high, left), k - int(low.sum()), value, dual)
+    tree = _Tree(
+        _fixed(problem, low, high, left), k - int(low.sum()), value, dual, _rounding(problem, dual)
+    )
     tree.search(limits)
     if tree.take is not None:
         take = low.copy()
         take[left] += tree.take
     return SearchResult(take, tree.value, max(tree.bound, tree.value), tree.nodes)
+
+
+def _rounding(problem: Problem, dual: DualSolution) -> float:
+    """Difference of a bound and a value that their sums, and the margin of shares, may leave."""
+    entropy = abs(problem.linear_value(dual.fraction))
+    return ROUNDING * entropy + MARGIN * float(problem.totals(dual.fraction).sum())
 
 
 def _fixed(problem: Problem, low: IntArray, high: IntArray, left: IntArray) -> Problem:
@@ -79,12 +88,14 @@ def _fixed(problem: Problem, low: IntArray, high: IntArray, left: IntArray) -> P
 class _Tree:
     """Nodes that are still open, best bound first, and the best selection found."""
 
-    def __init__(self, problem: Problem, k: int, value: float, dual: DualSolution) -> None:
+    def __init__(
+        self, problem: Problem, k: int, value: float, dual: DualSolution, rounding: float
+    ) -> None:
         self.problem, self.k = problem, k
         self.value = value
         self.take: IntArray | None = None  # only if better than the value given
         self.bound = dual.bound
-        self.tolerance = TOLERANCE * abs(dual.bound)
+        self.tolerance = TOLERANCE * abs(dual.bound) + rounding
         self.nodes = 0
         self.closed = -np.inf  # largest bound of a node that cannot be divided further
         self._open: list[tuple[float, int, IntArray, IntArray, DualSolution]] = []
@@ -103,14 +114,14 @@ class _Tree:
             marginal = np.abs(x - np.rint(x))
             branch = int(np.argmax(marginal))
             if marginal[branch] < WHOLE:
-                self.closed = max(self.closed, dual.bound)
-                continue
-            for upward in (True, False):
-                child_low, child_high = low.copy(), high.copy()
-                if upward:
-                    child_low[branch] = max(low[branch], int(np.floor(x[branch])) + 1)
-                else:
-                    child_high[branch] = min(high[branch], int(np.floor(x[branch])))
+                # The solution is whole, and known. What its bound leaves open is rounding, or else
+                # the dual was not solved: then any group that is still open will do.
+                branch = int(np.argmax(high - low))
+                rounding = dual.bound - self.value <= SMALL * abs(dual.bound)
+                if rounding or high[branch] == low[branch]:
+                    self.closed = max(self.closed, dual.bound)
+                    continue
+            for child_low, child_high in _halves(low, high, branch, x[branch]):
                 self._visit(child_low, child_high, dual.shares)
         self.bound = max(self.value, self.closed)
 
@@ -128,6 +139,16 @@ class _Tree:
         if value > self.value:
             self.take, self.value = low + take, value
         heapq.heappush(self._open, (-dual.bound, self.nodes, low, high, dual))
+
+
+def _halves(
+    low: IntArray, high: IntArray, branch: int, x: float
+) -> list[tuple[IntArray, IntArray]]:
+    """Bounds with more than x of a group, and with no more, x in [low, high]; neither is all."""
+    cut = int(np.clip(np.floor(x + WHOLE), low[branch], high[branch] - 1))
+    more, less = low.copy(), high.copy()
+    more[branch], less[branch] = cut + 1, cut
+    return [(more, high), (low, less)]
 
 
 def tightened(

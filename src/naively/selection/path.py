@@ -174,7 +174,7 @@ def path(family: Family[S], statistics: S, ks: Any = None) -> SparsityPath:
         return _grouped_path(problem, checked_grid(ks, len(problem.table)))
     gain = problem.gain()
     grid = checked_grid(ks, len(gain))
-    order = gain_order(gain)
+    order = gain_order(gain, problem.rounding(gain))
     gained = np.concatenate([[0.0], np.cumsum(gain[order])])[grid]
     return _separable_path(grid, gained, problem.baseline(), OrderedSupports(order))
 
@@ -213,7 +213,7 @@ def _grouped_path(problem: SeparableCounts, grid: IntArray) -> SparsityPath:
     groups = count_groups(problem.table)
     table = groups.dense()
     gain = problem.gain(table)
-    label, _ = best_classes(gain, groups.size, 0)
+    label, _ = best_classes(gain, problem.rounding(table, gain), groups.size, 0)
     order = np.argsort(label, kind="stable")
     taken = np.concatenate([[0], np.cumsum(groups.size[order])])
     gained = np.concatenate([[0.0], np.cumsum(gain[order] * groups.size[order])])

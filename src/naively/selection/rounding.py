@@ -30,6 +30,7 @@ NEIGHBOURS = 48  # columns on each side of the threshold that may be exchanged
 MAX_SWAPS = 200
 MAX_CELLS = 200_000  # numbers looked at for one exchange
 CLOSED = 1e-12  # relative gap that leaves nothing to improve
+ROUNDING = 1e-14  # relative, of entropies, which all but cancel in a gain or a bound
 WHOLE = 1e-7  # distance from a whole number that is rounding error
 
 
@@ -132,10 +133,11 @@ def _best_swap(problem: Problem, take: IntArray) -> tuple[int, int] | None:
     expected = changed.sum(axis=2, keepdims=True) * np.exp(log_a)
     loss = divergence(changed - expected, expected).sum(axis=2)
     better = gains[into] - gains[out][:, None] - loss
+    # Gains are differences of entropies and logarithms: what these lose to rounding is nothing.
+    noise = ROUNDING * (np.abs(problem.entropy[into]) + np.abs(problem.entropy[out])[:, None])
+    better = np.where(better > noise, better, 0.0)
     i, j = np.unravel_index(np.argmax(better), better.shape)
-    if better[i, j] <= 1e-14 * abs(float(np.sum(gains * take))):
-        return None
-    return int(out[i]), int(into[j])
+    return (int(out[i]), int(into[j])) if better[i, j] > 0 else None
 
 
 def _extreme(groups: IntArray, key: FloatArray, n: int) -> IntArray:

@@ -13,7 +13,7 @@ from naively.selection.certificate import Certificate, Selection, finite_baselin
 from naively.selection.coupled import a_priori_objective, coupled_columns
 from naively.selection.exact import TOLERANCE
 from naively.selection.groups import count_groups
-from naively.selection.top_k import tie_class, tie_step, top_k
+from naively.selection.top_k import tie_class, top_k
 
 S = TypeVar("S")
 
@@ -62,7 +62,7 @@ def _optimal(family: Family[S], support: IntArray, gain: FloatArray, baseline: f
 def _best(problem: Separable, k: int) -> tuple[IntArray, FloatArray, float]:
     """Columns of the k largest gains, these gains, and the baseline."""
     gain = problem.gain()
-    support = top_k(gain, k)
+    support = top_k(gain, k, problem.rounding(gain))
     return support, gain[support], problem.baseline()
 
 
@@ -71,7 +71,7 @@ def _best_counts(problem: SeparableCounts, k: int) -> tuple[IntArray, FloatArray
     groups = count_groups(problem.table)
     table = groups.dense()
     gain = problem.gain(table)
-    label, quota = best_classes(gain, groups.size, k)
+    label, quota = best_classes(gain, problem.rounding(table, gain), groups.size, k)
     support, group = groups.columns.take(label, quota)
     return support, gain[group], pooled_baseline(problem, groups.size, table)
 
@@ -81,15 +81,17 @@ def pooled_baseline(problem: SeparableCounts, size: IntArray, table: Array) -> f
     return finite_baseline(float(np.sum(problem.pooled(table) * size)))
 
 
-def best_classes(gain: FloatArray, size: IntArray, k: int) -> tuple[IntArray, IntArray]:
+def best_classes(
+    gain: FloatArray, rounding: FloatArray, size: IntArray, k: int
+) -> tuple[IntArray, IntArray]:
     """Tie classes of the groups, best first, and how many columns to take of each.
 
     Groups with tied gains form one class: its columns are taken by index, whatever the group.
 
     Parameters
     ----------
-    gain, size : (d,)
-        Gain and number of columns of each group.
+    gain, rounding, size : (d,)
+        Gain of each group, by how much rounding may have changed it, and number of columns.
     k : int
         Number of columns to take.
 
@@ -100,7 +102,7 @@ def best_classes(gain: FloatArray, size: IntArray, k: int) -> tuple[IntArray, In
     """
     order = np.argsort(-gain, kind="stable")
     label = np.empty(len(gain), dtype=np.int64)
-    label[order] = tie_class(gain[order], tie_step(gain))
+    label[order] = tie_class(gain[order], rounding[order])
     per_class = np.zeros(int(label.max(initial=-1)) + 1, dtype=np.int64)
     np.add.at(per_class, label, size)
     before = np.cumsum(per_class) - per_class

@@ -1,9 +1,11 @@
 """The k largest gains, with ties broken by the lowest index.
 
-Gains that are equal in theory differ in their last digits in practice, so values within
-`TIE_TOLERANCE` times the largest finite gain are ties, and so are values connected by a chain of
-such steps. Ties go to the lowest index first. Nothing here depends on the order in which a library
-happens to leave equal elements: values are compared, positions never.
+Gains that are equal in theory differ in their last digits in practice. Two gains are a tie if they
+differ by no more than `TIE_TOLERANCE` of themselves, or than the rounding errors that their family
+states for both of them; so are gains connected by a chain of such steps. What other columns gain
+has no part in it: a column in bytes does not make equal what tells classes apart. Ties go to the
+lowest index first. Nothing here depends on the order in which a library happens to leave equal
+elements: values are compared, positions never.
 """
 
 from __future__ import annotations
@@ -15,24 +17,26 @@ from naively._types import FloatArray, IntArray
 TIE_TOLERANCE = 1e-12
 
 
-def gain_order(gain: FloatArray) -> IntArray:
+def gain_order(gain: FloatArray, rounding: FloatArray | float = 0.0) -> IntArray:
     """All columns, best first: the best k are the first k, for every k.
 
     Parameters
     ----------
     gain : (m,)
         Gains; +inf is allowed.
+    rounding : float or (m,)
+        By how much rounding may have changed each of them, where that is more than a few digits.
 
     Returns
     -------
     (m,) permutation of the columns.
     """
     order = np.argsort(-gain, kind="stable")
-    rank = tie_class(gain[order], tie_step(gain))
+    rank = tie_class(gain[order], _each(rounding, gain)[order])
     return order[np.lexsort((order, rank))].astype(np.int64)
 
 
-def top_k(gain: FloatArray, k: int) -> IntArray:
+def top_k(gain: FloatArray, k: int, rounding: FloatArray | float = 0.0) -> IntArray:
     """Columns of the k largest gains (all, if there are fewer), ascending; O(m).
 
     Parameters
@@ -41,6 +45,8 @@ def top_k(gain: FloatArray, k: int) -> IntArray:
         Gains; +inf is allowed.
     k : int
         How many, >= 0.
+    rounding : float or (m,)
+        As in :func:`gain_order`.
 
     Returns
     -------
@@ -51,39 +57,49 @@ def top_k(gain: FloatArray, k: int) -> IntArray:
         return np.arange(m, dtype=np.int64)
     if k <= 0:
         return np.empty(0, dtype=np.int64)
-    lowest, highest = tied_interval(gain, np.partition(gain, m - k)[m - k], tie_step(gain))
+    threshold = float(np.partition(gain, m - k)[m - k])
+    lowest, highest = _tied_interval(gain, threshold, _each(rounding, gain))
     certain = gain > highest
     tied = np.flatnonzero((gain >= lowest) & ~certain)
     certain[tied[: k - np.count_nonzero(certain)]] = True
     return np.flatnonzero(certain).astype(np.int64)
 
 
-def tie_step(gain: FloatArray) -> float:
-    """Largest difference between two gains that still count as equal."""
-    finite = gain[np.isfinite(gain)]
-    return TIE_TOLERANCE * float(np.max(np.abs(finite))) if len(finite) else 0.0
-
-
-def tie_class(descending: FloatArray, step: float) -> IntArray:
+def tie_class(descending: FloatArray, rounding: FloatArray | float = 0.0) -> IntArray:
     """Give each of the gains, which come in descending order, the number of its tie class."""
     new = np.zeros(len(descending), dtype=np.int64)
+    error = _each(rounding, descending)
+    upper, lower = descending[:-1], descending[1:]
+    # The smaller of the two errors: one gain that is uncertain must not connect two that are not.
+    step = _step(lower, np.minimum(error[:-1], error[1:]))
     with np.errstate(invalid="ignore"):  # inf - inf: equal, hence a tie
-        new[1:] = descending[:-1] - descending[1:] > step
+        new[1:] = upper - lower > step
     return np.cumsum(new)
 
 
-def tied_interval(gain: FloatArray, threshold: float, step: float) -> tuple[float, float]:
+def _step(gain: FloatArray, error: FloatArray) -> FloatArray:
+    """Largest distance to the next gain above that is still a tie."""
+    return np.asarray(TIE_TOLERANCE * np.abs(gain) + 2.0 * error)
+
+
+def _each(rounding: FloatArray | float, gain: FloatArray) -> FloatArray:
+    return np.broadcast_to(np.asarray(rounding, dtype=np.float64), gain.shape)
+
+
+def _tied_interval(gain: FloatArray, threshold: float, rounding: FloatArray) -> tuple[float, float]:
     """Smallest and largest gain tied with `threshold`, which is one of the gains."""
     if not np.isfinite(threshold):
         return threshold, threshold
-    reach = 16 * step
+    reach = 16 * TIE_TOLERANCE * abs(threshold)
     while True:
-        near = np.sort(gain[np.abs(gain - threshold) <= reach])
-        start = np.searchsorted(near, threshold)
-        jumps = np.flatnonzero(np.diff(near) > step)
-        below, above = jumps[jumps < start], jumps[jumps >= start]
-        lowest = near[below[-1] + 1] if len(below) else near[0]
-        highest = near[above[0]] if len(above) else near[-1]
-        if step == 0 or max(threshold - lowest, highest - threshold) <= reach - step:
+        near = np.flatnonzero(np.abs(gain - threshold) <= reach)
+        near = near[np.argsort(-gain[near], kind="stable")]
+        label = tie_class(gain[near], rounding[near])
+        own = near[label == label[np.argmax(gain[near] == threshold)]]
+        lowest, highest = gain[own[-1]], gain[own[0]]
+        # As far as the next gain on either side could be and still be a tie.
+        end = highest + _step(highest, rounding[own[0]])
+        start = lowest - _step(lowest, rounding[own[-1]])
+        if max(end - threshold, threshold - start) <= reach:
             return float(lowest), float(highest)
-        reach *= 16
+        reach = 16 * float(max(end - threshold, threshold - start))

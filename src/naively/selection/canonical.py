@@ -1,0 +1,129 @@
+"""Choices that nothing in the data makes, made in one way.
+
+Supports of a coupled problem may reach the same gain, and which one is found hangs on the last
+digits of sums. So classes are added up in an order of their own, whatever they are called, and of
+columns that are equal the lowest are taken, also where they were solved for one by one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+from scipy import sparse
+
+from naively._kernels.compiled import read_only
+from naively._kernels.count_groups import number_equal_rows, number_equal_sparse_rows
+from naively._types import Array, FloatArray, IntArray
+from naively.selection.dual import Problem
+from naively.selection.groups import Groups, Matrix, PairColumns
+from naively.statistics.sparse_table import SparseTable
+
+_FIRST = 256  # columns that tell nearly all classes apart
+_CELLS = 1 << 20  # of the columns looked at next
+_ANY_SUM = 1 << 62  # all columns are worth comparing
+
+
+def class_order(table: Array | SparseTable) -> IntArray:
+    """Return the classes in the order of their counts, those of the first columns first: (C,)."""
+    order = np.arange(table.shape[1])
+    for stop in (_FIRST, _CELLS // max(table.shape[1], 1)):
+        keys = [column.tobytes() for column in _sortable(table[:stop])]
+        order = np.array(sorted(order, key=keys.__getitem__), dtype=np.int64)
+        if stop >= len(table) or len(set(keys)) == len(keys):
+            return order
+    return _fully_ordered(table, order, keys)
+
+
+def _sortable(counts: Array) -> Array:
+    """Return the counts of each class (C, n), as numbers >= 0 whose bytes are in their order."""
+    return np.ascontiguousarray(counts.T, dtype=">f8")
+
+
+def _fully_ordered(table: Array | SparseTable, order: IntArray, keys: list[bytes]) -> IntArray:
+    """Order by all columns of the classes that agree in the first ones."""
+    agree = [c for c in order if keys.count(keys[c]) > 1]
+    whole = {c: (keys[c], _all_counts(table, c)) for c in agree}
+    return np.array(sorted(order, key=lambda c: whole.get(c, (keys[c], b""))), dtype=np.int64)
+
+
+def _all_counts(table: Array | SparseTable, c: int) -> bytes:
+    if not isinstance(table, SparseTable):
+        return _sortable(table[:, c]).tobytes()
+    own = table.codes == c
+    cells = np.asarray(table.cells[own], dtype=">i8")
+    return cells.tobytes() + _sortable(table.values[own]).tobytes()
+
+
+def of_classes(counts: Matrix, order: IntArray) -> Matrix:
+    """Return counts (d, C) with the classes in this order; as they are, if that is theirs."""
+    if (order == np.arange(len(order))).all():
+        return counts
+    if not sparse.issparse(counts):
+        return np.ascontiguousarray(np.take(counts, order, axis=1))
+    place = np.argsort(order).astype(counts.indices.dtype)
+    moved = sparse.csr_array((counts.data, place[counts.indices], counts.indptr), counts.shape)
+    moved.sort_indices()  # of new arrays: fancy indexing has copied the indices only
+    return moved
+
+
+def in_order(groups: Groups, order: IntArray) -> Groups:
+    """Return groups of pairs in the order that they have if classes stand in this one."""
+    columns = groups.columns
+    if not isinstance(columns, PairColumns) or order[0] == 0:
+        return groups
+    n_cells = len(columns.cells)
+    pairs = np.asarray(groups.counts)[:n_cells]
+    cells = np.lexsort((pairs[:, 0], pairs[:, 1]))
+    everything = np.concatenate([cells, np.arange(n_cells, len(groups.size))])
+    moved = replace(
+        columns,
+        cells=columns.cells[cells],
+        per_chunk=np.ascontiguousarray(columns.per_chunk[:, cells]),
+    )
+    return Groups(groups.counts[everything], groups.size[everything], moved)
+
+
+def lowest_of_equal(problem: Problem, gains: FloatArray, take: IntArray) -> IntArray:
+    """Return a selection that takes the lowest of equal columns instead of others: (d,).
+
+    Parameters
+    ----------
+    problem : Problem
+        The columns, equal ones in the order of their indices.
+    gains : (d,)
+        At any shares: equal columns have equal gains, so that few have to be compared.
+    take : (d,)
+        How many are taken of each.
+    """
+    taken, left = take > 0, take < problem.size
+    least, most = gains[taken].min(initial=np.inf), gains[left].max(initial=-np.inf)
+    near = np.flatnonzero((gains >= least) & (gains <= most))
+    both = np.intersect1d(gains[near[taken[near]]], gains[near[left[near]]])
+    near = near[np.isin(gains[near], both)]
+    number = _numbered(problem, near)
+    if len(near) < 2 or number.max() + 1 == len(near):
+        return take
+    order = np.argsort(number, kind="stable")
+    near, number = near[order], number[order]
+    first = np.searchsorted(number, number)  # of the columns equal to each
+    size, total = problem.size[near], np.bincount(number, take[near]).astype(np.int64)
+    before = np.cumsum(size) - size
+    lowest = take.copy()
+    lowest[near] = np.clip(total[number] - (before - before[first]), 0, size)
+    return lowest
+
+
+def _numbered(problem: Problem, columns: IntArray) -> IntArray:
+    """Give equal columns equal numbers."""
+    counts, number = problem.counts[columns], np.empty(len(columns), dtype=np.int32)
+    slots = np.full(1 << max(4, (2 * len(columns)).bit_length()), -1, dtype=np.int32)
+    if sparse.issparse(counts):
+        starts, codes = counts.indptr.astype(np.int64), counts.indices.astype(np.int64)
+        number_equal_sparse_rows(starts, codes, counts.data, _ANY_SUM, slots, number)
+    else:
+        number_equal_rows(read_only(np.ascontiguousarray(counts)), _ANY_SUM, slots, number)
+    if np.ndim(problem.alpha) == 0:
+        return number.astype(np.int64)
+    pairs = np.column_stack([number, np.asarray(problem.alpha)[columns]])
+    return np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
