@@ -4,6 +4,7 @@ import pickle
 import tracemalloc
 import warnings
 from functools import partial
+from typing import get_args
 
 import numpy as np
 import pandas as pd
@@ -15,6 +16,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_sco
 from sklearn.pipeline import make_pipeline
 
 from naively import (
+    ErrorSearchSelector,
     SparseBernoulliNB,
     SparseGaussianNB,
     SparseL1Centers,
@@ -24,6 +26,7 @@ from naively import (
     sparsity_path,
 )
 from naively._kernels.path_scores import add_errors
+from naively.expected.feature_search import Strategy
 from naively.models.family import Coupled
 from naively.models.rules import winners
 from naively.selection.coupled import ScreenedColumns, coupled_columns
@@ -746,3 +749,21 @@ def test_exact_leaves_no_gap_where_columns_repeat_over_decades(seed):
         best = best_by_brute_force(likelihood, seen, k)
         assert model.certificate_.proven_optimal
         assert model.certificate_.objective == pytest.approx(best, rel=1e-13, abs=1e-9)
+
+
+@pytest.mark.parametrize("strategy", get_args(Strategy))
+@pytest.mark.parametrize("moves", [(2, 1), (1, 2), (3, 1)])
+def test_one_pooled_feature_says_nothing(strategy, moves):
+    """Its share of itself is 1 in every class: the prior decides, and the first feature wins."""
+    plus, minus = moves
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of branch and bound, that its premise fails
+        for seed in range(20):
+            rng = np.random.default_rng(seed)
+            y = np.repeat([0, 1], [int(rng.integers(5, 15)), 10])
+            X = rng.poisson(rng.gamma(0.5, 2.0, (2, 5))[y])
+            selector = ErrorSearchSelector(k=1, strategy=strategy, plus=plus, minus=minus)
+            error = selector.fit(X, y).error_
+            assert error == pytest.approx(np.bincount(y).min() / len(y), abs=1e-12)
+            selector.fit(X[:, [0, 0, 0]], y)
+            assert selector.get_support(indices=True).tolist() == [0]

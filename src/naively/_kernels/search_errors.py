@@ -69,18 +69,22 @@ def _wrong(
     threshold: float,
     first: bool,
     near: FloatArray,
+    scale: float,
 ) -> float:
-    """Probability that class j loses against k, given the moments of one draw in class j."""
+    """Probability that class j loses against k, given the moments of one draw in class j.
+
+    `scale` is the size of the terms whose sums and differences the second moment is.
+    """
     free = 1.0
     if impossible > 0.0:
         free = max(1.0 - impossible, 0.0)
         if free <= _NOTHING:
             return 0.0 if length > 0.0 else _sure(-threshold, 1e-9, first)
-        mean, second = mean / free, second / free
+        mean, second, scale = mean / free, second / free, scale / free
         free = free**length
     distance = length * mean - threshold
     variance = length * (second - mean * mean)
-    if variance <= 1e-20 + 1e-14 * length * second:
+    if variance <= 1e-20 + 1e-14 * length * scale:
         return free * _sure(distance, 1e-9, first)
     return free * _tail(distance / math.sqrt(2.0 * variance), near)
 
@@ -232,23 +236,23 @@ def candidate_errors(
                 if k == j:
                     continue
                 mean, second, impossible = sums[j, k, 0], sums[j, k, 1], sums[j, k, 2]
+                scale = second
                 if probability[i, k] > 0.0:
                     odds = logarithm[i, j] - logarithm[i, k]
                     mean += p * odds
                     second += p * odds * odds
+                    scale += abs(p) * odds * odds
                 else:
                     impossible += p
+                rest_odds = log_total[j] - log_total[k]
+                scale += total[j] * rest_odds * rest_odds
                 mean, second, impossible = _with_rest(
-                    mean,
-                    second,
-                    impossible,
-                    total[j],
-                    total[k],
-                    log_total[j] - log_total[k],
-                    pooled,
+                    mean, second, impossible, total[j], total[k], rest_odds, pooled
                 )
                 margin = log_prior[k] - log_prior[j]
-                lost = _wrong(mean, second, impossible, lengths[j], margin, j < k, near[j, k])
+                lost = _wrong(
+                    mean, second, impossible, lengths[j], margin, j < k, near[j, k], scale
+                )
                 wrong += lost - wrong * lost  # 1 - product of (1 - lost), without cancellation
             error += prior[j] * wrong
         errors[i] = error

@@ -96,9 +96,9 @@ class Criterion:
         """Errors (m,) to choose the next step by.
 
         When only shares among the selected features count, one feature says nothing (its share is
-        1 in every class), and all tie. The first one is chosen against the rest of the document.
+        1 in every class), and all tie. A single one is chosen against the rest of the document.
         """
-        alone = self.pooled and len(members) == 0
+        alone = self.pooled and len(members) + sign == 1
         criterion = replace(self, pooled=False) if alone else self
         return criterion.errors(members, candidate, sign)
 
@@ -172,10 +172,19 @@ def _ranking(errors: FloatArray) -> IntArray:
     return np.asarray(order[np.lexsort((order, np.cumsum(new)))])
 
 
-def _lowest(errors: FloatArray) -> int:
-    """Lowest index among the smallest errors."""
+def _chosen(errors: FloatArray, sign: int) -> int:
+    """Which of the smallest errors to take: lowest indices come first, and go last."""
     smallest = errors.min()
-    return int(np.flatnonzero(errors <= smallest + _SAME * abs(smallest))[0])
+    return int(np.flatnonzero(errors <= smallest + _SAME * abs(smallest))[0 if sign > 0 else -1])
+
+
+def _first_of_equal(probability: FloatArray, support: IntArray) -> IntArray:
+    """Take the lowest of features with the same probabilities, as many as were taken of them."""
+    number = np.unique(probability, axis=0, return_inverse=True)[1].ravel()
+    wanted = np.bincount(number[support], minlength=len(number))
+    order = np.argsort(number, kind="stable")
+    rank = np.arange(len(order)) - np.searchsorted(number[order], number[order])
+    return np.sort(order[rank < wanted[number[order]]])
 
 
 def _stepwise(criterion: Criterion, k: int, plus: int, minus: int) -> SearchResult:
@@ -191,11 +200,11 @@ def _stepwise(criterion: Criterion, k: int, plus: int, minus: int) -> SearchResu
         candidate = ~member if sign > 0 else member
         members = np.flatnonzero(member)
         errors = criterion.next_errors(members, candidate, sign)
-        chosen = _lowest(errors)
+        chosen = _chosen(errors, sign)
         evaluations += int(candidate.sum())
         member[chosen] = sign > 0
-        first = len(members) == 0
-        error = criterion.error(np.array([chosen])) if first else float(errors[chosen])
+        alone = len(members) + sign == 1
+        error = criterion.error(np.flatnonzero(member)) if alone else float(errors[chosen])
         course.append((int(member.sum()), chosen, error))
 
     for sign in _moves(k, criterion.n_features, plus, minus):
@@ -250,8 +259,9 @@ class _BranchAndBound:
             if error < self.best * (1 - _SAME):
                 nodes += 1
                 stack += self._children(members, start, error)
+        support = _first_of_equal(self.criterion.probability, self.support)
         return SearchResult(
-            support=self.support,
+            support=support,
             error=self.best,
             sizes=np.array([self.k]),
             errors=np.array([self.best]),
@@ -274,10 +284,10 @@ class _BranchAndBound:
         self.evaluations += len(takeable)
         self.violations += int((errors[takeable] < error * (1 - _SAME)).sum())
         if surplus == 1:
-            chosen = _lowest(errors)
+            chosen = _chosen(errors, -1)
             if errors[chosen] < self.best * (1 - _SAME):
                 self.best, self.support = float(errors[chosen]), members[members != chosen]
             return []
-        order = takeable[np.argsort(-errors[takeable], kind="stable")]
+        order = takeable[::-1][_ranking(errors[takeable[::-1]])][::-1]
         hopeful = order[errors[order] < self.best * (1 - _SAME)]
         return [(members[members != i], int(i) + 1, float(errors[i])) for i in hopeful]
