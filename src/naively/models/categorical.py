@@ -108,11 +108,12 @@ def categorical_gain(statistics: CategoryCounts, alpha: float = 0.0) -> FloatArr
     return np.where(occurring > 1, gain, 0.0)
 
 
-def _rounding(alpha: float, statistics: CategoryCounts, gain: FloatArray) -> FloatArray:
-    size = statistics.class_weight.sum() + alpha * len(statistics.class_weight) * (
-        statistics.n_categories
-    )
-    return excess_rounding(gain, size)
+def _rounding(
+    alpha: float, statistics: CategoryCounts, columns: IntArray, gain: FloatArray
+) -> FloatArray:
+    weight = statistics.class_weight
+    added = alpha * len(weight) * statistics.n_categories[columns]
+    return excess_rounding(gain, weight.sum() + added)
 
 
 def log_probabilities(

@@ -44,7 +44,8 @@ class Separable:
 
     gain: Callable[[], FloatArray]  # (m,) nats: best value with feature i free minus pooled
     baseline: Callable[[], float]  # nats: the objective with every feature pooled
-    rounding: Callable[[FloatArray], FloatArray]  # (m,) by how much these gains may be off
+    # By how much gains may be off: columns (d,), their gains (d,) -> (d,) nats
+    rounding: Callable[[IntArray, FloatArray], FloatArray]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +91,7 @@ class Family(Generic[S]):
 def separable(
     gain: Callable[[S], FloatArray],
     baseline: Callable[[S], float],
-    rounding: Callable[[S, FloatArray], FloatArray],
+    rounding: Callable[[S, IntArray, FloatArray], FloatArray],
     statistics: S,
 ) -> Separable:
     """Return the problem of a family with these gains: bind the first three for `problem`."""

@@ -104,14 +104,15 @@ def gaussian_gain(
     return np.maximum(gain, 0.0)
 
 
-def _rounding(statistics: Moments, gain: FloatArray) -> FloatArray:
+def _rounding(statistics: Moments, columns: IntArray, gain: FloatArray) -> FloatArray:
     """Bound rounding: a gain is half of n logarithms of ratios of variances.
 
     A variance is off by epsilon of itself, and by what the means it is taken about are off, in
     units of its root.
     """
-    deviation = np.sqrt(statistics.total_variance())
-    size = np.abs(statistics.mean).max(axis=1, initial=0.0)
+    some = statistics.take(columns)
+    deviation = np.sqrt(some.total_variance())
+    size = np.abs(some.mean).max(axis=1, initial=0.0)
     relative = np.divide(size, deviation, out=np.zeros_like(size), where=deviation > 0)
     return np.asarray(ROUNDING * statistics.class_weight.sum() * (1.0 + relative))
 

@@ -100,9 +100,9 @@ def l1_gain(statistics: Medians) -> FloatArray:
     return np.where(gain <= _NOTHING * pooled, 0.0, gain)
 
 
-def _rounding(statistics: Medians, gain: FloatArray) -> FloatArray:
+def _rounding(statistics: Medians, columns: IntArray, gain: FloatArray) -> FloatArray:
     """Bound rounding: a gain is a difference of dispersions."""
-    return ROUNDING * statistics.pooled_dispersion
+    return ROUNDING * statistics.pooled_dispersion[columns]
 
 
 def sparse_centers(statistics: Medians, support: IntArray) -> FloatArray:

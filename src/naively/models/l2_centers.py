@@ -134,13 +134,13 @@ def l2_gain(statistics: Moments, power: int = 0) -> FloatArray:
     return between * _factors(statistics, between, power)
 
 
-def _rounding(statistics: Moments, gain: FloatArray) -> FloatArray:
+def _rounding(statistics: Moments, columns: IntArray, gain: FloatArray) -> FloatArray:
     """Bound rounding: a gain is a sum of squares of differences, each off by epsilon of a mean.
 
     If d is that error and s^2 the sum of the squares, the sum is off by 2 d s C^(1/2) + d^2 C; the
     factor of a scaled feature, gain / s^2, applies to the error as well.
     """
-    deviation, common = center_deviations(statistics)
+    deviation, common = center_deviations(statistics.take(columns))
     between = np.square(deviation, out=deviation).sum(axis=1)
     error = ROUNDING * np.abs(common) * np.sqrt(deviation.shape[1])
     relative = np.divide(error, np.sqrt(between), out=np.zeros_like(error), where=between > 0)

@@ -148,10 +148,10 @@ def _rounding(
     return excess_rounding(gain, table.sum(axis=1) + table.shape[1] * np.asarray(alpha))
 
 
-def _all_roundings(
-    alpha: float | FloatArray, statistics: CountTable, gain: FloatArray
+def _some_roundings(
+    alpha: FloatArray, statistics: CountTable, columns: IntArray, gain: FloatArray
 ) -> FloatArray:
-    return _rounding(alpha, statistics, statistics.table, gain)
+    return _rounding(alpha[columns], statistics, statistics.table[columns], gain)
 
 
 def _pooled(alpha: float | FloatArray, statistics: CountTable, table: Array) -> FloatArray:
@@ -170,7 +170,7 @@ def _problem(alpha: float | FloatArray, statistics: CountTable) -> Separable | S
     return separable(
         partial(_all_gains, alpha),
         partial(_baseline, alpha),
-        partial(_all_roundings, alpha),
+        partial(_some_roundings, alpha),
         statistics,
     )
 

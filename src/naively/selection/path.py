@@ -174,7 +174,7 @@ def path(family: Family[S], statistics: S, ks: Any = None) -> SparsityPath:
         return _grouped_path(problem, checked_grid(ks, len(problem.table)))
     gain = problem.gain()
     grid = checked_grid(ks, len(gain))
-    order = gain_order(gain, problem.rounding(gain))
+    order = gain_order(gain, problem.rounding)
     gained = np.concatenate([[0.0], np.cumsum(gain[order])])[grid]
     return _separable_path(grid, gained, problem.baseline(), OrderedSupports(order))
 

@@ -62,7 +62,7 @@ def _optimal(family: Family[S], support: IntArray, gain: FloatArray, baseline: f
 def _best(problem: Separable, k: int) -> tuple[IntArray, FloatArray, float]:
     """Columns of the k largest gains, these gains, and the baseline."""
     gain = problem.gain()
-    support = top_k(gain, k, problem.rounding(gain))
+    support = top_k(gain, k, problem.rounding)
     return support, gain[support], problem.baseline()
 
 

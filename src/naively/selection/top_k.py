@@ -10,33 +10,43 @@ elements: values are compared, positions never.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeAlias
+
 import numpy as np
 
 from naively._types import FloatArray, IntArray
 
 TIE_TOLERANCE = 1e-12
 
+Rounding: TypeAlias = Callable[[IntArray, FloatArray], FloatArray]
 
-def gain_order(gain: FloatArray, rounding: FloatArray | float = 0.0) -> IntArray:
+
+def exact(columns: IntArray, gain: FloatArray) -> FloatArray:
+    """Return the errors of gains that are off by a few digits at most: none to speak of."""
+    return np.zeros(len(columns))
+
+
+def gain_order(gain: FloatArray, rounding: Rounding = exact) -> IntArray:
     """All columns, best first: the best k are the first k, for every k.
 
     Parameters
     ----------
     gain : (m,)
         Gains; +inf is allowed.
-    rounding : float or (m,)
-        By how much rounding may have changed each of them, where that is more than a few digits.
+    rounding : callable
+        By how much rounding may have changed some of them: columns, their gains -> errors.
 
     Returns
     -------
     (m,) permutation of the columns.
     """
     order = np.argsort(-gain, kind="stable")
-    rank = tie_class(gain[order], _each(rounding, gain)[order])
+    rank = tie_class(gain[order], rounding(order, gain[order]))
     return order[np.lexsort((order, rank))].astype(np.int64)
 
 
-def top_k(gain: FloatArray, k: int, rounding: FloatArray | float = 0.0) -> IntArray:
+def top_k(gain: FloatArray, k: int, rounding: Rounding = exact) -> IntArray:
     """Columns of the k largest gains (all, if there are fewer), ascending; O(m).
 
     Parameters
@@ -45,7 +55,7 @@ def top_k(gain: FloatArray, k: int, rounding: FloatArray | float = 0.0) -> IntAr
         Gains; +inf is allowed.
     k : int
         How many, >= 0.
-    rounding : float or (m,)
+    rounding : callable
         As in :func:`gain_order`.
 
     Returns
@@ -58,17 +68,16 @@ def top_k(gain: FloatArray, k: int, rounding: FloatArray | float = 0.0) -> IntAr
     if k <= 0:
         return np.empty(0, dtype=np.int64)
     threshold = float(np.partition(gain, m - k)[m - k])
-    lowest, highest = _tied_interval(gain, threshold, _each(rounding, gain))
+    lowest, highest = _tied_interval(gain, threshold, rounding)
     certain = gain > highest
     tied = np.flatnonzero((gain >= lowest) & ~certain)
     certain[tied[: k - np.count_nonzero(certain)]] = True
     return np.flatnonzero(certain).astype(np.int64)
 
 
-def tie_class(descending: FloatArray, rounding: FloatArray | float = 0.0) -> IntArray:
+def tie_class(descending: FloatArray, error: FloatArray) -> IntArray:
     """Give each of the gains, which come in descending order, the number of its tie class."""
     new = np.zeros(len(descending), dtype=np.int64)
-    error = _each(rounding, descending)
     upper, lower = descending[:-1], descending[1:]
     # The smaller of the two errors: one gain that is uncertain must not connect two that are not.
     step = _step(lower, np.minimum(error[:-1], error[1:]))
@@ -82,11 +91,7 @@ def _step(gain: FloatArray, error: FloatArray) -> FloatArray:
     return np.asarray(TIE_TOLERANCE * np.abs(gain) + 2.0 * error)
 
 
-def _each(rounding: FloatArray | float, gain: FloatArray) -> FloatArray:
-    return np.broadcast_to(np.asarray(rounding, dtype=np.float64), gain.shape)
-
-
-def _tied_interval(gain: FloatArray, threshold: float, rounding: FloatArray) -> tuple[float, float]:
+def _tied_interval(gain: FloatArray, threshold: float, rounding: Rounding) -> tuple[float, float]:
     """Smallest and largest gain tied with `threshold`, which is one of the gains."""
     if not np.isfinite(threshold):
         return threshold, threshold
@@ -94,12 +99,14 @@ def _tied_interval(gain: FloatArray, threshold: float, rounding: FloatArray) -> 
     while True:
         near = np.flatnonzero(np.abs(gain - threshold) <= reach)
         near = near[np.argsort(-gain[near], kind="stable")]
-        label = tie_class(gain[near], rounding[near])
-        own = near[label == label[np.argmax(gain[near] == threshold)]]
-        lowest, highest = gain[own[-1]], gain[own[0]]
+        here = gain[near]
+        error = rounding(near, here)
+        label = tie_class(here, error)
+        tied = np.flatnonzero(label == label[np.argmax(here == threshold)])
+        highest, lowest = here[tied[0]], here[tied[-1]]
         # As far as the next gain on either side could be and still be a tie.
-        end = highest + _step(highest, rounding[own[0]])
-        start = lowest - _step(lowest, rounding[own[-1]])
+        end = highest + _step(highest, error[tied[0]])
+        start = lowest - _step(lowest, error[tied[-1]])
         if max(end - threshold, threshold - start) <= reach:
             return float(lowest), float(highest)
         reach = 16 * float(max(end - threshold, threshold - start))
