@@ -16,13 +16,18 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_sco
 from sklearn.pipeline import make_pipeline
 
 from naively import (
+    ClassCategories,
+    ClassCounts,
+    ClassMoments,
     ErrorSearchSelector,
     SparseBernoulliNB,
+    SparseCategoricalNB,
     SparseGaussianNB,
     SparseL1Centers,
     SparseL2Centers,
     SparseMultinomialNB,
     SparsePoissonNB,
+    SparsityCV,
     sparsity_path,
 )
 from naively._kernels.path_scores import add_errors
@@ -767,3 +772,111 @@ def test_one_pooled_feature_says_nothing(strategy, moves):
             assert error == pytest.approx(np.bincount(y).min() / len(y), abs=1e-12)
             selector.fit(X[:, [0, 0, 0]], y)
             assert selector.get_support(indices=True).tolist() == [0]
+
+
+# -- what is nothing -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("make", [ClassCounts, ClassMoments, ClassCategories])
+def test_statistics_of_other_labels_do_not_subtract(make):
+    ours = make.from_matrix([[1, 2], [3, 0]], ["a", "b"])
+    for labels in (["a", "c"], ["c", "d"]):
+        with pytest.raises(ValueError, match="labels outside `classes`, such as"):
+            ours - make.from_matrix([[1, 2], [3, 0]], labels)
+    with pytest.raises(ValueError, match="Labels must be of one kind"):
+        ours - make.from_matrix([[1, 2]], [0])
+    with pytest.raises(ValueError, match="Only statistics of rows that were counted"):
+        ours - make.from_matrix([[1, 2], [1, 2]], ["a", "a"])
+
+
+TWO_CLASSES = (np.array([0, 0, 0, 1]), np.array([[1.0], [1.0], [0.0], [1.0]]))
+
+
+def counted(X, y, w):
+    return ClassCounts.from_matrix(X, y, w, presence=True)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_what_is_taken_away_completely_is_absent(container):
+    """0.1 + 0.2 + 0.3 - 0.3 - 0.2 - 0.1 is 1e-17, and nothing."""
+    X, y, w = np.ones((6, 1)), np.zeros(6, int), np.array([0.1, 0.2, 0.3, 0.3, 0.2, 0.1])
+    for gather in (counted, ClassCounts.from_matrix, ClassCategories.from_matrix):
+        rest = gather(container(X), y, w) - gather(container(X[3:]), y[3:], w[3:])
+        rest = rest - gather(container(X[:3]), y[:3], w[:3])
+        assert not rest.table.any()
+        assert not rest.class_weight.any()
+
+
+@pytest.mark.parametrize("light", [1e-10, 1e-7, 1e-4])
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_a_row_of_little_weight_is_not_nothing(container, light):
+    """The row without the feature weighs a small share of its class, and lifts the veto."""
+    (y, X), w = TWO_CLASSES, np.array([0.3, 0.7, light, 0.9])
+    extra = container(np.array([[1.0]]))
+    for rest in (
+        counted(container(X), y, w),
+        counted(container(X), y, w) + counted(extra, [0], [0.2]) - counted(extra, [0], [0.2]),
+    ):
+        model = SparseBernoulliNB.from_statistics(rest, k=1, alpha=0.0)
+        absent = model.predict_joint_log_proba([[0]])[0]
+        assert absent[0] - absent[1] == np.inf  # class 1 has no such row
+        share = rest.class_weight[0] / rest.class_weight.sum()
+        assert absent[0] == pytest.approx(np.log(light / 1.0 * share), abs=1e-4)
+    categories = ClassCategories.from_matrix(container(X), y, w)
+    assert categories.of_feature(0)[0, 0] == pytest.approx(light, rel=1e-4)
+    both = ClassCategories.from_matrix(container(X[:2]), y[:2], w[:2], min_categories=2)
+    one = ClassCategories.from_matrix(container(X[2:3]), [0], [light], min_categories=2)
+    np.testing.assert_allclose((both + one - both).table[:, 0], [light, 0], rtol=1e-4)
+
+
+def test_of_sparse_columns_without_zeros_no_zero_is_left():
+    """Weights of 0.1 sum to more or less than their sum in another order, by 1e-17: no row."""
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        w = rng.choice([0.1, 0.2, 0.3, 0.7], 9)
+        X, y = np.full((9, 1), 1e9) + rng.integers(0, 2, (9, 1)), np.zeros(9, int)
+        dense = ClassMoments.from_matrix(X, y, w)
+        moved = sp.coo_array((X.ravel()[::-1], (np.arange(9)[::-1], np.zeros(9, int))))
+        for container in (moved.tocsr(), moved.tocsc()):
+            sparse = ClassMoments.from_matrix(container, y, w)
+            np.testing.assert_allclose(sparse.scatter, dense.scatter, rtol=1e-6)
+        binary = counted(sp.csr_array(X), y, w)
+        model = SparseBernoulliNB.from_statistics(
+            binary + counted(np.zeros((1, 1)), [1], [1.0]), k=1, alpha=0.0
+        )
+        assert model.predict_proba([[0]]).tolist() == [[0.0, 1.0]]
+
+
+@pytest.mark.parametrize("light", [1e-10, 1e-7])
+def test_zeros_of_little_weight_spread(light):
+    X, y, w = np.array([[1.0], [1.0], [0.0]]), [0, 0, 0], np.array([0.3, 0.7, light])
+    for container in (np.asarray, sp.csr_array, sp.csc_array):
+        scatter = ClassMoments.from_matrix(container(X), y, w).scatter
+        np.testing.assert_allclose(scatter, [[light / (1 + light)]], rtol=1e-5)
+
+
+WITHOUT_SMOOTHING = {
+    "bernoulli": partial(SparseBernoulliNB, alpha=0),
+    "multinomial": partial(SparseMultinomialNB, alpha=0),
+    "poisson": partial(SparsePoissonNB, alpha=0),
+    "categorical": partial(SparseCategoricalNB, alpha=0, min_categories=2),
+    "l2": SparseL2Centers,
+    "l2, std": partial(SparseL2Centers, scale="std"),
+    "gaussian, shared": partial(SparseGaussianNB, variance="shared"),
+}
+
+
+@pytest.mark.parametrize("make", WITHOUT_SMOOTHING.values(), ids=WITHOUT_SMOOTHING)
+@pytest.mark.parametrize("seed", range(8))
+def test_folds_leave_nothing_behind(make, seed):
+    """Total minus fold is the training rows: no presence or absence of 1e-16 lifts a veto."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(40) % (2 + seed % 2)
+    X = (rng.random((40, 12)) < rng.choice([0.03, 0.1, 0.9, 0.97], 12)).astype(int)
+    w, ks = rng.uniform(0.1, 1, 40), [2, 5, 12]
+    cv = StratifiedKFold(4, shuffle=True, random_state=0)
+    results = SparsityCV(make(), ks=ks, cv=cv).fit(X, y, sample_weight=w).cv_results_
+    for fold, (train, test) in enumerate(cv.split(X, y)):
+        refits = [make(k=k).fit(X[train], y[train], sample_weight=w[train]) for k in ks]
+        expected = [each.score(X[test], y[test], sample_weight=w[test]) for each in refits]
+        np.testing.assert_allclose(results[f"split{fold}_test_score"], expected, atol=1e-12)

@@ -13,6 +13,7 @@ import numpy as np
 from naively._kernels.compiled import kernel, kernel_part
 from naively._kernels.logarithms import log_less
 from naively._kernels.path_scores import best_class, note_visit
+from naively._kernels.residue import RESIDUE
 from naively._types import Array, FloatArray, IntArray
 
 
@@ -312,4 +313,4 @@ def _learned_prior(class_weight: FloatArray, own: int, s: float, prior: FloatArr
     """Log weight of each class without a row of weight s; -inf for a class that had no other."""
     for c in range(len(prior)):
         left = class_weight[c] - (s if c == own else 0.0)
-        prior[c] = math.log(left) if left > 1e-12 * class_weight[c] else -np.inf
+        prior[c] = math.log(left) if left > RESIDUE * class_weight[c] else -np.inf

@@ -24,6 +24,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from naively._kernels.path_left_out import leave_one_out_counts_csr, leave_one_out_presence_csr
+from naively._kernels.residue import RESIDUE
 from naively._types import FloatArray, IntArray
 from naively.judging.path_rule import CHUNK, sum_of_parts
 from naively.judging.path_scores import rule_rows
@@ -241,10 +242,11 @@ def _presence_parameters(
 ) -> _Parameters:
     without = np.maximum(class_weight - present, 0.0)
     total = class_weight + 2 * np.asarray(alpha)
-    meets_zero = without >= s * (1 - 1e-9)
-    reduced = np.where(meets_zero, without - s, without) + alpha
+    nothing = RESIDUE * class_weight
+    left = np.where(np.abs(without - s) <= nothing, 0.0, without - s)
+    reduced = np.where(left >= 0, left, without) + alpha  # else no row of the class is without
     # Classes without rows have no row to leave out; any positive number will do for them.
-    rows_left = np.where(class_weight > s * (1 - 1e-9), total - s, total)
+    rows_left = np.where(class_weight - s >= -nothing, total - s, total)
     log_absent = np.log(without + alpha) - np.log(total)
     fixed = np.zeros(len(class_weight)) if log_prior is None else log_prior
     smoothed = present + alpha

@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import xlogy
 
+from naively._kernels.residue import RESIDUE
 from naively._types import Array, FloatArray, IntArray
 from naively.models.counting import of_own_counts, presence_of
 from naively.models.family import (
@@ -53,7 +54,6 @@ from naively.models.priors import fitted_prior
 from naively.models.rules import LinearRule, event_log, joint_rule
 from naively.statistics.counts import ClassCounts
 from naively.statistics.matrix import Matrix, is_sparse
-from naively.statistics.parts import ROUNDING
 
 
 def model(
@@ -163,7 +163,7 @@ def _is_constant(table: Array, class_weight: FloatArray) -> Array:
 def _absent(class_weight: FloatArray, table: Array) -> FloatArray:
     """Weight of the rows without each feature; what sums in another order differ by is nothing."""
     absent = class_weight - table
-    return np.where(absent <= ROUNDING * class_weight, 0.0, absent)
+    return np.where(absent <= RESIDUE * class_weight, 0.0, absent)
 
 
 def _gain(alpha: float | FloatArray, statistics: CountTable, table: Array) -> FloatArray:

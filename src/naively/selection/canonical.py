@@ -14,9 +14,12 @@ from scipy import sparse
 
 from naively._kernels.compiled import read_only
 from naively._kernels.count_groups import number_equal_rows, number_equal_sparse_rows
+from naively._kernels.residue import RESIDUE
 from naively._types import Array, FloatArray, IntArray
 from naively.selection.dual import Problem
 from naively.selection.groups import Groups, Matrix, PairColumns
+from naively.selection.rounding import ROUNDING
+from naively.selection.top_k import tie_class
 from naively.statistics.sparse_table import SparseTable
 
 _FIRST = 256  # columns that tell nearly all classes apart
@@ -96,14 +99,10 @@ def lowest_of_equal(problem: Problem, gains: FloatArray, take: IntArray) -> IntA
     take : (d,)
         How many are taken of each.
     """
-    taken, left = take > 0, take < problem.size
-    least, most = gains[taken].min(initial=np.inf), gains[left].max(initial=-np.inf)
-    near = np.flatnonzero((gains >= least) & (gains <= most))
-    both = np.intersect1d(gains[near[taken[near]]], gains[near[left[near]]])
-    near = near[np.isin(gains[near], both)]
-    number = _numbered(problem, near)
-    if len(near) < 2 or number.max() + 1 == len(near):
+    near = _contested(problem, gains, take)
+    if len(near) < 2:
         return take
+    number = _numbered(problem, near)
     order = np.argsort(number, kind="stable")
     near, number = near[order], number[order]
     first = np.searchsorted(number, number)  # of the columns equal to each
@@ -112,6 +111,20 @@ def lowest_of_equal(problem: Problem, gains: FloatArray, take: IntArray) -> IntA
     lowest = take.copy()
     lowest[near] = np.clip(total[number] - (before - before[first]), 0, size)
     return lowest
+
+
+def _contested(problem: Problem, gains: FloatArray, take: IntArray) -> IntArray:
+    """Columns, ascending, with a gain that some column taken and some left have, to rounding."""
+    taken, left = np.flatnonzero(take > 0), np.flatnonzero(take < problem.size)
+    if len(taken) == 0 or len(left) == 0:
+        return taken[:0]
+    least, most = taken[np.argmin(gains[taken])], left[np.argmax(gains[left])]
+    slack = 2 * ROUNDING * max(abs(problem.entropy[least]), abs(problem.entropy[most]))
+    near = np.flatnonzero((gains >= gains[least] - slack) & (gains <= gains[most] + slack))
+    near = near[np.argsort(-gains[near], kind="stable")]
+    tie = tie_class(gains[near], ROUNDING * np.abs(problem.entropy[near]))
+    both = np.intersect1d(tie[take[near] > 0], tie[take[near] < problem.size[near]])
+    return np.sort(near[np.isin(tie, both)])
 
 
 def _numbered(problem: Problem, columns: IntArray) -> IntArray:
@@ -123,7 +136,22 @@ def _numbered(problem: Problem, columns: IntArray) -> IntArray:
         number_equal_sparse_rows(starts, codes, counts.data, _ANY_SUM, slots, number)
     else:
         number_equal_rows(read_only(np.ascontiguousarray(counts)), _ANY_SUM, slots, number)
-    if np.ndim(problem.alpha) == 0:
-        return number.astype(np.int64)
-    pairs = np.column_stack([number, np.asarray(problem.alpha)[columns]])
-    return np.unique(pairs, axis=0, return_inverse=True)[1].ravel()
+    keys = number.astype(np.float64)[:, None]
+    if np.ndim(problem.alpha) > 0:
+        keys = np.column_stack([keys, np.asarray(problem.alpha)[columns]])
+    _, first, key = np.unique(keys, axis=0, return_index=True, return_inverse=True)
+    rows: FloatArray = counts[first].toarray() if sparse.issparse(counts) else counts[first]
+    return _merged(np.column_stack([rows, keys[first, 1:]]))[key.ravel()]
+
+
+def _merged(rows: FloatArray) -> IntArray:
+    """Give numbers to distinct rows, one to those that residues make distinct (sums differ)."""
+    number = np.arange(len(rows))
+    if (np.mod(rows, 1.0) == 0).all():
+        return number
+    left = number
+    while len(left):
+        same = (np.abs(rows[left] - rows[left[0]]) <= RESIDUE * rows[left[0]]).all(axis=1)
+        number[left[same]] = left[0]
+        left = left[~same]
+    return np.unique(number, return_inverse=True)[1].ravel()

@@ -15,10 +15,11 @@ import numpy.typing as npt
 
 from naively._kernels.categories import category_counts_csr, category_counts_rows
 from naively._kernels.compiled import read_only
+from naively._kernels.residue import RESIDUE
 from naively._types import FloatArray, IntArray
 from naively.statistics.base import AbstractStatistics
 from naively.statistics.matrix import Matrix, canonical, is_sparse
-from naively.statistics.parts import COUNTS, ROUNDING, categories_of, part, starts_of
+from naively.statistics.parts import COUNTS, categories_of, part, starts_of
 from naively.statistics.rows import LabelledRows, check_finite
 
 
@@ -228,6 +229,6 @@ def _count(X: Matrix, rows: LabelledRows, sizes: IntArray) -> FloatArray:
     table[starts] = rows.class_weight
     arrays = read_only(X.data), read_only(X.indices), read_only(X.indptr)
     category_counts_csr(*arrays, rows.codes, weights, starts, table)
-    residue = np.abs(table[starts]) <= ROUNDING * rows.class_weight
+    residue = np.abs(table[starts]) <= RESIDUE * rows.class_weight
     table[starts] = np.where(residue, 0.0, table[starts])
     return table

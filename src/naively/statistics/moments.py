@@ -21,10 +21,11 @@ from naively._kernels.moments import (
     class_sums_lines,
     class_sums_rows,
 )
+from naively._kernels.residue import RESIDUE
 from naively._types import Array, FloatArray
 from naively.statistics.base import AbstractStatistics
 from naively.statistics.matrix import canonical, is_sparse
-from naively.statistics.parts import ROUNDING, Way, part, wider
+from naively.statistics.parts import Way, part, wider
 from naively.statistics.rows import LabelledRows, refuse_overflow
 from naively.statistics.threads import in_threads
 
@@ -326,7 +327,7 @@ def _with_zeros(cells: FloatArray, class_weight: FloatArray) -> tuple[FloatArray
     weight, origin, sums, squares = (cells[:, :, field] for field in range(4))
     of_class = class_weight[:, None]
     zeros = of_class - weight
-    zeros[zeros <= ROUNDING * of_class] = 0.0
+    zeros[zeros <= RESIDUE * of_class] = 0.0
     present = np.where(weight > 0, weight, 1.0)
     within = np.maximum(squares - sums**2 / present, 0.0)
     between = (origin + sums / present) ** 2 * _ratio((weight * zeros).T, class_weight).T

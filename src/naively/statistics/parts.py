@@ -13,15 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from naively._kernels.residue import RESIDUE
 from naively._types import Array, IntArray
 from naively.statistics.addition import checked_sum
 from naively.statistics.sparse_table import DENSE_CELLS, SparseTable, settled
 
-# Differences of float sums up to this share of the minuend are rounding, and become exactly 0: what
-# was taken away completely must be absent, not present with a weight of 1e-17. Sums of n values
-# differ by n 1e-16 at most, so this holds for thousands of batches; a row whose weight is a smaller
-# share of its class than this is lost in a subtraction.
-ROUNDING = 1e-12
 NOT_COUNTED = (
     "Only statistics of rows that were counted can be subtracted; the difference has negative "
     "counts."
@@ -115,7 +111,7 @@ def difference(whole: Any, part: Any) -> Any:
     for start in range(0, cells.size, _STRIP):
         strip = slice(start, start + _STRIP)
         if cells.dtype.kind == "f":
-            residue = np.abs(cells[strip]) <= ROUNDING * minuend[strip]
+            residue = np.abs(cells[strip]) <= RESIDUE * minuend[strip]
             cells[strip][residue] = 0.0
         if (cells[strip] < 0).any():
             raise ValueError(NOT_COUNTED)
