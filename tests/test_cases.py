@@ -880,3 +880,74 @@ def test_folds_leave_nothing_behind(make, seed):
         refits = [make(k=k).fit(X[train], y[train], sample_weight=w[train]) for k in ks]
         expected = [each.score(X[test], y[test], sample_weight=w[test]) for each in refits]
         np.testing.assert_allclose(results[f"split{fold}_test_score"], expected, atol=1e-12)
+
+
+# -- very large values -----------------------------------------------------------------------------
+
+MEASURES = {
+    "l1": SparseL1Centers,
+    "l2": SparseL2Centers,
+    "l2, std": partial(SparseL2Centers, scale="std"),
+    "l2, variance": partial(SparseL2Centers, scale="variance"),
+    "gaussian": SparseGaussianNB,
+    "gaussian, unsmoothed": partial(SparseGaussianNB, var_smoothing=0.0),
+    "gaussian, shared": partial(SparseGaussianNB, variance="shared"),
+    "poisson": SparsePoissonNB,
+    "multinomial": SparseMultinomialNB,
+    "bernoulli": SparseBernoulliNB,
+}
+
+
+def answered(model, X):
+    model.predict(X)
+    return getattr(model, "predict_proba", getattr(model, "decision_function", None))(X)
+
+
+def refusal(job):
+    """What a job is refused with; empty if it is done."""
+    try:
+        job()
+    except ValueError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize("make", MEASURES.values(), ids=MEASURES)
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+def test_very_large_values_are_answered_or_refused(make, container):
+    """Never NaN, never a proof of nothing: squares end at 1e308, sums of them before."""
+    y, refused = np.arange(20) % 2, []
+    for size in (1e76, 1e100, 1e149, 3e153, 1e154, 3e154, 1e155, 1e200, 1e300, 1e308):
+        for seed in range(5):
+            X = np.random.default_rng(seed).uniform(0, 1, (20, 3)) + np.outer(y, [1, 0, 0.5])
+            X[:, 1] *= size / X[:, 1].max()
+            model, rows = make(k=2), container(X)
+            reason = refusal(lambda m=model, Z=rows: m.fit(Z, y) and answered(m, Z))
+            if reason:
+                refused.append((size, reason))
+                continue
+            assert np.isfinite(answered(model, rows)).all()
+            assert np.isfinite([model.certificate_.gain, *model.scores_]).all()
+            along = sparsity_path(make(), rows, y).support(2).tolist()
+            assert along == model.get_support(indices=True).tolist()
+    assert all("too large" in reason and size >= 1e150 for size, reason in refused)
+    assert bool(refused) == (make is not SparseBernoulliNB)
+
+
+@pytest.mark.parametrize("make", MEASURES.values(), ids=MEASURES)
+def test_very_large_values_to_predict_are_answered_or_refused(make):
+    X, y = bytes_and_signal()
+    model = make(k=3).fit(X, y)
+    for container in (np.asarray, sp.csr_array):
+        for size in (1e100, 1e200, 1e308):
+            rows = X[:2].copy()
+            rows[:, model.support_] = size
+            reason = refusal(partial(answered, model, container(rows)))
+            assert not reason or ("too large" in reason and size >= 1e200)
+            assert reason or np.isfinite(answered(model, container(rows))).all()
+
+
+def test_gains_that_outgrow_double_precision_together_are_refused():
+    X = np.outer([0, 1, 0, 1], np.full(40, 1.2e153 * 10))
+    with pytest.raises(ValueError, match="saving of squared distance is not a finite number"):
+        SparseL2Centers(k=40).fit(X, [0, 1, 0, 1])

@@ -112,7 +112,7 @@ def excess_rounding(gain: FloatArray, size: FloatArray) -> FloatArray:
     size : (d,)
         Sum of the e.
     """
-    return np.asarray(ROUNDING * (gain + np.sqrt(2.0 * gain * size)))
+    return np.asarray(ROUNDING * (gain + np.sqrt(2.0 * gain) * np.sqrt(size)))
 
 
 def checked_alpha(alpha: object) -> float | FloatArray:

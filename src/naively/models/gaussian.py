@@ -32,7 +32,7 @@ from naively.models.kinds import NORMAL
 from naively.models.l2_centers import Moments, beyond_rounding
 from naively.models.model import Model
 from naively.models.priors import fitted_prior
-from naively.models.rules import LinearRule, Rule
+from naively.models.rules import LinearRule, Rule, finite
 from naively.models.value_rules import QuadraticRule
 from naively.statistics.moments import ClassMoments
 
@@ -171,7 +171,9 @@ def _rule(
     if shared:  # linear: distances relative to that from the mean of all rows
         center = overall_mean(statistics)[support]
         weights = (mean - center) / variance
-        intercept = log_prior_here - 0.5 * (weights * (mean + center)).sum(axis=1)
+        with np.errstate(over="ignore", invalid="ignore"):
+            intercept = log_prior_here - 0.5 * (weights * (mean + center)).sum(axis=1)
+        finite(intercept[None], log_prior_here)
         return LinearRule(intercept, weights, log_prior)
     intercept = log_prior_here - 0.5 * np.log(2 * np.pi * variance).sum(axis=1)
     return QuadraticRule(intercept, mean, 1.0 / variance)

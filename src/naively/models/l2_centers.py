@@ -35,7 +35,7 @@ from naively.models.family import ROUNDING, Family, separable
 from naively.models.kinds import MEANS
 from naively.models.model import Model
 from naively.models.priors import center_prior
-from naively.models.rules import LinearRule
+from naively.models.rules import LinearRule, finite
 from naively.statistics.moments import ClassMoments
 
 _PERFECT = 1e12  # squared distance between centers in a column that separates perfectly
@@ -124,10 +124,12 @@ def l2_gain(statistics: Moments, power: int = 0) -> FloatArray:
 
     Returns
     -------
-    (m,) non-negative; inf for a column that separates the classes perfectly, if power > 0.
+    (m,) non-negative; inf for a column that separates the classes perfectly, if power > 0; nan
+        where a square is too large to be held.
     """
     deviation, _ = center_deviations(statistics)
     between: FloatArray = np.square(deviation, out=deviation).sum(axis=1)
+    between[np.isinf(between)] = np.nan
     if power == 0:
         return between
     # A factor is infinite only where `between` is positive.
@@ -184,9 +186,11 @@ def _factors(statistics: Moments, between: FloatArray, power: int) -> FloatArray
     """1 / variance^power (m,); inf without variance, 0 where the centers agree as well."""
     if power == 0:
         return np.ones_like(between)
-    variance = beyond_rounding(statistics.pooled_variance(), statistics.mean) ** power
+    variance = beyond_rounding(statistics.pooled_variance(), statistics.mean)
     certain = np.where(between > 0, np.inf, 0.0)
-    return np.divide(1.0, variance, out=certain, where=variance > 0)
+    factors: FloatArray = np.divide(1.0, variance, out=certain, where=variance > 0) ** power
+    factors[np.isinf(variance)] = np.nan
+    return factors
 
 
 def _baseline(statistics: Moments) -> float:
@@ -201,6 +205,8 @@ def _rule(power: int, statistics: Moments, support: IntArray, log_prior: FloatAr
     factors = _factors(selected, between, power)
     factors = np.where(np.isinf(factors), _PERFECT / np.where(between > 0, between, 1.0), factors)
     weights = deviation.T * factors
-    intercept = log_prior - weights @ common - 0.5 * (weights * deviation.T).sum(axis=1)
+    with np.errstate(over="ignore", invalid="ignore"):
+        intercept = log_prior - weights @ common - 0.5 * (weights * deviation.T).sum(axis=1)
+    finite(intercept[None], log_prior)
     intercept[statistics.class_weight <= 0] = -np.inf
     return LinearRule(intercept, weights, log_prior)

@@ -56,6 +56,19 @@ def winners(scores: FloatArray) -> IntArray:
     return np.asarray(np.argmax(scores >= largest - slack, axis=1))
 
 
+def finite(scores: FloatArray, intercept: FloatArray) -> FloatArray:
+    """Return the scores (n, C) as they are, or raise ValueError where values have outgrown them.
+
+    Classes that are not possible (-inf in the intercept) have no scores.
+    """
+    if not np.isfinite(scores).all() and not np.isfinite(scores[:, np.isfinite(intercept)]).all():
+        raise ValueError(
+            "The scores are not finite: values of X are too large for double precision. Rescale "
+            "the rows, those of training alike."
+        )
+    return scores
+
+
 @dataclass(frozen=True, slots=True)
 class LinearRule:
     """scores = intercept + X @ weights.T, with events of probability zero kept apart.
@@ -73,7 +86,9 @@ class LinearRule:
 
     def joint(self, X: Matrix) -> FloatArray:
         """Intercept plus weights, -inf where vetoed: (n, C) from X (n, k), dense or CSR."""
-        joint = np.asarray(X @ self.weights.T, dtype=np.float64) + self.intercept
+        with np.errstate(over="ignore", invalid="ignore"):
+            joint = np.asarray(X @ self.weights.T, dtype=np.float64) + self.intercept
+        finite(joint, self.intercept)
         if self.veto is None:
             return joint
         vetoes = self.veto_offset + np.asarray((X != 0).astype(np.float64) @ self.veto.T)
@@ -159,7 +174,9 @@ class HybridRule:
 
     def scores(self, X: Matrix) -> FloatArray:
         """Score of each class: (n, C) from X (n, starts[R]), dense or CSR."""
-        return np.asarray(np.matmul(self.theta, self.evidence(X)) + self.intercept)
+        with np.errstate(over="ignore", invalid="ignore"):
+            scores = np.asarray(np.matmul(self.theta, self.evidence(X)) + self.intercept)
+        return finite(scores, self.intercept)
 
     def terms(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """See `Rule`: theta times the weight of a word, over the words of its region."""

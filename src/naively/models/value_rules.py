@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
-from naively.models.rules import HybridRule, LinearRule, Rule, present
+from naively.models.rules import HybridRule, LinearRule, Rule, finite, present
 from naively.statistics.matrix import Matrix, is_sparse
 
 _CELLS = 1 << 20  # of a temporary
@@ -23,13 +23,14 @@ class AbsoluteRule:
 
     def scores(self, X: Matrix) -> FloatArray:
         """Score of each class: (n, C) from X (n, k), dense or CSR, up to a term per row."""
-        if is_sparse(X):
-            return self.intercept - self._sparse_distances(X.tocsr())
         if X.shape[1] == 0:
             return np.tile(self.intercept, (X.shape[0], 1))
+        if is_sparse(X):
+            return finite(self.intercept - self._sparse_distances(X.tocsr()), self.intercept)
         from scipy.spatial.distance import cdist  # a second to import, for this rule only
 
-        return self.intercept - cdist(np.asarray(X, dtype=np.float64), self.centers, "cityblock")
+        distance = cdist(np.asarray(X, dtype=np.float64), self.centers, "cityblock")
+        return finite(self.intercept - distance, self.intercept)
 
     def terms(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """See `Rule`."""
@@ -59,6 +60,10 @@ class QuadraticRule:
 
     def scores(self, X: Matrix) -> FloatArray:
         """Score of each class: (n, C) from X (n, k), dense or CSR, up to a term per row."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            return finite(self._scores(X), self.intercept)
+
+    def _scores(self, X: Matrix) -> FloatArray:
         if is_sparse(X):
             weighted = self.mean * self.precision
             distance = X.multiply(X) @ self.precision.T - 2 * (X @ weighted.T)

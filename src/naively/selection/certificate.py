@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import NoReturn
 
 from naively._types import FloatArray, IntArray
 
@@ -11,11 +12,16 @@ from naively._types import FloatArray, IntArray
 def finite_baseline(baseline: float) -> float:
     """Return the baseline, or raise ValueError if nothing can be certified above it."""
     if not math.isfinite(baseline):
-        raise ValueError(
-            "The likelihood is not a finite number: values of X, `sample_weight` or `alpha` are "
-            "too large for double precision. Rescale them (counts rarely exceed 1e15)."
-        )
+        refuse_huge("likelihood")
     return baseline
+
+
+def refuse_huge(what: str) -> NoReturn:
+    """Raise the ValueError of figures that double precision cannot hold."""
+    raise ValueError(
+        f"The {what} is not a finite number: values of X, `sample_weight` or `alpha` are "
+        "too large for double precision. Rescale them (counts rarely exceed 1e15)."
+    )
 
 
 @dataclass(frozen=True, slots=True)

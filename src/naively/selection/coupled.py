@@ -99,8 +99,10 @@ def _grouped(groups: Groups, order: IntArray, alpha: float | FloatArray) -> Grou
     part = alpha if isinstance(alpha, float) else alpha[seen]
     everything = len(seen) == len(groups.size)
     counts = of_classes(groups.counts if everything else groups.counts[seen], order)
+    with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is refused
+        baseline = finite_baseline(_pooled(groups, alpha))
     problem = coupled_problem(counts, part, groups.size[seen])
-    return GroupedColumns(groups, seen, problem, finite_baseline(_pooled(groups, alpha)))
+    return GroupedColumns(groups, seen, problem, baseline)
 
 
 def a_priori_objective(

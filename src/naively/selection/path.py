@@ -19,7 +19,7 @@ from naively._types import FloatArray, IntArray
 from naively.models.family import Coupled, Family, SeparableCounts
 from naively.selection.coupled import CoupledProblem, a_priori_objective, coupled_columns
 from naively.selection.groups import Columns, count_groups
-from naively.selection.solve import best_classes, pooled_baseline
+from naively.selection.solve import best_classes, grouped_gains, separate_gains
 from naively.selection.top_k import gain_order
 
 S = TypeVar("S")
@@ -172,11 +172,11 @@ def path(family: Family[S], statistics: S, ks: Any = None) -> SparsityPath:
         return _coupled_path(coupled_columns(problem), grid)
     if isinstance(problem, SeparableCounts):
         return _grouped_path(problem, checked_grid(ks, len(problem.table)))
-    gain = problem.gain()
+    gain, baseline = separate_gains(problem)
     grid = checked_grid(ks, len(gain))
     order = gain_order(gain, problem.rounding)
     gained = np.concatenate([[0.0], np.cumsum(gain[order])])[grid]
-    return _separable_path(grid, gained, problem.baseline(), OrderedSupports(order))
+    return _separable_path(grid, gained, baseline, OrderedSupports(order))
 
 
 def log_grid(n_features: int, points: int) -> IntArray:
@@ -211,13 +211,11 @@ def _separable_path(
 
 def _grouped_path(problem: SeparableCounts, grid: IntArray) -> SparsityPath:
     groups = count_groups(problem.table)
-    table = groups.dense()
-    gain = problem.gain(table)
+    table, gain, baseline = grouped_gains(problem, groups)
     label, _ = best_classes(gain, problem.rounding(table, gain), groups.size, 0)
     order = np.argsort(label, kind="stable")
     taken = np.concatenate([[0], np.cumsum(groups.size[order])])
     gained = np.concatenate([[0.0], np.cumsum(gain[order] * groups.size[order])])
-    baseline = pooled_baseline(problem, groups.size, table)
     supports = ClassedSupports(groups.columns, label, groups.size)
     return _separable_path(grid, np.interp(grid, taken, gained), baseline, supports)
 

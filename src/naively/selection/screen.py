@@ -86,7 +86,8 @@ def column_table(table: Array, alpha: float | FloatArray) -> ColumnTable:
         column_totals(table, begin, end, raw)
         smooth = table.shape[1] * (alphas if len(alphas) == 1 else alphas[begin:end])
         g = raw + smooth
-        pooled = float(np.sum(g * np.log(g, out=np.zeros_like(g), where=g > 0)))
+        with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is refused
+            pooled = float(np.sum(g * np.log(g, out=np.zeros_like(g), where=g > 0)))
         heavy = begin + np.flatnonzero(raw >= heavy_from)
         return heavy, int(np.count_nonzero(raw > 0)), pooled, float(np.sum(g))
 

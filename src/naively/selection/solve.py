@@ -9,10 +9,10 @@ import numpy as np
 from naively._types import Array, FloatArray, IntArray
 from naively.models.family import Coupled, Family, Separable, SeparableCounts
 from naively.models.model import Limits
-from naively.selection.certificate import Certificate, Selection, finite_baseline
+from naively.selection.certificate import Certificate, Selection, finite_baseline, refuse_huge
 from naively.selection.coupled import a_priori_objective, coupled_columns
 from naively.selection.exact import TOLERANCE
-from naively.selection.groups import count_groups
+from naively.selection.groups import Groups, count_groups
 from naively.selection.top_k import tie_class, top_k
 
 S = TypeVar("S")
@@ -45,7 +45,10 @@ def solve(family: Family[S], statistics: S, k: int, limits: Limits = NO_SEARCH) 
 
 def _optimal(family: Family[S], support: IntArray, gain: FloatArray, baseline: float) -> Selection:
     """Return the selection of a family whose gains add up: the k largest are the optimum."""
-    objective = baseline + float(np.sum(gain))
+    with np.errstate(over="ignore"):
+        objective = baseline + float(np.sum(gain))
+    if not np.isfinite(objective) and np.isfinite(gain).all():
+        refuse_huge(family.objective)
     certificate = Certificate(
         k=len(support),
         objective=objective,
@@ -61,24 +64,38 @@ def _optimal(family: Family[S], support: IntArray, gain: FloatArray, baseline: f
 
 def _best(problem: Separable, k: int) -> tuple[IntArray, FloatArray, float]:
     """Columns of the k largest gains, these gains, and the baseline."""
-    gain = problem.gain()
+    gain, baseline = separate_gains(problem)
     support = top_k(gain, k, problem.rounding)
-    return support, gain[support], problem.baseline()
+    return support, gain[support], baseline
+
+
+def separate_gains(problem: Separable) -> tuple[FloatArray, float]:
+    """Return the gain of each column (m,), and the baseline; ValueError if they are no numbers."""
+    with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is refused
+        gain, baseline = problem.gain(), problem.baseline()
+    if np.isnan(gain).any():
+        refuse_huge("gain of a feature")
+    return gain, finite_baseline(baseline)
+
+
+def grouped_gains(problem: SeparableCounts, groups: Groups) -> tuple[Array, FloatArray, float]:
+    """Return counts (d, C) and gains (d,) of groups, and the baseline; ValueError as above."""
+    table = groups.dense()
+    with np.errstate(over="ignore", invalid="ignore"):
+        gain = problem.gain(table)
+        baseline = float(np.sum(problem.pooled(table) * groups.size))
+    if np.isnan(gain).any():
+        refuse_huge("gain of a feature")
+    return table, gain, finite_baseline(baseline)
 
 
 def _best_counts(problem: SeparableCounts, k: int) -> tuple[IntArray, FloatArray, float]:
     """Columns of the k largest gains, these gains, and the baseline; by groups of equal columns."""
     groups = count_groups(problem.table)
-    table = groups.dense()
-    gain = problem.gain(table)
+    table, gain, baseline = grouped_gains(problem, groups)
     label, quota = best_classes(gain, problem.rounding(table, gain), groups.size, k)
     support, group = groups.columns.take(label, quota)
-    return support, gain[group], pooled_baseline(problem, groups.size, table)
-
-
-def pooled_baseline(problem: SeparableCounts, size: IntArray, table: Array) -> float:
-    """Objective with every column pooled, from groups of `size` equal columns: nats."""
-    return finite_baseline(float(np.sum(problem.pooled(table) * size)))
+    return support, gain[group], baseline
 
 
 def best_classes(

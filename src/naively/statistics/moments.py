@@ -158,7 +158,8 @@ class ClassMoments(AbstractStatistics):
         """
         rows = LabelledRows.of(X, y, sample_weight, classes)
         take = _sparse_tables if is_sparse(rows.matrix) else _dense_tables
-        tables = [each.T for each in take(rows, deviations=deviations) if each is not None]
+        with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is refused
+            tables = [each.T for each in take(rows, deviations=deviations) if each is not None]
         if not all(np.isfinite(table).all() for table in tables):
             refuse_overflow(rows.matrix)
         return cls(rows.classes, rows.class_rows, rows.class_weight, *tables)
@@ -242,8 +243,14 @@ def _dense_tables(rows: LabelledRows, *, deviations: bool) -> tuple[FloatArray, 
     for block, codes, weights in _row_blocks(rows):
         _over_tiles(class_moments_rows, (block, codes, weights, origin), (sums, squares))
     weight = rows.class_weight
-    scatter = np.maximum(squares - _ratio(sums.T**2, weight).T, 0.0)
+    scatter = _beyond_zero(squares - _ratio(sums.T**2, weight).T)
     return sums + weight[:, None] * origin, scatter
+
+
+def _beyond_zero(difference: FloatArray) -> FloatArray:
+    """Return differences that are >= 0 but for rounding; nan where a square was infinite."""
+    difference[np.isneginf(difference)] = np.nan
+    return np.maximum(difference, 0.0, out=difference)
 
 
 def _over_tiles(add: Any, arrays: tuple[Array, ...], tables: tuple[FloatArray, ...]) -> None:
@@ -329,6 +336,6 @@ def _with_zeros(cells: FloatArray, class_weight: FloatArray) -> tuple[FloatArray
     zeros = of_class - weight
     zeros[zeros <= RESIDUE * of_class] = 0.0
     present = np.where(weight > 0, weight, 1.0)
-    within = np.maximum(squares - sums**2 / present, 0.0)
+    within = _beyond_zero(squares - sums**2 / present)
     between = (origin + sums / present) ** 2 * _ratio((weight * zeros).T, class_weight).T
     return origin * weight + sums, within + between
