@@ -21,7 +21,7 @@ from naively.models.model import Model
 from naively.models.rules import HybridRule, Rule
 from naively.read.errors import InputError, told_of
 from naively.selection.certificate import Selection
-from naively.selection.top_k import tie_step, tied_interval
+from naively.selection.solve import tied_with_last
 from naively.selection.train import Trained, resolve_k, train
 from naively.statistics.categories import ClassCategories
 from naively.statistics.moments import ClassMoments
@@ -157,12 +157,12 @@ def _tie_note(trained: Trained[Any], settings: ModelSettings) -> Iterator[str]:
     if MODELS[settings.kind].regions or not 0 < len(support) < statistics.n_features:
         return
     gain = family.gain(statistics)
-    if isinstance(family.problem(statistics), Coupled):
+    problem = family.problem(statistics)
+    if isinstance(problem, Coupled):
         inside, outside = _twins(statistics.table, gain, support)
         places = f"{inside:,} of the {len(support):,} places"
     else:
-        low, high = tied_interval(gain, gain[support].min(), tie_step(gain))
-        tied = (gain >= low) & (gain <= high)
+        tied = tied_with_last(problem, gain, support)
         inside = int(tied[support].sum())
         outside = int(tied.sum()) - inside
         places = f"the last {inside:,} places" if inside > 1 else "the last place"
@@ -177,8 +177,9 @@ def _twins(table: Any, gain: FloatArray, support: IntArray) -> tuple[int, int]:
     """Count chosen features that are counted like others in every class, and these others."""
     others = np.flatnonzero(np.isin(gain, gain[support]))
     others = others[~np.isin(others, support)]
-    chosen = [row.tobytes() for row in np.ascontiguousarray(table[support])]
-    left = [row.tobytes() for row in np.ascontiguousarray(table[others])]
+    chosen, left = (
+        [row.tobytes() for row in np.ascontiguousarray(table[at])] for at in (support, others)
+    )
     both = set(chosen) & set(left)
     return sum(row in both for row in chosen), sum(row in both for row in left)
 

@@ -51,9 +51,11 @@ from naively._types import FloatArray, IntArray
 from naively.models.family import (
     Family,
     Separable,
+    alpha_of,
     blocks,
     checked_alpha,
     divergence,
+    excess_rounding,
     separable,
     smoothing,
 )
@@ -165,6 +167,7 @@ def spread_counts(
 ) -> SpreadCounts:
     """Return what the model needs to know of all features, or of some columns."""
     n_features = statistics.n_features
+    alpha = alpha_of(alpha, n_features)
     given = None if dispersion is None else _for_each(dispersion, n_features)
     if columns is not None:
         statistics = statistics.take(columns)
@@ -261,8 +264,25 @@ def _problem(
     alpha: float | FloatArray, dispersion: Dispersion, statistics: ClassMoments
 ) -> Separable:
     _refuse_negative(statistics)
-    functions = partial(_gain, alpha, dispersion), partial(_baseline, alpha, dispersion)
-    return separable(*functions, statistics)
+    return separable(
+        partial(_gain, alpha, dispersion),
+        partial(_baseline, alpha, dispersion),
+        partial(_rounding, alpha),
+        statistics,
+    )
+
+
+def _rounding(
+    alpha: float | FloatArray, statistics: ClassMoments, columns: IntArray, gain: FloatArray
+) -> FloatArray:
+    """Bound rounding as in the Poisson model: what dispersion does to a term, it does to its error.
+
+    A dispersion that is itself off changes a gain by no larger part.
+    """
+    smooth = smoothing(alpha_of(alpha, statistics.n_features), statistics.n_features)
+    of_columns = np.broadcast_to(np.ravel(smooth), statistics.n_features)[columns]
+    total = statistics.total[columns].sum(axis=1)
+    return excess_rounding(gain, total + len(statistics.classes) * of_columns)
 
 
 def _refuse_negative(statistics: ClassMoments) -> None:

@@ -6,14 +6,14 @@ from typing import TypeVar
 
 import numpy as np
 
-from naively._types import Array, FloatArray, IntArray
+from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.models.family import Coupled, Family, Separable, SeparableCounts
 from naively.models.model import Limits
 from naively.selection.certificate import Certificate, Selection, finite_baseline, refuse_huge
 from naively.selection.coupled import a_priori_objective, coupled_columns
 from naively.selection.exact import TOLERANCE
 from naively.selection.groups import Groups, count_groups
-from naively.selection.top_k import tie_class, top_k
+from naively.selection.top_k import tie_class, tied_interval, top_k
 
 S = TypeVar("S")
 
@@ -67,6 +67,20 @@ def _best(problem: Separable, k: int) -> tuple[IntArray, FloatArray, float]:
     gain, baseline = separate_gains(problem)
     support = top_k(gain, k, problem.rounding)
     return support, gain[support], baseline
+
+
+def tied_with_last(
+    problem: Separable | SeparableCounts, gain: FloatArray, support: IntArray
+) -> BoolArray:
+    """Columns (m,) whose gains tie with the smallest of a support, which has one at least."""
+
+    def rounding(columns: IntArray, some: FloatArray) -> FloatArray:
+        if isinstance(problem, Separable):
+            return problem.rounding(columns, some)
+        return problem.rounding(problem.table[columns], some)
+
+    low, high = tied_interval(gain, float(gain[support].min()), rounding)
+    return np.asarray((gain >= low) & (gain <= high))
 
 
 def separate_gains(problem: Separable) -> tuple[FloatArray, float]:

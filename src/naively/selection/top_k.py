@@ -68,7 +68,7 @@ def top_k(gain: FloatArray, k: int, rounding: Rounding = exact) -> IntArray:
     if k <= 0:
         return np.empty(0, dtype=np.int64)
     threshold = float(np.partition(gain, m - k)[m - k])
-    lowest, highest = _tied_interval(gain, threshold, rounding)
+    lowest, highest = tied_interval(gain, threshold, rounding)
     certain = gain > highest
     tied = np.flatnonzero((gain >= lowest) & ~certain)
     certain[tied[: k - np.count_nonzero(certain)]] = True
@@ -91,7 +91,7 @@ def _step(gain: FloatArray, error: FloatArray) -> FloatArray:
     return np.asarray(TIE_TOLERANCE * np.abs(gain) + 2.0 * error)
 
 
-def _tied_interval(gain: FloatArray, threshold: float, rounding: Rounding) -> tuple[float, float]:
+def tied_interval(gain: FloatArray, threshold: float, rounding: Rounding) -> tuple[float, float]:
     """Smallest and largest gain tied with `threshold`, which is one of the gains."""
     if not np.isfinite(threshold):
         return threshold, threshold

@@ -58,7 +58,7 @@ def _sums_added(name: str, first: Any, second: Any) -> FloatArray:
 def _sums_taken(name: str, whole: Any, part: Any, rest: Any) -> FloatArray:
     minuend = getattr(whole, name)
     difference = minuend - getattr(part, name)
-    kept = (rest.class_weight > 0) & (np.abs(difference) > ROUNDING * np.abs(minuend))
+    kept = (rest.class_weight > 0) & (np.abs(difference) > RESIDUE * np.abs(minuend))
     return np.where(kept, difference, 0.0)
 
 
