@@ -188,7 +188,7 @@ def test_dev_rows_are_left_out_and_said_so(folder):
     Path("reviews.tsv.gz").write_bytes(gzip.compress(table(rows).encode()))
     summary = evaluation("--split-column", "split")
     assert summary["n_rows"] + summary["evaluation"]["test_rows"] == 40
-    assert summary["notes"][0].startswith("20 rows that are neither train nor test")
+    assert summary["notes"][-1].startswith("20 rows that are neither train nor test")
 
 
 def test_labels_unseen_in_training_count_as_mistakes(folder):
@@ -198,7 +198,7 @@ def test_labels_unseen_in_training_count_as_mistakes(folder):
     summary = evaluation("--split-column", "split")
     assert summary["evaluation"]["unseen_rows"] == 5
     assert summary["evaluation"]["accuracy"] <= 15 / 20
-    assert "5 test rows have labels that training does not have (neutral)" in summary["notes"][0]
+    assert "5 test rows have labels that training does not have (neutral)" in summary["notes"][-1]
 
 
 def test_predict_repeats_the_accuracy_of_the_test(folder):
