@@ -13,6 +13,8 @@ import pytest
 import scipy.sparse as sp
 from hypothesis import assume, given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
+from scipy.spatial.distance import cdist
+from scipy.special import logsumexp
 from sklearn.model_selection import cross_val_score
 from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 from sklearn.neighbors import NearestCentroid
@@ -428,9 +430,35 @@ def test_all_features_are_scikit_learns_model(model, data):
     ours, theirs = model.make(k="all").fit(X, y), model.twin.fit(X, y)
     if isinstance(theirs, NearestCentroid):
         np.testing.assert_allclose(ours.centroids_, theirs.centroids_, rtol=1e-10)
+        distances = np.sort(
+            cdist(
+                X, theirs.centroids_, {"manhattan": "cityblock"}.get(theirs.metric, theirs.metric)
+            )
+        )
+        told = np.diff(distances[:, :2]).ravel() > 1e-9  # ties of distances are broken by rounding
+        assert (ours.predict(X)[told] == theirs.predict(X)[told]).all()
         return
     expected = theirs.predict_log_proba(X)
     np.testing.assert_allclose(ours.predict_log_proba(X), expected, rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("scale", [None, "std"])
+def test_what_scikit_learns_probabilities_of_centers_are(scale):
+    """Not those here: its scores are twice the log posterior of features divided by their spread.
+
+    Of divided features they follow from ours, but for the divisor of the variance: n, or n - C.
+    """
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 4)) * [1, 2, 5, 0.5] + y[:, None]
+    priors = np.array([0.5, 0.3, 0.2])
+    theirs = NearestCentroid(priors=priors.tolist()).fit(X, y).predict_log_proba(X)
+    ours = naively.SparseL2Centers(k="all", scale=scale, priors=priors).fit(X, y)
+    log_likelihood = ours.predict_log_proba(X) - np.log(priors)
+    scores = 2 * (np.log(priors) + log_likelihood * (57 / 60))
+    follows = np.abs(scores - logsumexp(scores, axis=1, keepdims=True) - theirs).max() < 1e-9
+    assert follows == (scale == "std")
+    assert np.abs(ours.predict_log_proba(X) - theirs).max() > 0.1
 
 
 @every_classifier

@@ -38,8 +38,9 @@ class SparseL2Centers(
     ----------
     k : int, float, "all" or "auto", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
-        with the selection inside each fold (see :func:`naively.error_path`). "all" gives
-        :class:`~sklearn.neighbors.NearestCentroid`.
+        with the selection inside each fold (see :func:`naively.error_path`). "all" gives the
+        centers of :class:`~sklearn.neighbors.NearestCentroid` and, as long as classes weigh the
+        same, its predictions; see the notes.
     scale : {None, "std", "variance"}, default=None
         What every feature is divided by: its standard deviation within the classes (diagonal
         Mahalanobis distance) or its variance within the classes. A feature without spread within
@@ -77,6 +78,14 @@ class SparseL2Centers(
     SparseL1Centers : Medians instead of means: outliers do not count.
     Whitener : A full covariance, instead of the variances of `scale`.
     SparseGaussianNB : Spreads that differ between the features, and between the classes.
+
+    Notes
+    -----
+    Probabilities are those of normal classes of variance 1 in the scaled features, and `predict`
+    takes the most probable class. In scikit-learn's NearestCentroid, with classes of equal priors,
+    `predict` does without probabilities and takes the nearest center, as here without `scale`. Its
+    probabilities, and its predictions with other priors, are of something else: features divided by
+    their standard deviation, and scores of twice the log posterior.
 
     References
     ----------
@@ -140,8 +149,9 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
     ----------
     k : int, float, "all" or "auto", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
-        with the selection inside each fold (see :func:`naively.error_path`). "all" gives
-        :class:`~sklearn.neighbors.NearestCentroid` with `metric="manhattan"`.
+        with the selection inside each fold (see :func:`naively.error_path`). "all" gives the
+        centers of :class:`~sklearn.neighbors.NearestCentroid` with `metric="manhattan"` and, as
+        long as classes weigh the same, its predictions; see the notes.
     priors : {None, "uniform", "empirical"} or array-like of shape (n_classes,), default=None
         Log priors added to minus the distance. By default classes weigh the same.
 
@@ -172,6 +182,12 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
     See Also
     --------
     SparseL2Centers : Means instead of medians; a linear rule; trains in batches.
+
+    Notes
+    -----
+    The score of a class is its log prior minus the distance. In scikit-learn's NearestCentroid,
+    predictions with priors that differ are of something else: distances of features divided by
+    their standard deviation, squared.
 
     References
     ----------
