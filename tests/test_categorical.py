@@ -112,6 +112,13 @@ def test_rows_of_some_classes_have_the_categories_that_they_have():
     assert asked_for.of_classes([0]).n_categories.tolist() == [12, 12]
 
 
+def test_negative_categories_are_refused_in_prediction_too():
+    statistics = ClassCategories.from_matrix([[0], [1], [1]], ["a", "b", "b"])
+    rule = categorical(1.0).rule(statistics, np.array([0]), np.log([0.5, 0.5]))
+    with pytest.raises(ValueError, match=r"whole numbers >= 0; got -1"):
+        rule.scores(np.array([[-1.0]]))
+
+
 def test_a_row_left_out_takes_its_category_along():
     X, y = np.array([[5, 0, 2, 1, 1, 1, 0, 2, 0, 0]]).T, np.array([0, 0, 1, 1, 1, 0, 0, 0, 0, 0])
     model, wrong = SparseCategoricalNB(k=1, fit_prior=False), 0

@@ -6,6 +6,7 @@ import random
 import shutil
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import h5py
@@ -160,6 +161,57 @@ def test_rows_that_are_tested_have_no_part_in_the_model(folder, monkeypatch, mod
     np.testing.assert_allclose(together.scores(rows), apart.scores(rows), rtol=1e-9)
     tests = [summary_of(out)["evaluation"] for out in ("apart", "together")]
     assert tests[0]["accuracy"] == tests[1]["accuracy"]
+
+
+def test_columns_with_numbers_for_names_are_matched_by_them(folder):
+    X, y = counts()
+    X[:, 0] += 5 * (y == "b")
+    rows = [",".join([label, *map(str, row)]) for row, label in zip(X.tolist(), y, strict=True)]
+    turned = [
+        ",".join([label, *map(str, row[::-1])]) for row, label in zip(X.tolist(), y, strict=True)
+    ]
+    names = [str(year) for year in range(2011, 2020)]
+    Path("a.csv").write_text("\n".join([",".join(["label", *names]), *rows]) + "\n")
+    Path("b.csv").write_text("\n".join([",".join(["label", *names[::-1]]), *turned]) + "\n")
+    run("select", "a.csv", "--numbers", "-k", 2, "-q")
+    assert run("predict", "result", "a.csv", "-q") == run("predict", "result", "b.csv", "-q")
+    Path("c.csv").write_text("2011,2099\n1,2\n")
+    assert "the model needs the column `20" in run("predict", "result", "c.csv", "-q", status=2)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("select", "-", "-k", "auto"), ("cv", "-", "--model", "bernoulli", "--model", "poisson")],
+)
+def test_a_pipe_is_read_once(folder, command):
+    text = "text,label\n" + "".join(f"{text},{label}\n" for text, label in rows(100))
+    result = CliRunner().invoke(naively, [*command, "--format", "csv", "-q"], input=text)
+    assert result.exit_code == 0, result.output
+
+
+def test_labels_that_were_edited_are_counted_again(folder):
+    X, y = counts()
+    np.savez("a.npz", X=X)
+    Path("l.txt").write_text("\n".join(y) + "\n")
+    arguments = ("select", "a.npz", "--labels", "l.txt", "--checkpoint", "cp", "--holdout", 0, "-q")
+    run(*arguments, "-k", 3)
+    first = summary_of("result")
+    time.sleep(0.01)
+    Path("l.txt").write_text(
+        "\n".join(np.roll(y, 1)[: len(y) // 2].tolist() + ["c"] * (len(y) // 2))
+    )
+    run(*arguments, "-k", 3, "--force")
+    assert [each["name"] for each in first["classes"]] == ["a", "b"]
+    assert [each["name"] for each in summary_of("result")["classes"]] == ["a", "b", "c"]
+
+
+def test_test_labels_that_training_does_not_have_are_told(folder):
+    Path("a.csv").write_text("u,label\n1,true\n3,false\n5,true\n7,false\n")
+    Path("b.csv").write_text("u,label\n1,True\n3,False\n")
+    run("select", "a.csv", "--numbers", "--test", "b.csv", "-q")
+    (note,) = [each for each in summary_of("result")["notes"] if "training does not have" in each]
+    assert "2 test rows" in note
+    assert "(training has false, true, ...)" in note
 
 
 def test_path_and_cv_do_not_depend_on_the_way_either(folder, monkeypatch):

@@ -67,6 +67,11 @@ class Data:
     notes: tuple[str, ...] = ()  # what the reader should know of it
 
     @property
+    def parts(self) -> list[Part]:
+        """The parts of the files, which a pipe gives only once."""
+        return [part for task in self.tasks for part in task.parts]
+
+    @property
     def n_features(self) -> int:
         """Number of columns."""
         return len(self.names)
@@ -114,16 +119,16 @@ class Data:
 
 def data_of(
     recipe: Recipe, model: Model[Any], parting: Parting, workers: Workers,
-    progress: Progress = silent,
+    progress: Progress = silent, parts: Sequence[Part] | None = None,
 ) -> Data:  # fmt: skip
-    """Read the files of a recipe as far as a model needs them.
+    """Read the files of a recipe as far as a model needs them, or parts of them that are known.
 
     Raises
     ------
     InputError
         Naming the file and the place in it, if it cannot be read.
     """
-    layout, parts = recipe.layout, parts_of(recipe.files, recipe.layout)
+    layout, parts = recipe.layout, parts or parts_of(recipe.files, recipe.layout)
     is_small = sum(map(os.path.getsize, {part.path for part in parts})) <= HELD_BYTES
     if workers.are_here and is_small:
         parts = held(parts, layout)

@@ -201,7 +201,8 @@ def relative_log(log_prob: FloatArray) -> FloatArray:
 def _model_file(
     data: Data, settings: ModelSettings, trained: Trained[Any], columns: IntArray
 ) -> ModelFile:
-    presence = data.features.presence
+    features = data.features
+    named = isinstance(features, TextFeatures) or features.names is not None
     return ModelFile(
         kind=settings.kind,
         classes=tuple(str(each) for each in trained.classes.tolist()),
@@ -209,10 +210,11 @@ def _model_file(
         columns=columns.astype(np.int64),
         n_features=data.n_features,
         rule=trained.rule,
-        threshold=0.0 if presence else None,  # with --binary, for prediction too
-        features=data.features if isinstance(data.features, TextFeatures) else None,
+        threshold=0.0 if features.presence else None,  # with --binary, for prediction too
+        features=features if isinstance(features, TextFeatures) else None,
         text_columns=data.text_columns,
         first_column=data.first_column,
+        named=named,
     )
 
 

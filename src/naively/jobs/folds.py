@@ -42,7 +42,7 @@ def choose_k(recipe: Recipe, data: Data, parting: Parting, workers: Workers) -> 
     """
     if (kind := chooser(recipe.model.kind)) != recipe.model.kind:
         recipe = replace(recipe, model=replace(recipe.model, kind=kind))
-        data = data_of(recipe, recipe.model_of(), parting, workers)
+        data = data_of(recipe, recipe.model_of(), parting, workers, parts=data.parts)
     model = recipe.model_of()
     kinds = training(parting)
     n, kept = data.n_rows(*kinds), data.kept(kinds, recipe.model)
@@ -54,7 +54,7 @@ def choose_k(recipe: Recipe, data: Data, parting: Parting, workers: Workers) -> 
     found = [fold_errors(data, model, kinds, kept, grid, workers)]
     for seed in range(1, repeats):
         again = Parting(parting.share, parting.seed, parting.n_folds, seed)
-        anew = data_of(recipe, model, again, workers)
+        anew = data_of(recipe, model, again, workers, parts=data.parts)
         found.append(fold_errors(anew, model, kinds, kept, grid, workers))
     errors = np.concatenate([each.errors for each in found])
     weight = np.concatenate([each.weight for each in found])

@@ -55,6 +55,7 @@ class ModelFile:
     features: TextFeatures | None = None  # how they are found in texts; None: columns of numbers
     text_columns: tuple[str, ...] = ()  # in which they are found
     first_column: int = 0  # number of the first column in svmlight files
+    named: bool = True  # names are of the data; False: they are numbers of columns
 
     @property
     def n_regions(self) -> int:
@@ -111,6 +112,7 @@ def _manifest(model: ModelFile) -> dict[str, Any]:
         "n_features": model.n_features,
         "threshold": model.threshold,
         "first_column": model.first_column,
+        "named": model.named,
         "text": text
         and {
             "columns": list(model.text_columns),
@@ -283,6 +285,7 @@ def _model(fields: _Fields, arrays: dict[str, Array]) -> ModelFile:
         features=features,
         text_columns=() if text is None else _Fields(text).texts("columns"),
         first_column=fields.get("first_column", int),
+        named=fields.get("named", bool),
     )
     _check(model)
     return model

@@ -172,13 +172,17 @@ def _unseen_note(test: Tested) -> Iterable[str]:
     known = set(test.fitted.file.classes)
     seen = {pair: n for pair, n in test.pairs.items() if pair[0] in known}
     unseen = sorted({truth for truth, _ in test.pairs} - known)
-    if unseen and seen:
+    if unseen:
         missed = sum(test.pairs.values()) - sum(seen.values())
         names = ", ".join(map(short, unseen[:5]))
         yield (
             f"{missed:,} test rows have labels that training does not have "
-            f"({names}) and count as mistakes; without them the accuracy is "
-            f"{_right(seen) / sum(seen.values()):.4f}."
+            f"({names}) and count as mistakes; "
+            + (
+                f"without them the accuracy is {_right(seen) / sum(seen.values()):.4f}."
+                if seen
+                else f"there are no others (training has {', '.join(sorted(known)[:2])}, ...)."
+            )
         )
 
 

@@ -119,7 +119,7 @@ def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
             "the one of training."
         )
     if model.features is None:
-        names = None if all(name.isdecimal() for name in model.names) else model.names
+        names = model.names if model.named else None
         columns = Wanted(model.n_features, names, model.columns, model.first_column)
         return replace(layout, text=(), wanted=columns)
     text = layout.text or model.text_columns

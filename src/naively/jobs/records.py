@@ -82,7 +82,7 @@ def count(
                 own, features, layout, names=names, n_jobs=jobs, of_counts=counting.of_counts
             )
             path = Path(out) / f"{Path(file).name}-{tasks[0].key[:16]}.npz"
-            if kept_record(path, [file]) is None:
+            if kept_record(path, tasks[0].files) is None:
                 save_record(run_tasks(tasks, jobs), path)
             written.append(str(path))
     return list(dict.fromkeys(written))

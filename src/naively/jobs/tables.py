@@ -21,6 +21,7 @@ from naively.jobs.settings import Recipe
 from naively.judging.curves import Curve, best_curve, ranking
 from naively.judging.parting import Parting
 from naively.models import MODELS
+from naively.read.batch import Part
 from naively.read.errors import InputError, told_of
 from naively.read.progress import Progress, silent
 from naively.selection.path import checked_grid, path
@@ -168,9 +169,12 @@ def cross_validate(
     parting = Parting(n_folds=n_folds)
     with working(recipe.engine) as workers, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        contenders = [
-            _contender(recipe, kind, parting, ks, alphas, workers, progress) for kind in kinds
-        ]
+        contenders: list[tuple[Data, list[Curve]]] = []
+        for kind in kinds:
+            parts = contenders[0][0].parts if contenders else None
+            contenders.append(
+                _contender(recipe, kind, parting, ks, alphas, workers, progress, parts)
+            )
     data, groups = contenders[0][0], [curves for _, curves in contenders]
     kept = data.kept(training(parting), recipe.model)
     notes = _notes_on_folds(data.rows_of_classes(*training(parting)), n_folds)
@@ -198,10 +202,11 @@ def _contender(
     alphas: Sequence[float] | None,
     workers: Workers,
     progress: Progress,
+    parts: Sequence[Part] | None,
 ) -> tuple[Data, list[Curve]]:
     """Curves of one kind of model, one for each smoothing."""
     own = replace(recipe, model=replace(recipe.model, kind=kind))
-    data = data_of(own, own.model_of(), parting, workers, progress)
+    data = data_of(own, own.model_of(), parting, workers, progress, parts)
     kinds = training(parting)
     check_rows(own, data, kinds)
     _check_folds(recipe.name, data.rows_of_classes(*kinds), parting.n_folds)

@@ -106,6 +106,11 @@ class TableRule:
         for start in range(0, X.shape[0], height):
             rows = X[start : start + height]
             categories = (rows.toarray() if is_sparse(rows) else np.asarray(rows)).astype(np.int64)
+            if categories.size and categories.min() < 0:
+                raise ValueError(
+                    f"Categories are whole numbers >= 0; got {categories.min()}. Encode them as in "
+                    "training."
+                )
             self._add(categories, scores[start : start + height])
         undecided = np.all(np.isneginf(scores), axis=1)
         scores[undecided] = self.log_prior

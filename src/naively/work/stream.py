@@ -57,8 +57,9 @@ class Task:
 
     @property
     def files(self) -> list[str]:
-        """The files of the parts."""
-        return list(dict.fromkeys(part.path for part in self.parts))
+        """The files of the parts, and that of their labels."""
+        labels = [] if self.layout.labels_file is None else [self.layout.labels_file]
+        return [*dict.fromkeys(part.path for part in self.parts), *labels]
 
     @property
     def key(self) -> str:
