@@ -10,6 +10,7 @@ from scipy.optimize import minimize_scalar
 
 from naively._kernels.hull import best_weights
 from naively._kernels.weighted_top import take_largest, weighted_threshold
+from naively.models.model import Limits
 from naively.models.multinomial import multinomial
 from naively.selection.coupled import coupled_columns
 from naively.selection.dual import coupled_problem, solve_dual
@@ -196,6 +197,44 @@ def test_swaps_only_improve():
     better = improved_by_swaps(problem, take)
     assert better.sum() == 9
     assert problem.value(better) > problem.value(take)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_no_exchange_is_left_that_improves(seed):
+    """However small it is beside the gain of columns that are in for certain."""
+    rng = np.random.default_rng(seed)
+    table = np.concatenate([rng.poisson(4, (12, 3)), [[90_000, 10, 10], [20, 80_000, 5]]])
+    problem = problem_of(table)
+    take = np.zeros_like(problem.size)
+    sums = np.asarray(problem.counts.sum(axis=1)).ravel()
+    take[np.argsort(-sums)[:2]] = 1
+    take[rng.permutation(np.flatnonzero((take == 0) & (problem.size == 1)))[:4]] = 1
+    better = improved_by_swaps(problem, take)
+    value = problem.value(better)
+    assert 0 < value - problem.value(take) < 1e-3 * value
+    for out in np.flatnonzero(better > 0):
+        for into in np.flatnonzero(better < problem.size):
+            exchanged = better.copy()
+            exchanged[out] -= 1
+            exchanged[into] += 1
+            assert problem.value(exchanged) <= value + 1e-8
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_a_priori_bound_is_that_of_so_many_features_less(n_classes):
+    """Theorem 3.6: psi(k - C - 2), not more, and no less of it."""
+    rng = np.random.default_rng(n_classes)
+    table = random_table(rng, "counts", 30, n_classes)
+    for k in (n_classes + 2, n_classes + 5, 20):
+        less = k - n_classes - 2
+        for exact in (False, True):
+            certificate = solve(
+                multinomial(1.0), Counts(table), k, Limits(exact=exact, max_nodes=3)
+            ).certificate
+            bound = solve_dual(problem_of(table, 1.0), less).value if less else 0.0
+            assert certificate.a_priori - certificate.baseline == pytest.approx(bound, rel=1e-9)
+    few = solve(multinomial(1.0), Counts(table), n_classes + 1).certificate
+    assert few.a_priori == -np.inf
 
 
 def test_per_feature_smoothing_equals_the_same_number_everywhere():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from math import comb
 
 import numpy as np
@@ -16,6 +17,7 @@ from naively.expected.gaussian import compensated_variance, uncorrelated_varianc
 from naively.expected.lengths import as_lengths
 from naively.expected.log_odds import log_odds, moments
 from naively.expected.many_classes import simulated_rows
+from naively.expected.saddlepoint import saddlepoint_tail
 
 METHODS = ["exact", "saddlepoint", "normal", "compensated", "uncorrelated"]
 
@@ -399,3 +401,29 @@ def test_long_histograms_are_condensed():
     np.testing.assert_allclose(few.mean, values @ weights / weights.sum(axis=0), rtol=0.02)
     empty = as_lengths(([2, 3], [[1, 0], [3, 0]]), 2)
     np.testing.assert_allclose(empty.weights[:, 1], [0.25, 0.75])
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_skewed_sum_exceeds_its_mean_less_often_than_not(sign):
+    """At the mean the saddlepoint formula is 1/2 less the skewness over 6 (2 pi)^(1/2)."""
+    p, a, length = np.array([0.9, 0.07, 0.03]), sign * np.array([0.0, 1.0, np.sqrt(27)]), 40
+    law = replace(
+        log_odds(from_probabilities(random_probabilities(0, 2, 3), np.zeros(2)), 0, 1, 0),
+        value=a[None],
+        probability=p[None],
+        threshold=length * float(p @ a),
+    )
+    above = 0.0
+    for second in range(length + 1):
+        for third in range(length + 1 - second):
+            first = length - second - third
+            ways = comb(length, second) * comb(length - second, third)
+            if second * a[1] + third * a[2] > law.threshold:
+                above += ways * p[0] ** first * p[1] ** second * p[2] ** third
+    central = (a - p @ a) ** 2 @ p, (a - p @ a) ** 3 @ p
+    skewness = central[1] / central[0] ** 1.5 / np.sqrt(length)
+    expected = 0.5 - skewness / (6 * np.sqrt(2 * np.pi))
+    found, _ = saddlepoint_tail(law, np.array([float(length)]), np.ones(1))
+    assert found == pytest.approx(expected, rel=1e-6)
+    assert sign * (0.5 - above) > 0.02
+    assert found == pytest.approx(above, abs=0.02)

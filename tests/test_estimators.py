@@ -127,8 +127,9 @@ def test_a_bad_batch_leaves_the_estimator_unchanged(counts):
         model.partial_fit(-X, y)
     with pytest.raises(ValueError, match="classes"):
         model.partial_fit(X, y + 1)
-    with pytest.raises(ValueError, match="classes"):
-        model.partial_fit(X, y, classes=[0, 1])
+    for other in ([0, 1], [0, 1, 2, 4], [0, 1, 2, 3, 4], ["0", "1", "2", "3"]):
+        with pytest.raises(ValueError, match="is not the same as on the last call"):
+            model.partial_fit(X, y, classes=other)
     assert (model.predict_proba(X) == before).all()
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
+from itertools import combinations
 
 import numpy as np
 import pytest
@@ -10,6 +12,10 @@ import pytest
 from naively.models.bernoulli import bernoulli
 from naively.models.model import Limits
 from naively.models.multinomial import multinomial
+from naively.selection.coupled import coupled_columns
+from naively.selection.dual import coupled_problem, solve_dual
+from naively.selection.exact import branch_and_bound, tightened
+from naively.selection.rounding import round_solution
 from naively.selection.solve import solve
 from reference_nfs import (
     Counts,
@@ -78,3 +84,66 @@ def test_exact_does_nothing_where_gains_add_up():
     counts = Counts([[1, 0], [2, 3]], [4, 4])
     one, two = (solve(bernoulli(1.0), counts, 1, Limits(exact=exact)) for exact in (False, True))
     assert one.certificate == two.certificate
+
+
+@pytest.mark.parametrize("loose", [2e-10, 1e-3])
+def test_a_node_whose_bound_stays_open_stays_in_the_bound(loose, monkeypatch):
+    """Bounds of nodes that cannot be divided, or were not closed, are never forgotten."""
+    solved = []
+
+    def loosely(problem, k, start=None):
+        dual = solve_dual(problem, k, start=start)
+        solved.append(dual)
+        return replace(dual, bound=dual.bound * (1 + loose))
+
+    rng = np.random.default_rng(0)
+    problem = coupled_columns(multinomial(0.0).problem(Counts(rng.random((9, 2))))).problem
+    root = loosely(problem, 4)
+    take, value = round_solution(problem, 4, root)
+    monkeypatch.setattr("naively.selection.exact.solve_dual", loosely)
+    found = branch_and_bound(problem, 4, root, take, Limits(exact=True))
+    best = max(
+        problem.value(np.isin(np.arange(9), columns)) for columns in combinations(range(9), 4)
+    )
+    assert found.value == pytest.approx(best, rel=1e-12)
+    # The best selection is a node with this bound, whatever was closed above it.
+    assert found.bound >= found.value * (1 + loose / 2)
+    assert len(solved) < 200
+
+
+def test_a_node_that_is_whole_but_not_solved_is_divided(monkeypatch):
+    """A dual that gave up far from its bound proves nothing: its children do."""
+
+    def first_gives_up(problem, k, start=None):
+        dual = solve_dual(problem, k, start=start)
+        first_gives_up.calls += 1
+        if first_gives_up.calls > 1:
+            return dual
+        whole = np.argmax([problem.value(take) for take in dual.vertices])
+        return replace(dual, bound=dual.bound * 1.5, fraction=dual.vertices[whole].astype(float))
+
+    first_gives_up.calls = 0
+    rng = np.random.default_rng(1)
+    problem = coupled_columns(multinomial(0.0).problem(Counts(rng.random((9, 2))))).problem
+    dual = solve_dual(problem, 4)
+    root = replace(dual, bound=dual.bound * 1.5)
+    monkeypatch.setattr("naively.selection.exact.solve_dual", first_gives_up)
+    found = branch_and_bound(problem, 4, root, dual.vertices[0], Limits(exact=True))
+    assert found.bound == found.value
+    assert found.nodes > 1
+
+
+def test_groups_that_tie_to_rounding_stay_open():
+    """Gains within rounding of the threshold settle nothing, however small the gap is."""
+    gains = np.array([2.0, 1.0 + 1e-13, 1.0, 1.0 - 1e-13, 0.5])
+    size = np.ones(5, dtype=np.int64)
+    dual = replace(
+        solve_dual(coupled_problem(np.eye(5) + 1.0, 0.0, size), 2),
+        gains=gains,
+        threshold=gains[1],
+        bound=3.0,
+    )
+    for best in (3.0, 3.0 * (1 + 1e-15)):  # a value may exceed its bound by rounding
+        low, high = tightened(dual, np.zeros_like(size), size, 2, best)
+        assert low.tolist() == [1, 0, 0, 0, 0]
+        assert high.tolist() == [1, 1, 1, 1, 0]

@@ -416,3 +416,21 @@ def test_a_matrix_too_large_to_be_dense():
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 6 * 1_000_000 * 2 * 8
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_smoothing_by_word_goes_with_the_words_selected(shared):
+    """A model on the selected words is the model that selects them, alpha word by word."""
+    X, y = corpus()
+    alpha = np.linspace(0.05, 3, 30 if shared else 60)
+    selector = SparseMultinomialNB(k=6 if shared else 12)
+    model = HybridNB(2, shared_vocabulary=shared, alpha=alpha, estimator=selector).fit(X, y)
+    words = model.estimator_.get_support(indices=True)
+    columns = np.concatenate([words, words + 30]) if shared else words
+    regions = np.repeat([0, 1], 6) if shared else (words >= 30).astype(int)
+    alone = HybridNB(regions, shared_vocabulary=shared, alpha=alpha[words])
+    alone.fit(X[:, columns], y)
+    assert len(np.unique(alpha[words])) == len(words)
+    np.testing.assert_allclose(model.theta_, alone.theta_, rtol=1e-8)
+    expected = alone.predict_proba(X[:, columns])
+    np.testing.assert_allclose(model.predict_proba(X), expected, rtol=1e-8)
