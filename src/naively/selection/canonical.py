@@ -115,16 +115,19 @@ def lowest_of_equal(problem: Problem, gains: FloatArray, take: IntArray) -> IntA
 
 def _contested(problem: Problem, gains: FloatArray, take: IntArray) -> IntArray:
     """Columns, ascending, with a gain that some column taken and some left have, to rounding."""
-    taken, left = np.flatnonzero(take > 0), np.flatnonzero(take < problem.size)
-    if len(taken) == 0 or len(left) == 0:
-        return taken[:0]
-    least, most = taken[np.argmin(gains[taken])], left[np.argmax(gains[left])]
+    taken, left = take > 0, take < problem.size
+    least = int(np.argmin(np.where(taken, gains, np.inf)))
+    most = int(np.argmax(np.where(left, gains, -np.inf)))
+    if not (taken[least] and left[most]):
+        return np.empty(0, dtype=np.int64)
     slack = 2 * ROUNDING * max(abs(problem.entropy[least]), abs(problem.entropy[most]))
     near = np.flatnonzero((gains >= gains[least] - slack) & (gains <= gains[most] + slack))
+    if len(near) < 2:
+        return near
     near = near[np.argsort(-gains[near], kind="stable")]
     tie = tie_class(gains[near], ROUNDING * np.abs(problem.entropy[near]))
-    both = np.intersect1d(tie[take[near] > 0], tie[take[near] < problem.size[near]])
-    return np.sort(near[np.isin(tie, both)])
+    of_taken, of_left = (np.bincount(tie, each[near], tie[-1] + 1) > 0 for each in (taken, left))
+    return np.sort(near[(of_taken & of_left)[tie]])
 
 
 def _numbered(problem: Problem, columns: IntArray) -> IntArray:
