@@ -822,11 +822,16 @@ def test_a_row_of_little_weight_is_not_nothing(container, light):
         assert absent[0] - absent[1] == np.inf  # class 1 has no such row
         share = rest.class_weight[0] / rest.class_weight.sum()
         assert absent[0] == pytest.approx(np.log(light / 1.0 * share), abs=1e-4)
+        assert model.predict_proba([[0]]).tolist() == [[1.0, 0.0]]
     categories = ClassCategories.from_matrix(container(X), y, w)
     assert categories.of_feature(0)[0, 0] == pytest.approx(light, rel=1e-4)
-    both = ClassCategories.from_matrix(container(X[:2]), y[:2], w[:2], min_categories=2)
-    one = ClassCategories.from_matrix(container(X[2:3]), [0], [light], min_categories=2)
-    np.testing.assert_allclose((both + one - both).table[:, 0], [light, 0], rtol=1e-4)
+    for value in (0.0, 1.0):  # beside rows of another category, and of its own
+        row = container(np.array([[value]]))
+        for gather in (partial(ClassCategories.from_matrix, min_categories=2), counted):
+            both, one = gather(container(X[:2]), y[:2], w[:2]), gather(row, [0], [light])
+            rest = both + one - both
+            np.testing.assert_allclose(rest.table, one.table, rtol=1e-4)
+            np.testing.assert_allclose(rest.class_weight, one.class_weight, rtol=1e-4)
 
 
 def test_of_sparse_columns_without_zeros_no_zero_is_left():
@@ -836,15 +841,17 @@ def test_of_sparse_columns_without_zeros_no_zero_is_left():
         w = rng.choice([0.1, 0.2, 0.3, 0.7], 9)
         X, y = np.full((9, 1), 1e9) + rng.integers(0, 2, (9, 1)), np.zeros(9, int)
         dense = ClassMoments.from_matrix(X, y, w)
-        moved = sp.coo_array((X.ravel()[::-1], (np.arange(9)[::-1], np.zeros(9, int))))
-        for container in (moved.tocsr(), moved.tocsc()):
+        for container in (sp.csr_array(X), sp.csc_array(X)):
             sparse = ClassMoments.from_matrix(container, y, w)
             np.testing.assert_allclose(sparse.scatter, dense.scatter, rtol=1e-6)
+            ones = ClassCategories.from_matrix(container - container + sp.csr_array(X > 0), y, w)
+            assert ones.of_feature(0)[0, 0] == 0
         binary = counted(sp.csr_array(X), y, w)
         model = SparseBernoulliNB.from_statistics(
             binary + counted(np.zeros((1, 1)), [1], [1.0]), k=1, alpha=0.0
         )
         assert model.predict_proba([[0]]).tolist() == [[0.0, 1.0]]
+        assert model.predict_joint_log_proba([[0]])[0, 0] == -np.inf
 
 
 @pytest.mark.parametrize("light", [1e-10, 1e-7])

@@ -14,7 +14,7 @@ from naively.models.model import Limits
 from naively.models.multinomial import multinomial
 from naively.selection.coupled import coupled_columns
 from naively.selection.dual import coupled_problem, solve_dual
-from naively.selection.exact import branch_and_bound, tightened
+from naively.selection.exact import _Tree, branch_and_bound, tightened
 from naively.selection.rounding import round_solution
 from naively.selection.solve import solve
 from reference_nfs import (
@@ -147,3 +147,13 @@ def test_groups_that_tie_to_rounding_stay_open():
         low, high = tightened(dual, np.zeros_like(size), size, 2, best)
         assert low.tolist() == [1, 0, 0, 0, 0]
         assert high.tolist() == [1, 1, 1, 1, 0]
+
+
+def test_a_limit_forgets_no_bound():
+    rng = np.random.default_rng(1)
+    problem = coupled_columns(multinomial(0.0).problem(Counts(rng.random((40, 8))))).problem
+    dual = solve_dual(problem, 7)
+    tree = _Tree(problem, 7, 0.0, dual, 0.0)
+    tree.closed = 2 * dual.bound
+    tree.search(Limits(exact=True, max_nodes=1))
+    assert tree.bound == 2 * dual.bound

@@ -5,7 +5,7 @@ import scipy.sparse as sp
 from hypothesis import given, strategies as st
 
 import reference_centers as reference
-from naively.statistics.moments import ClassMoments
+from naively.statistics.moments import ClassMoments, _with_zeros
 
 CONTAINERS = (np.asarray, np.asfortranarray, sp.csr_matrix, sp.csc_matrix, sp.coo_matrix)
 rng = np.random.default_rng(0)
@@ -167,3 +167,19 @@ def test_weights_that_were_summed_in_another_order_are_no_zeros(container):
         rows = container(np.array([[1e6], [0.0]]))
         scatter = ClassMoments.from_matrix(rows, [0, 0], np.array([1.0, share])).scatter[0, 0]
         assert scatter == pytest.approx(share * 1e12 if stays else 0.0, rel=1e-3)
+
+
+def test_weights_summed_in_another_order_leave_no_row_of_zeros():
+    """0.1 + 0.2 + 0.3 is more than 0.3 + 0.2 + 0.1, by 1e-16, which is no row at all."""
+    entries, rows = 0.3 + 0.2 + 0.1, 0.1 + 0.2 + 0.3
+    assert entries < rows
+    origin, sums, squares = 1e9, 0.3, 0.2
+    cells = np.array([[[entries, origin, sums, squares]]])
+    total, scatter = _with_zeros(cells, np.array([rows]))
+    assert total[0, 0] == pytest.approx(entries * origin + sums)
+    assert scatter[0, 0] == pytest.approx(squares - sums**2 / entries)
+    for light in (1e-9, 1e-3):  # a row that is there
+        mean = origin + sums / entries
+        spread = _with_zeros(cells, np.array([entries + light]))[1]
+        expected = mean**2 * entries * light / (entries + light)
+        assert spread[0, 0] == pytest.approx(expected, rel=1e-6)

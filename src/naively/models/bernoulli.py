@@ -160,7 +160,7 @@ def _is_constant(table: Array, class_weight: FloatArray) -> Array:
     return np.asarray(never | np.all(_absent(class_weight, table) == 0, axis=1))
 
 
-def _absent(class_weight: FloatArray, table: Array) -> FloatArray:
+def _absent(class_weight: FloatArray | float, table: Array) -> FloatArray:
     """Weight of the rows without each feature; what sums in another order differ by is nothing."""
     absent = class_weight - table
     return np.where(absent <= RESIDUE * class_weight, 0.0, absent)
@@ -299,5 +299,16 @@ def _joint_rule(
     alpha: float | FloatArray, statistics: CountTable, support: IntArray, log_prior: FloatArray
 ) -> LinearRule:
     log_prob = feature_log_prob(statistics, support, alpha)
+    return joint_rule(log_prior, log_prob, _log_absent(statistics, support, alpha))
+
+
+def _log_absent(statistics: CountTable, support: IntArray, alpha: float | FloatArray) -> FloatArray:
+    """Log-probability of absence, as `feature_log_prob` of presence: (C, m)."""
+    smooth = np.asarray(alpha)
+    n_classes, n = len(statistics.class_weight), statistics.class_weight.sum()
+    pooled = _absent(n, statistics.table.sum(axis=1)) + n_classes * smooth
+    _, absent, rows = _free(alpha, statistics, support)
     with np.errstate(divide="ignore"):
-        return joint_rule(log_prior, log_prob, np.log1p(-np.exp(log_prob)))
+        log_absent = np.tile(np.log(pooled) - np.log(n + 2 * n_classes * smooth), (n_classes, 1))
+        log_absent[:, support] = np.log(absent.T) - np.log(rows.T)
+    return log_absent
