@@ -25,7 +25,9 @@ from naively import (
 )
 from naively.judging.error_path import ErrorPath, FoldErrors
 from naively.judging.folds import fold_errors, stratified_folds
-from naively.judging.rows import checked_rows
+from naively.judging.leave_one_out import _by_formula, _by_refits
+from naively.judging.rows import checked_rows, gather_rows
+from naively.selection.path import path
 
 ESTIMATORS = [
     SparseMultinomialNB(),
@@ -340,3 +342,20 @@ def test_display_without_the_optimistic_curves(pyplot):
     assert display.ax_ is ax
     assert display.predicted_line_ is None
     assert display.leave_one_out_line_ is None
+
+
+@pytest.mark.parametrize("Model", [SparseMultinomialNB, SparseBernoulliNB])
+@pytest.mark.parametrize("alpha", [1.0, 1e-9, 1e-13])
+def test_rows_left_out_may_be_all_but_their_class_or_nothing_of_it(Model, alpha):
+    """Weights over decades: what is left of a class is a light row, or a residue of 1e-17."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        y = rng.permutation(np.arange(7) % 2)
+        X = np.where(rng.random((7, 8)) < 0.8, (y[:, None] == np.arange(8) % 2) * 3, 0)
+        weight = rng.choice([1e-8, 0.1, 0.2, 0.3, 1.0], 7)
+        model = Model(k="all", alpha=alpha)._model()
+        rows = checked_rows(X, y, weight)
+        statistics = gather_rows(model, rows, np.array([0, 1]))
+        track = path(model.family, statistics, [2, 8])
+        found = _by_formula(model, statistics, track, rows)
+        np.testing.assert_allclose(found, _by_refits(model, statistics, track, rows), atol=1e-12)
