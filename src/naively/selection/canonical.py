@@ -65,8 +65,9 @@ def of_classes(counts: Matrix, order: IntArray) -> Matrix:
     if not sparse.issparse(counts):
         return np.ascontiguousarray(np.take(counts, order, axis=1))
     place = np.argsort(order).astype(counts.indices.dtype)
-    moved = sparse.csr_array((counts.data, place[counts.indices], counts.indptr), counts.shape)
-    moved.sort_indices()  # of new arrays: fancy indexing has copied the indices only
+    arrays = counts.data.copy(), place[counts.indices], counts.indptr  # sorted in place: not shared
+    moved = sparse.csr_array(arrays, counts.shape)
+    moved.sort_indices()
     return moved
 
 
@@ -116,10 +117,10 @@ def lowest_of_equal(problem: Problem, gains: FloatArray, take: IntArray) -> IntA
 def _contested(problem: Problem, gains: FloatArray, take: IntArray) -> IntArray:
     """Columns, ascending, with a gain that some column taken and some left have, to rounding."""
     taken, left = take > 0, take < problem.size
+    if not (taken.any() and left.any()):
+        return np.empty(0, dtype=np.int64)
     least = int(np.argmin(np.where(taken, gains, np.inf)))
     most = int(np.argmax(np.where(left, gains, -np.inf)))
-    if not (taken[least] and left[most]):
-        return np.empty(0, dtype=np.int64)
     slack = 2 * ROUNDING * max(abs(problem.entropy[least]), abs(problem.entropy[most]))
     near = np.flatnonzero((gains >= gains[least] - slack) & (gains <= gains[most] + slack))
     if len(near) < 2:
