@@ -157,10 +157,7 @@ def test_classes_are_those_of_their_rows(kind, data, chosen):
     rows = np.isin(y, np.array(list("abcd"))[chosen])
     name_of = dict(zip(np.array(list("abcd"))[chosen].tolist(), names.tolist(), strict=True))
     labels = np.array([name_of[label] for label in y[rows].tolist()], dtype="U5")
-    options = {"classes": names}
-    if kind.of is ClassCategories:  # how many categories there are is seen from all rows
-        options["min_categories"] = found.n_categories
-    agree(found.of_classes(chosen, names), gathered(kind, X[rows], labels, **options))
+    agree(found.of_classes(chosen, names), gathered(kind, X[rows], labels, classes=names))
     agree(found.of_classes(range(4)), found)
 
 
