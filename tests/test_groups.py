@@ -9,7 +9,9 @@ from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
 from naively.selection import groups as module
+from naively.selection.canonical import class_order
 from naively.selection.groups import count_groups
+from naively.statistics.sparse_table import SparseTable
 
 tables = arrays(
     np.int64,
@@ -92,3 +94,14 @@ def test_many_chunks_any_number_of_threads(monkeypatch, threads):
 
 def test_threads_of_numba_are_respected():
     assert module.get_num_threads() == numba.get_num_threads()
+
+
+@pytest.mark.parametrize("first", [0, 300, 400_000])
+def test_classes_are_ordered_by_the_first_column_that_tells_them_apart(first):
+    """Dense and sparse tables alike: cells of a sparse one number their class, too."""
+    table = np.ones((500_000, 3))
+    table[first] = [3, 1, 2]
+    for form in (table, table.astype(np.int64), SparseTable.from_dense(table)):
+        assert class_order(form).tolist() == [1, 2, 0]
+    table[first] = 1
+    assert class_order(table).tolist() == [0, 1, 2]

@@ -22,40 +22,44 @@ from naively.selection.rounding import ROUNDING
 from naively.selection.top_k import tie_class
 from naively.statistics.sparse_table import SparseTable
 
-_FIRST = 256  # columns that tell nearly all classes apart
-_CELLS = 1 << 20  # of the columns looked at next
+_PARTS = (1 << 10, 1 << 18, None)  # counts that classes are told apart by; None: all
 _ANY_SUM = 1 << 62  # all columns are worth comparing
 
 
 def class_order(table: Array | SparseTable) -> IntArray:
     """Return the classes in the order of their counts, those of the first columns first: (C,)."""
-    order = np.arange(table.shape[1])
-    for stop in (_FIRST, _CELLS // max(table.shape[1], 1)):
-        keys = [column.tobytes() for column in _sortable(table[:stop])]
-        order = np.array(sorted(order, key=keys.__getitem__), dtype=np.int64)
-        if stop >= len(table) or len(set(keys)) == len(keys):
-            return order
-    return _fully_ordered(table, order, keys)
+    keys: list[tuple[bytes, ...]] = [()] * table.shape[1]
+    order = undecided = list(range(table.shape[1]))
+    for part in _PARTS:
+        if len(undecided) > 1:
+            for c, key in zip(undecided, _counts_of(table, undecided, part), strict=True):
+                keys[c] = (*keys[c], key)
+            undecided = [c for c in undecided if keys.count(keys[c]) > 1]
+    order.sort(key=keys.__getitem__)
+    return np.array(order, dtype=np.int64)
 
 
-def _sortable(counts: Array) -> Array:
-    """Return the counts of each class (C, n), as numbers >= 0 whose bytes are in their order."""
-    return np.ascontiguousarray(counts.T, dtype=">f8")
+def _counts_of(table: Array | SparseTable, classes: list[int], n: int | None) -> list[bytes]:
+    """Return counts of classes in the first columns, n in all, as bytes that are in their order."""
+    if isinstance(table, SparseTable):
+        keys = _sparse_keys(table, n)
+        return [keys[c] for c in classes]
+    rows = table if n is None else table[: max(n // table.shape[1], 1)]
+    return [np.ascontiguousarray(rows[:, c], dtype=">f8").tobytes() for c in classes]
 
 
-def _fully_ordered(table: Array | SparseTable, order: IntArray, keys: list[bytes]) -> IntArray:
-    """Order by all columns of the classes that agree in the first ones."""
-    agree = [c for c in order if keys.count(keys[c]) > 1]
-    whole = {c: (keys[c], _all_counts(table, c)) for c in agree}
-    return np.array(sorted(order, key=lambda c: whole.get(c, (keys[c], b""))), dtype=np.int64)
-
-
-def _all_counts(table: Array | SparseTable, c: int) -> bytes:
-    if not isinstance(table, SparseTable):
-        return _sortable(table[:, c]).tobytes()
-    own = table.codes == c
-    cells = np.asarray(table.cells[own], dtype=">i8")
-    return cells.tobytes() + _sortable(table.values[own]).tobytes()
+def _sparse_keys(table: SparseTable, n: int | None) -> list[bytes]:
+    """As above, by the first n counts that are not zero: those of earlier columns are larger."""
+    n_classes = table.shape[1]
+    end = len(table.cells)
+    if n is not None and n < end:  # whole columns
+        end = int(np.searchsorted(table.cells, table.cells[n] // n_classes * n_classes))
+    columns, codes = np.divmod(table.cells[:end].astype(np.int64), n_classes)
+    order = np.argsort(codes, kind="stable")
+    entries = np.empty(end, dtype=[("column", ">u8"), ("value", ">f8")])
+    entries["column"], entries["value"] = len(table) - columns[order], table.values[:end][order]
+    bounds = np.searchsorted(codes[order], np.arange(n_classes + 1))
+    return [entries[bounds[c] : bounds[c + 1]].tobytes() for c in range(n_classes)]
 
 
 def of_classes(counts: Matrix, order: IntArray) -> Matrix:
