@@ -115,3 +115,33 @@ def take_largest(values: FloatArray, sizes: IntArray, k: int, take: IntArray) ->
             take[i] = min(sizes[i], missing)
             missing -= take[i]
     return threshold
+
+
+@kernel
+def contested(
+    values: FloatArray, sizes: IntArray, take: IntArray, scale: FloatArray, rounding: float
+) -> IntArray:
+    """Places of values from the least taken to the largest left, to rounding; none if these part.
+
+    Parameters
+    ----------
+    values, sizes : (d,)
+    take : (d,) how many are taken of each
+    scale : (d,) what errors are relative to
+    rounding : twice this share of the scale is what two values may differ by and be equal
+    """
+    least, most, n = -1, -1, 0
+    for i in range(len(values)):
+        if take[i] > 0 and (least < 0 or values[i] < values[least]):
+            least = i
+        if take[i] < sizes[i] and (most < 0 or values[i] > values[most]):
+            most = i
+    low, high = np.inf, -np.inf
+    if min(least, most) >= 0:
+        slack = 2.0 * rounding * max(abs(scale[least]), abs(scale[most]))
+        low, high = values[least] - slack, values[most] + slack
+    found = np.empty(len(values) if low <= high else 0, np.int64)
+    for i in range(len(values) if low <= high else 0):
+        found[n] = i
+        n += (values[i] >= low) & (values[i] <= high)
+    return found[:n].copy()

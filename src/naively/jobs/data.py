@@ -35,7 +35,7 @@ from naively.statistics.matrix import Matrix, is_sparse
 from naively.statistics.moments import ClassMoments
 from naively.text.counter import count_rows
 from naively.text.features import ColumnFeatures, FeatureDefinition, TextFeatures
-from naively.text.utf8 import as_texts
+from naively.text.utf8 import are_blank, as_texts
 from naively.text.vocabulary import Vocabulary
 from naively.work.eye import seen_columns
 from naively.work.records import Record
@@ -64,7 +64,7 @@ class Data:
     text_columns: tuple[str, ...] = ()  # in which the features were found; empty for numbers
     n_regions: int = 1  # columns of text that the model keeps apart
     first_column: int = 0  # number of the first column in svmlight files
-    notes: tuple[str, ...] = ()  # what the reader should know of it
+    notes: tuple[str, ...] = ()  # what the reader should know of it, see `notes_on`
 
     @property
     def parts(self) -> list[Part]:
@@ -129,12 +129,10 @@ def data_of(
         Naming the file and the place in it, if it cannot be read.
     """
     layout, parts = recipe.layout, parts or parts_of(recipe.files, recipe.layout)
-    is_small = sum(map(os.path.getsize, {part.path for part in parts})) <= HELD_BYTES
-    if workers.are_here and is_small:
+    if workers.are_here and _is_small(parts):
         parts = held(parts, layout)
     kind = MODELS[recipe.model.kind]
     statistic = "presence" if recipe.model.binary else kind.statistic or "counts"
-    notes: tuple[str, ...] = ()
     features, layout, columns = definition(recipe.features, parts, layout, statistic)
     tasks = tasks_of(
         parts, features, layout, names=names_of(columns), parting=parting, n_jobs=workers.jobs,
@@ -142,38 +140,44 @@ def data_of(
         of_counts=columns is not None and kind.takes == "counts",
     )  # fmt: skip
     of_text = columns is None
-    if of_text:
-        notes = tuple(_note_of_empty(parts, layout, whole=is_small))
     if columns is not None:
         check_memory(
             recipe.name, 8 * _TABLES * columns.n * 2, f"{columns.n:,} columns in 2 classes"
         )
-        notes = tuple(_note_of_presence(recipe, parts, layout))
     if kind.statistic is None or (of_text and statistic not in ("counts", "presence")):
         data = _collected(recipe, model, tasks)
     else:
         data = _added(workers.count(tasks, progress), tasks)
-    data = replace(data, name=recipe.name, tasks=tasks, text_columns=layout.text, notes=notes)
+    data = replace(data, name=recipe.name, tasks=tasks, text_columns=layout.text)
     if columns is None:
         return data
     return replace(data, names=columns.names, first_column=columns.first_column)
 
 
-def _note_of_empty(parts: Sequence[Part], layout: Layout, *, whole: bool) -> Iterator[str]:
+def notes_on(recipe: Recipe, data: Data) -> Iterator[str]:
+    """Say what the reader should know of the rows, wherever they are counted."""
+    batches = chain.from_iterable(batches_of(each, data.tasks[0].layout) for each in data.parts)
+    if data.text_columns:
+        yield from _note_of_empty(batches, whole=_is_small(data.parts))
+    elif recipe.model.kind == "bernoulli":
+        yield from _note_of_presence(batches)
+
+
+def _is_small(parts: Sequence[Part]) -> bool:
+    """Whether files are small enough to be gone through once more without a thought."""
+    return sum(map(os.path.getsize, {part.path for part in parts})) <= HELD_BYTES
+
+
+def _note_of_empty(batches: Iterator[Batch], *, whole: bool) -> Iterator[str]:
     """Say how many rows hold no text: of all rows of small files, of the first ones of large ones.
 
     What is said does not depend on where the rows are counted.
     """
     read = empty = 0
-    for batch in chain.from_iterable(batches_of(part, layout) for part in parts):
+    for batch in batches:
         rows = len(batch) if whole else min(len(batch), _FIRST_ROWS - read)
-        texts = batch.rows.rows(0, rows * batch.width)
-        lengths = np.diff(texts.offsets).reshape(rows, batch.width).sum(axis=1)
-        blank = [
-            not any(texts.decoded(i * batch.width + j).strip() for j in range(batch.width))
-            for i in np.flatnonzero(lengths <= _BLANK_BYTES).tolist()
-        ]
-        read, empty = read + rows, empty + sum(blank)
+        blank = are_blank(batch.rows.rows(0, rows * batch.width), _BLANK_BYTES)
+        read, empty = read + rows, empty + int(blank.reshape(rows, batch.width).all(axis=1).sum())
         if not whole and read >= _FIRST_ROWS:
             break
     if empty:
@@ -182,13 +186,11 @@ def _note_of_empty(parts: Sequence[Part], layout: Layout, *, whole: bool) -> Ite
         yield f"{empty:,} of {among} rows {hold} no text; of these only the number is counted."
 
 
-def _note_of_presence(recipe: Recipe, parts: Sequence[Part], layout: Layout) -> Iterator[str]:
+def _note_of_presence(batches: Iterator[Batch]) -> Iterator[str]:
     """Say that a model of presence leaves counts unread, if the first rows hold any."""
-    if recipe.model.kind != "bernoulli":
-        return
     read = positive = above = 0
-    for rows in batches_of(parts[0], layout):
-        X = rows.rows[: _FIRST_ROWS - read]
+    for batch in batches:
+        X = batch.rows[: _FIRST_ROWS - read]
         values = X.data if is_sparse(X) else X
         read, positive = read + X.shape[0], positive + int((values > 0).sum())
         above += int((values > 1).sum())

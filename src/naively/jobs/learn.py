@@ -15,7 +15,7 @@ import numpy as np
 
 from naively._nearest import short
 from naively._types import IntArray
-from naively.jobs.data import Data, Kinds, data_of
+from naively.jobs.data import Data, Kinds, data_of, notes_on
 from naively.jobs.engines import Workers, working
 from naively.jobs.fit import Fitted, fit
 from naively.jobs.folds import N_FOLDS, choose_k, chooser, training
@@ -79,6 +79,7 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
         data = data_of(recipe, model, parting, workers, progress)
         kinds = training(parting)
         check_rows(recipe, data, kinds)
+        data = replace(data, notes=tuple(notes_on(recipe, data)))
         progress("selecting", 0, 0)
         settings, accuracies = recipe.model, None
         if is_auto(settings.k):

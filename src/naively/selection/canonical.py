@@ -15,6 +15,7 @@ from scipy import sparse
 from naively._kernels.compiled import read_only
 from naively._kernels.count_groups import number_equal_rows, number_equal_sparse_rows
 from naively._kernels.residue import RESIDUE
+from naively._kernels.weighted_top import contested
 from naively._types import Array, FloatArray, IntArray
 from naively.selection.dual import Problem
 from naively.selection.groups import Groups, Matrix, PairColumns
@@ -104,7 +105,10 @@ def lowest_of_equal(problem: Problem, gains: FloatArray, take: IntArray) -> IntA
     take : (d,)
         How many are taken of each.
     """
-    near = _contested(problem, gains, take)
+    near = contested(gains, problem.size, take, problem.entropy, ROUNDING)
+    if len(near) < 2 or not _may_repeat(problem, near):
+        return take
+    near = _tied(problem, gains, take, near)
     if len(near) < 2:
         return take
     number = _numbered(problem, near)
@@ -118,20 +122,21 @@ def lowest_of_equal(problem: Problem, gains: FloatArray, take: IntArray) -> IntA
     return lowest
 
 
-def _contested(problem: Problem, gains: FloatArray, take: IntArray) -> IntArray:
-    """Columns, ascending, with a gain that some column taken and some left have, to rounding."""
-    taken, left = take > 0, take < problem.size
-    if not (taken.any() and left.any()):
-        return np.empty(0, dtype=np.int64)
-    least = int(np.argmin(np.where(taken, gains, np.inf)))
-    most = int(np.argmax(np.where(left, gains, -np.inf)))
-    slack = 2 * ROUNDING * max(abs(problem.entropy[least]), abs(problem.entropy[most]))
-    near = np.flatnonzero((gains >= gains[least] - slack) & (gains <= gains[most] + slack))
-    if len(near) < 2:
-        return near
+def _may_repeat(problem: Problem, columns: IntArray) -> bool:
+    """Whether two columns may be equal: sums with weights tell nearly all others apart."""
+    counts = problem.counts[columns]
+    sums = np.sort(counts @ (1.0 + np.sqrt(np.arange(2.0, counts.shape[1] + 2.0))))
+    return bool((sums[1:] - sums[:-1] <= 4 * RESIDUE * sums[1:]).any())
+
+
+def _tied(problem: Problem, gains: FloatArray, take: IntArray, near: IntArray) -> IntArray:
+    """Those of some columns, ascending, whose gain some column taken and some left have."""
     near = near[np.argsort(-gains[near], kind="stable")]
     tie = tie_class(gains[near], ROUNDING * np.abs(problem.entropy[near]))
-    of_taken, of_left = (np.bincount(tie, each[near], tie[-1] + 1) > 0 for each in (taken, left))
+    some = take[near]
+    of_taken, of_left = (
+        np.bincount(tie, each, tie[-1] + 1) > 0 for each in (some > 0, some < problem.size[near])
+    )
     return np.sort(near[(of_taken & of_left)[tie]])
 
 

@@ -15,6 +15,9 @@ from naively._types import Array, BoolArray, IntArray
 
 _N_CHARACTERS = 0x110000
 
+_BEGINS_BLANK = np.zeros(256, dtype=bool)  # bytes that a blank character can begin with
+_BEGINS_BLANK[[b for c in range(0x3001) if chr(c).isspace() for b in chr(c).encode()[:1]]] = True
+
 
 @dataclass(frozen=True, slots=True)
 class Texts:
@@ -58,6 +61,11 @@ class TokenRows:
         return len(self.starts) - 1
 
     @property
+    def bytes(self) -> Array:
+        """Return the bytes of all tokens, as `offsets` divides them."""
+        return self.tokens.bytes
+
+    @property
     def offsets(self) -> IntArray:
         """Where the bytes of each row start, (n + 1,)."""
         return self.tokens.offsets[self.starts]
@@ -77,6 +85,16 @@ class TokenRows:
         starts = np.concatenate([[0], np.cumsum(lengths)])
         positions = np.arange(starts[-1]) + np.repeat(self.starts[:-1][rows] - starts[:-1], lengths)
         return TokenRows(self.tokens.take(positions), starts)
+
+
+def are_blank(texts: Texts | TokenRows, longest: int) -> BoolArray:
+    """Return which texts of so many bytes at most hold nothing but white space: (n,)."""
+    lengths = np.diff(texts.offsets)
+    blank = lengths == 0
+    short = np.flatnonzero((lengths > 0) & (lengths <= longest))
+    for row in short[_BEGINS_BLANK[texts.bytes[texts.offsets[short]]]].tolist():
+        blank[row] = not texts.decoded(row).strip()
+    return np.asarray(blank)
 
 
 def as_tokens(rows: Any) -> TokenRows:
