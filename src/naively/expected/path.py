@@ -35,7 +35,7 @@ def predicted_errors(
     (G,) or None for models whose error has no known law.
     """
     problem = model.family.problem(statistics)
-    if model.project is not None:
+    if not model.of_columns:
         return None
     if not isinstance(problem, Coupled) and not getattr(statistics, "presence", False):
         return None

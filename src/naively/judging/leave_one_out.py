@@ -71,7 +71,7 @@ def _by_formula(
 ) -> FloatArray | None:
     """Weight of the rows decided wrongly by a model with a formula; None for the others."""
     problem = model.family.problem(statistics)
-    if model.alpha is None or np.min(model.alpha) <= 0 or model.project is not None:
+    if model.alpha is None or np.min(model.alpha) <= 0 or not model.of_columns:
         return None
     alpha = alpha_of(model.alpha, statistics.n_features)
     weight, prepared = statistics.class_weight, replace(rows, X=rule_rows(model, rows.X))

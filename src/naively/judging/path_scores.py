@@ -22,7 +22,7 @@ Scored = Iterator[tuple[int, FloatArray]]  # position in the grid, and scores (n
 
 def has_path(model: Model[S]) -> bool:
     """Whether the models of all k are those of a path over columns."""
-    return model.project is None and not model.limits.exact
+    return model.of_columns and not model.limits.exact
 
 
 def linear_path(model: Model[S], statistics: S, grid: IntArray) -> PathRule | None:

@@ -96,6 +96,11 @@ class Model(Generic[S]):
     # Where the features are no columns: statistics, rows, support (k,): selected features (n, k).
     project: Callable[[S, Matrix, IntArray], Matrix] | None = None
 
+    @property
+    def of_columns(self) -> bool:
+        """Whether its features are columns of the rows."""
+        return self.project is None
+
     def seen(self, statistics: S, X: Matrix, support: IntArray) -> Matrix:
         """Return what the rule of a support sees of checked rows: (n, k)."""
         if self.project is not None:

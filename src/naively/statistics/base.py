@@ -157,7 +157,7 @@ class AbstractStatistics(ABC):
         Returns
         -------
         statistics
-            Of no other rows; all features are kept.
+            As these rows alone are counted; all features are kept.
 
         Raises
         ------
@@ -171,7 +171,11 @@ class AbstractStatistics(ABC):
         if len(classes) != len(chosen):
             raise ValueError(f"`names` must be as many distinct labels as classes; got {names!r}.")
         some = {name: some_classes(array, chosen[order]) for name, array in self._arrays().items()}
-        return replace(self, classes=classes, **some)._occurring()
+        return replace(self, classes=classes, **some)._alone(self)
+
+    def _alone(self, everything: Self) -> Self:
+        """Return these statistics without what only other rows of everything have."""
+        return self._occurring()
 
     def equals(self, other: Self) -> bool:
         """Whether all fields agree exactly, types included.

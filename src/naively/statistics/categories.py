@@ -11,7 +11,6 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Self, final
 
 import numpy as np
-import numpy.typing as npt
 
 from naively._kernels.categories import category_counts_csr, category_counts_rows
 from naively._kernels.compiled import read_only
@@ -137,37 +136,17 @@ class ClassCategories(AbstractStatistics):
         )
         return np.asarray(sums, dtype=np.float64)
 
-    def of_classes(self, positions: npt.ArrayLike, names: npt.ArrayLike | None = None) -> Self:
-        """Return the statistics of the rows of some classes.
-
-        Parameters
-        ----------
-        positions : array-like of int
-            Which of `classes`, each at most once.
-        names : array-like of the same length, default=None
-            Their labels in the result, whose classes ascend by them. By default those they have.
-
-        Returns
-        -------
-        counts : ClassCategories
-            As these rows alone are counted: without the last categories of a feature that only
-            rows of other classes have.
-
-        Raises
-        ------
-        ValueError
-            If two classes would have the same name.
-        """
-        found = AbstractStatistics.of_classes(self, positions, names)
+    def _alone(self, everything: Self) -> Self:
+        """Leave out the last categories of a feature that only rows of other classes have."""
         number, feature = self._numbers(), self._features()
-        seen = found.table.any(axis=1)
+        seen = self.table.any(axis=1)
         sizes = np.ones_like(self.n_categories)
         np.maximum.at(sizes, feature[seen], number[seen] + 1)
         last = np.cumsum(self.n_categories) - 1
-        asked_for = ~self.table[last].any(axis=1)  # more categories than were seen of any class
+        asked_for = ~everything.table[last].any(axis=1)  # categories that no class has
         sizes = np.where(asked_for, self.n_categories, sizes)
         kept = number < sizes[feature]
-        return replace(found, n_categories=sizes, table=found.table[kept])
+        return replace(self, n_categories=sizes, table=self.table[kept])
 
     def _features(self) -> IntArray:
         """Feature of each row of the table."""
