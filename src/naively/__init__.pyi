@@ -20,6 +20,7 @@ from naively.estimators.naive_bayes import (
 from naively.estimators.path import sparsity_path as sparsity_path
 from naively.estimators.regions import RegionVectorizer as RegionVectorizer
 from naively.estimators.search import SparsityCV as SparsityCV
+from naively.estimators.stability import selection_stability as selection_stability
 from naively.estimators.whitener import Whitener as Whitener
 from naively.expected.estimates import (
     ErrorEstimate as ErrorEstimate,
@@ -30,6 +31,7 @@ from naively.judging.coverage import (
     accuracy_coverage_curve as accuracy_coverage_curve,
 )
 from naively.judging.error_path import ErrorPath as ErrorPath
+from naively.judging.stability import SelectionStability as SelectionStability
 from naively.plots.coverage import CoverageDisplay as CoverageDisplay
 from naively.plots.error_path import ErrorPathDisplay as ErrorPathDisplay
 from naively.plots.feature_weights import FeatureWeightsDisplay as FeatureWeightsDisplay

@@ -1,0 +1,319 @@
+"""How often each feature is selected on half of the rows (Shah and Samworth 2013).
+
+Statistics add up: rows are dealt out to buckets that are counted once, and every half is a sum of
+buckets. Halves come in pairs that share no row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from numbers import Integral, Real
+from operator import add
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from naively._nearest import short
+from naively._notebook import table_html
+from naively._types import BoolArray, FloatArray, IntArray
+from naively.judging.folds import stratified_folds
+from naively.judging.rows import Rows, gather_rows, without
+from naively.models.model import Model, S
+from naively.selection.path import path
+from naively.selection.top_k import top_k
+from naively.statistics.threads import in_threads
+
+BUCKETS = 20
+_ROWS = 10  # with fewer rows for each bucket, halves are drawn row by row
+_CANDIDATES = 16  # times the largest k: features of largest gain that are looked at first
+_FEWEST = 4096
+_SHOWN = 12  # numbers of features in a notebook
+
+
+@dataclass(frozen=True, slots=True)
+class SelectionStability:
+    """How often each feature was selected on halves of the rows.
+
+    Attributes
+    ----------
+    k : ndarray of shape (n_points,)
+        Numbers of features, ascending.
+    times : sparse array of int of shape (n_points, n_features)
+        On how many halves each feature was selected, at each k.
+    n_subsamples : int
+        Number of halves, which come in pairs that share no row.
+
+    See Also
+    --------
+    selection_stability : Makes one.
+
+    References
+    ----------
+    R. D. Shah and R. J. Samworth, "Variable selection with error control: another look at stability
+    selection", Journal of the Royal Statistical Society B 75 (2013).
+    """
+
+    k: IntArray
+    times: sparse.csr_array = field(repr=False)  # large
+    n_subsamples: int
+
+    def frequency(self, k: int) -> FloatArray:
+        """Share of the halves on which each feature was selected.
+
+        Parameters
+        ----------
+        k : int
+            Number of features, one of the grid.
+
+        Returns
+        -------
+        frequency : ndarray of shape (n_features,)
+            In [0, 1]; the sum is `k`.
+
+        Raises
+        ------
+        ValueError
+            If `k` is not on the grid.
+        """
+        row = self.times[[self._position(k)]].toarray().ravel()
+        return np.asarray(row / self.n_subsamples)
+
+    def stable(self, k: int, threshold: float = 0.9) -> IntArray:
+        """Features that were selected on a large share of the halves.
+
+        Parameters
+        ----------
+        k : int
+            Number of features, one of the grid.
+        threshold : float, default=0.9
+            The share, in (0, 1].
+
+        Returns
+        -------
+        columns : ndarray of int
+            Ascending; not more than k / threshold.
+
+        Raises
+        ------
+        ValueError
+            If `k` is not on the grid, or `threshold` out of range.
+        """
+        _check_threshold(threshold)
+        least = threshold * self.n_subsamples * (1 - 1e-12)
+        row = self.times[[self._position(k)]].tocoo()
+        return np.sort(row.coords[1][row.data >= least]).astype(np.int64)
+
+    def false_choices(self, k: int, threshold: float = 0.9, *, unimodal: bool = False) -> float:
+        """Bound on how many of the stable features are there by chance, in expectation.
+
+        A choice is false if half of the rows select the feature no more often than a draw of `k`
+        of all features would, with probability k / n_features.
+
+        Parameters
+        ----------
+        k : int
+            Number of features, one of the grid.
+        threshold : float, default=0.9
+            See `stable`; at 1/2 or below nothing can be said.
+        unimodal : bool, default=False
+            Whether to assume that the share of pairs of which both halves select a false choice has
+            one mode only (section 3.2 there), which makes the bound two to three times smaller.
+
+        Returns
+        -------
+        bound : float
+            Number of features: at threshold t, k^2 / ((2 t - 1) n_features) without assumptions
+            (Shah and Samworth 2013, theorem 1); infinite if t <= 1/2.
+
+        Raises
+        ------
+        ValueError
+            If `k` is not on the grid, or `threshold` out of range.
+        """
+        _check_threshold(threshold)
+        self._position(k)
+        share = k / self.times.shape[1]
+        return tail_bound(threshold, share, self.n_subsamples // 2, unimodal=unimodal) * share * k
+
+    def _position(self, k: int) -> int:
+        at = np.flatnonzero(self.k == k)
+        if len(at) == 0:
+            raise ValueError(f"`k` must be one of the grid {self.k.tolist()}; got {k!r}.")
+        return int(at[0])
+
+    def _repr_html_(self) -> str:
+        """Show some points as a table, for notebooks."""
+        shown = np.unique(np.linspace(0, len(self.k) - 1, _SHOWN).round().astype(np.int64))
+        rows = []
+        for k in self.k[shown].tolist():
+            firm, false = len(self.stable(k)), self.false_choices(k)
+            rows.append((f"{k:,}", f"{firm:,}", f"{min(false, firm):.2g}"))
+        title = f"Stability over {self.n_subsamples} halves of the rows"
+        heads = ("k", "selected on 90 % of them", "of these by chance, at most")
+        return f"<p>{title}</p>" + table_html(heads, rows)
+
+
+def _check_threshold(threshold: object) -> None:
+    if not isinstance(threshold, Real) or not 0 < float(threshold) <= 1:
+        raise ValueError(f"`threshold` must be a share in (0, 1]; got {threshold!r}.")
+
+
+def tail_bound(threshold: float, share: float, n_pairs: int, *, unimodal: bool) -> float:
+    """C of P(frequency >= threshold) <= C share^2, for a feature selected with this probability.
+
+    Shah and Samworth (2013): by Markov's inequality (theorem 1), or for a simultaneous selection
+    that has one mode (theorem 2), where that says anything.
+    """
+    if threshold <= 0.5:
+        return np.inf
+    plain = 1 / (2 * threshold - 1)
+    squared = share * share
+    if not unimodal or squared > 1 / 3:
+        return plain
+    if threshold > 0.75:
+        return min(4 * (1 - threshold + 0.5 / n_pairs) / (1 + 1 / n_pairs), plain)
+    if threshold > min(0.5 + squared, 0.5 + 0.5 / n_pairs + 0.75 * squared):
+        return min(1 / (2 * (2 * threshold - 1 - 0.5 / n_pairs)), plain)
+    return plain
+
+
+def stability(
+    model: Model[S],
+    rows: Rows,
+    statistics: S,
+    grid: IntArray,
+    *,
+    n_subsamples: int,
+    n_buckets: int | None,
+    groups: IntArray | None,
+    rng: np.random.RandomState,
+) -> SelectionStability:
+    """Select on halves of rows; see :func:`naively.selection_stability`.
+
+    Parameters
+    ----------
+    rows : Rows
+        All of them, of positive weight.
+    statistics
+        Of all rows.
+    groups : (n,) int or None
+        Numbers from 0; rows of one number are never parted.
+    """
+    for name, number in (("n_subsamples", n_subsamples), ("n_buckets", n_buckets)):
+        whole = isinstance(number, Integral) and number >= 2 and int(number) % 2 == 0
+        if not whole and not (name == "n_buckets" and number is None):
+            raise ValueError(f"`{name}` must be an even int >= 2; got {number!r}.")
+    units, first = np.unique(
+        np.arange(len(rows.labels)) if groups is None else groups, return_index=True
+    )
+    if len(units) < 2:
+        raise ValueError("Halves need two rows, or two groups of rows, at least; got one.")
+    part, label = np.arange(len(units)), rows.labels[first]
+    bucketed = model.subtracts and n_buckets is not None and len(units) >= _ROWS * n_buckets
+    if bucketed and n_buckets is not None:
+        part, label = stratified_folds(label, n_buckets, rng), np.zeros(n_buckets, dtype=np.int64)
+    if groups is not None:
+        part = part[np.searchsorted(units, groups)]
+    # Which parts are in the first half of each pair: half of those of each class.
+    sides = [stratified_folds(label, 2, rng) == 0 for _ in range(n_subsamples // 2)]
+    if not bucketed:
+
+        def drawn(side: BoolArray) -> tuple[S, S]:
+            first, other = (np.flatnonzero(side[part] == each) for each in (True, False))
+            classes = statistics.classes
+            return (
+                gather_rows(model, rows.take(first), classes),
+                gather_rows(model, rows.take(other), classes),
+            )
+
+        return SelectionStability(grid, _times(model, drawn, sides, grid), n_subsamples)
+    buckets = [np.flatnonzero(part == b) for b in range(len(label))]
+
+    def counted(columns: IntArray | None) -> list[Any]:
+        def of_bucket(bucket: IntArray) -> Any:
+            found: Any = gather_rows(model, rows.take(bucket), statistics.classes)
+            return found if columns is None else found.take(columns)
+
+        return in_threads(of_bucket, buckets)
+
+    return SelectionStability(
+        grid, times_selected(model, statistics, counted, sides, grid), n_subsamples
+    )
+
+
+def times_selected(
+    model: Model[S],
+    statistics: Any,
+    counted: Callable[[IntArray | None], list[Any]],
+    sides: Sequence[BoolArray],
+    grid: IntArray,
+) -> sparse.csr_array:
+    """How often each feature is selected on the two halves of each division: (K, m).
+
+    Parameters
+    ----------
+    statistics
+        Of all rows.
+    counted : callable
+        Statistics of each bucket of rows over some columns; None: all of them.
+    sides : list of (n_buckets,) bool
+        Which buckets are in the first half of each pair.
+    """
+    m = statistics.n_features
+    n = max(_CANDIDATES * int(grid[-1]), _FEWEST)
+    while np.ndim(model.alpha or 0.0) == 0 and n < m:
+        # Looked at are features of large gain: enough of them, if half of them are never selected.
+        columns = top_k(model.family.gain(statistics), n)
+        some = statistics.take(columns)
+        times = _times(model, _sums(some, counted(columns)), sides, grid)
+        weaker = np.argsort(model.family.gain(some), kind="stable")[: n // 2]
+        if not times[:, weaker].nnz:
+            placed = times.tocoo()
+            at = (placed.coords[0], columns[placed.coords[1]])
+            return sparse.csr_array((placed.data, at), shape=(len(grid), m))
+        n *= _CANDIDATES
+    return _times(model, _sums(statistics, counted(None)), sides, grid)
+
+
+def _sums(everything: Any, buckets: list[Any]) -> Callable[[BoolArray], tuple[Any, Any]]:
+    def summed(side: BoolArray) -> tuple[Any, Any]:
+        half = reduce(add, [buckets[b] for b in np.flatnonzero(side).tolist()])
+        return half, without(everything, half)
+
+    return summed
+
+
+def _times(
+    model: Model[S],
+    halves: Callable[[BoolArray], tuple[Any, Any]],
+    sides: Sequence[BoolArray],
+    grid: IntArray,
+) -> sparse.csr_array:
+    """How often each feature is selected on halves: (K, m)."""
+
+    def selected(side: BoolArray) -> sparse.csr_array:
+        return reduce(add, [_selected(model, half, grid) for half in halves(side)])
+
+    return reduce(add, in_threads(selected, sides))
+
+
+def _selected(model: Model[S], statistics: Any, grid: IntArray) -> sparse.csr_array:
+    """Mark the features selected at each k with 1: (K, m)."""
+    present = np.flatnonzero(statistics.class_rows > 0)
+    if len(present) < 2:
+        others = ", ".join(short(each) for each in np.delete(statistics.classes, present).tolist())
+        raise ValueError(
+            f"A half of the rows has none of {others}, and nothing can be selected on one class "
+            "alone; stability needs more rows of the others, or finer groups."
+        )
+    if len(present) < len(statistics.classes):
+        statistics = statistics.of_classes(present)
+    track = path(model.family, statistics, grid)
+    supports = [track.support(k) for k in grid.tolist()]
+    starts = np.cumsum([0, *map(len, supports)])
+    columns = np.concatenate(supports)
+    shape = (len(grid), statistics.n_features)
+    return sparse.csr_array((np.ones(len(columns), dtype=np.int32), columns, starts), shape=shape)
