@@ -17,6 +17,7 @@ from naively import (
     SparseMultinomialNB,
     SparsityCV,
     SparsityPathDisplay,
+    StabilityDisplay,
     sparsity_path,
 )
 
@@ -202,6 +203,29 @@ def test_a_path_without_a_gap_has_no_axis_of_it():
     assert "gap: none, proven optimal at every k" in labels
 
 
+def test_lines_of_stability():
+    X, y = documents()
+    names = [f"word {i}" for i in range(12)]
+    ks = [1, 5, 9]
+    display = StabilityDisplay.from_estimator(
+        SparseMultinomialNB(), X, y, ks=ks, feature_names=names, threshold=0.8, n_subsamples=20
+    )
+    found = display.stability
+    shares = np.array([found.frequency(k) for k in ks])
+    firm = found.stable(9, 0.8)
+    assert {line.get_label() for line in display.stable_lines_} == {names[i] for i in firm}
+    for line in display.stable_lines_:
+        np.testing.assert_allclose(line.get_ydata(), shares[:, names.index(line.get_label())])
+    others = np.setdiff1d(np.flatnonzero(shares.any(axis=0)), firm)
+    drawn = sorted(segment[:, 1].tolist() for segment in display.other_lines_.get_segments())
+    np.testing.assert_allclose(drawn, sorted(shares[:, others].T.tolist()), rtol=1e-12)
+    assert display.threshold_line_.get_ydata()[0] == 0.8
+    with pytest.raises(ValueError, match="`feature_names` must have one name for each of the 12"):
+        StabilityDisplay(found, feature_names=["a"]).plot()
+    one = StabilityDisplay.from_estimator(SparseMultinomialNB(k=3), X, y, n_subsamples=4)
+    assert one.ax_.get_xticks().tolist() == [3]
+
+
 def test_nothing_is_cut_off_by_a_plain_savefig(tmp_path):
     X, y = documents()
     search = SparsityCV(SparseMultinomialNB(), [1, 5, 9]).fit(X, y)
@@ -212,6 +236,7 @@ def test_nothing_is_cut_off_by_a_plain_savefig(tmp_path):
         FeatureWeightsDisplay.from_estimator(model),
         CoverageDisplay.from_estimator(model, X, y),
         ErrorPathDisplay.from_estimator(SparseMultinomialNB(), X, y, ks=[1, 5, 9]),
+        StabilityDisplay.from_estimator(SparseMultinomialNB(), X, y, ks=[1, 5, 12]),
     ):
         figure = display.figure_
         figure.savefig(tmp_path / "a.png")

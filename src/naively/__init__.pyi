@@ -36,6 +36,7 @@ from naively.plots.coverage import CoverageDisplay as CoverageDisplay
 from naively.plots.error_path import ErrorPathDisplay as ErrorPathDisplay
 from naively.plots.feature_weights import FeatureWeightsDisplay as FeatureWeightsDisplay
 from naively.plots.sparsity_path import SparsityPathDisplay as SparsityPathDisplay
+from naively.plots.stability import StabilityDisplay as StabilityDisplay
 from naively.selection.certificate import Certificate as Certificate
 from naively.selection.path import SparsityPath as SparsityPath
 from naively.statistics.categories import ClassCategories as ClassCategories

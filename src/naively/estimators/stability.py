@@ -35,7 +35,8 @@ def selection_stability(
     buckets with equal shares of the classes, each bucket is counted once, and a half is a sum of
     buckets; models whose statistics do not add up (medians), and buckets of fewer than ten rows,
     have every half counted for itself. Of very many features those of largest gain over all rows
-    are looked at, sixteen times as many until the lower half of them is selected on no half.
+    are looked at, sixteen times as many until none of the lower half of them is selected on more
+    than a twentieth of the halves; what lies below counts as never selected.
 
     Parameters
     ----------

@@ -30,6 +30,7 @@ BUCKETS = 20
 _ROWS = 10  # with fewer rows for each bucket, halves are drawn row by row
 _CANDIDATES = 16  # times the largest k: features of largest gain that are looked at first
 _FEWEST = 4096
+_RARE = 0.05  # share of the halves that makes a feature not worth looking for
 _SHOWN = 12  # numbers of features in a notebook
 
 
@@ -212,7 +213,8 @@ def stability(
     if len(units) < 2:
         raise ValueError("Halves need two rows, or two groups of rows, at least; got one.")
     part, label = np.arange(len(units)), rows.labels[first]
-    bucketed = model.subtracts and n_buckets is not None and len(units) >= _ROWS * n_buckets
+    adds = hasattr(statistics, "__add__")
+    bucketed = adds and n_buckets is not None and len(units) >= _ROWS * n_buckets
     if bucketed and n_buckets is not None:
         part, label = stratified_folds(label, n_buckets, rng), np.zeros(n_buckets, dtype=np.int64)
     if groups is not None:
@@ -264,24 +266,28 @@ def times_selected(
     """
     m = statistics.n_features
     n = max(_CANDIDATES * int(grid[-1]), _FEWEST)
-    while np.ndim(model.alpha or 0.0) == 0 and n < m:
-        # Looked at are features of large gain: enough of them, if half of them are never selected.
+    while not isinstance(model.alpha, np.ndarray) and n < m:
+        # Features of large gain are looked at: enough, if half of them are hardly ever selected.
         columns = top_k(model.family.gain(statistics), n)
         some = statistics.take(columns)
-        times = _times(model, _sums(some, counted(columns)), sides, grid)
+        times = _times(model, _sums(model, some, counted(columns)), sides, grid)
         weaker = np.argsort(model.family.gain(some), kind="stable")[: n // 2]
-        if not times[:, weaker].nnz:
+        if times[:, weaker].max() <= _RARE * 2 * len(sides):
             placed = times.tocoo()
             at = (placed.coords[0], columns[placed.coords[1]])
             return sparse.csr_array((placed.data, at), shape=(len(grid), m))
         n *= _CANDIDATES
-    return _times(model, _sums(statistics, counted(None)), sides, grid)
+    return _times(model, _sums(model, statistics, counted(None)), sides, grid)
 
 
-def _sums(everything: Any, buckets: list[Any]) -> Callable[[BoolArray], tuple[Any, Any]]:
+def _sums(
+    model: Model[S], everything: Any, buckets: list[Any]
+) -> Callable[[BoolArray], tuple[Any, Any]]:
     def summed(side: BoolArray) -> tuple[Any, Any]:
         half = reduce(add, [buckets[b] for b in np.flatnonzero(side).tolist()])
-        return half, without(everything, half)
+        if model.subtracts:
+            return half, without(everything, half)
+        return half, reduce(add, [buckets[b] for b in np.flatnonzero(~side).tolist()])
 
     return summed
 

@@ -8,7 +8,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from naively._types import Array, FloatArray, IntArray
-from naively.plots.figure import axes
+from naively.plots.figure import axes, names_of, plain
 
 _COLUMNS = 5  # most panels side by side
 
@@ -111,7 +111,12 @@ class FeatureWeightsDisplay:
         weights, quantity = _weights_of(model)
         return cls.from_weights(
             weights,
-            _names(model, feature_names, weights.shape[1]),
+            names_of(
+                getattr(model, "feature_names_in_", None)
+                if feature_names is None
+                else feature_names,
+                weights.shape[1],
+            ),
             model.classes_,
             n_top=n_top,
             image_shape=image_shape,
@@ -201,7 +206,7 @@ class FeatureWeightsDisplay:
         self.images_: list[Any] = []
         limit = float(np.abs(self.weights).max(initial=0.0)) or 1.0
         for c, each in enumerate(self.axes_):
-            each.set_title(_plain(self.classes[c]))
+            each.set_title(plain(self.classes[c]))
             if self.image_shape is None:
                 self._draw_bars(c, each, limit)
             else:
@@ -238,7 +243,7 @@ class FeatureWeightsDisplay:
         position = np.arange(len(features))
         colors = ["C0" if each > 0 else "C3" for each in weight]
         self.bars_.append(ax.barh(position, weight, color=colors))
-        ax.set_yticks(position, [_plain(name) for name in self.names[features]])
+        ax.set_yticks(position, [plain(name) for name in self.names[features]])
         ax.invert_yaxis()
         ax.axvline(0, color="0.5", linewidth=0.8)
         ax.set(xlabel=self.quantity, xlim=(-1.05 * limit, 1.05 * limit))
@@ -271,22 +276,3 @@ def _weights_of(model: Any) -> tuple[FloatArray, str]:
     apart = np.where(used, centers - np.mean(centers, axis=0), 0.0)
     scale = np.where(spread > 0, spread, 1.0)  # of a constant within the classes: its own unit
     return apart / scale, "Center against the mean, in spreads"
-
-
-def _names(model: Any, given: Any, n_features: int) -> Array:
-    if given is None:
-        given = getattr(model, "feature_names_in_", [f"x{i}" for i in range(n_features)])
-    names = np.asarray(given, dtype=object)
-    if names.shape != (n_features,):
-        raise ValueError(
-            f"`feature_names` must have one name for each of the {n_features} features; got shape "
-            f"{names.shape}."
-        )
-    return names
-
-
-def _plain(name: Any) -> str:
-    """Return a name as text: dollar signs are no formula, long names are cut."""
-    text = "".join(c if c.isprintable() else "�" for c in str(name))
-    text = text if len(text) <= 30 else text[:29] + "…"
-    return text.replace("$", r"\$")

@@ -1,0 +1,202 @@
+"""Frequencies of selection against plain loops of fits, and their bound against linear programs."""
+
+import numpy as np
+import pytest
+from scipy import sparse
+from scipy.optimize import linprog
+from sklearn.base import clone
+from sklearn.datasets import make_classification
+
+from naively import (
+    HybridNB,
+    SelectionStability,
+    SparseBernoulliNB,
+    SparseCategoricalNB,
+    SparseGaussianNB,
+    SparseL1Centers,
+    SparseL2Centers,
+    SparseMultinomialNB,
+    SparseNegativeBinomialNB,
+    SparsePoissonNB,
+    selection_stability,
+)
+from naively.judging.folds import stratified_folds
+from naively.judging.stability import tail_bound
+
+MODELS = [
+    SparseMultinomialNB(),
+    SparseMultinomialNB(alpha=np.repeat([0.5, 1.5], 15)),
+    SparseBernoulliNB(),
+    SparsePoissonNB(),
+    SparseNegativeBinomialNB(),
+    SparseCategoricalNB(),
+    SparseGaussianNB(),
+    SparseGaussianNB(variance="class"),
+    SparseL2Centers(scale="std"),
+    SparseL1Centers(),
+]
+
+
+def counts(n=240, m=30, n_classes=3, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, n_classes, n)
+    rate = 0.5 + 0.4 * rng.random((n_classes, m))
+    return rng.poisson(rate[y]), y
+
+
+def loops(estimator, X, y, ks, n_subsamples, deal, label, rng, weight=None):
+    """Fit on every half; `deal` is the part of each row, `label` the class of each part."""
+    times = np.zeros((len(ks), X.shape[1]), dtype=int)
+    for _ in range(n_subsamples // 2):
+        side = stratified_folds(label, 2, rng)[deal] == 0
+        for half in (side, ~side):
+            for row, k in zip(times, ks, strict=True):
+                model = clone(estimator).set_params(k=k)
+                row += model.fit(
+                    X[half], y[half], None if weight is None else weight[half]
+                ).support_
+    return times
+
+
+@pytest.mark.parametrize("estimator", MODELS, ids=str)
+def test_rows_drawn_one_by_one(estimator):
+    X, y = counts()
+    ks = [3, 11]
+    found = selection_stability(estimator, X, y, ks, n_subsamples=10, n_buckets=None)
+    expected = loops(estimator, X, y, ks, 10, np.arange(240), y, np.random.RandomState(0))
+    np.testing.assert_array_equal(found.times.toarray(), expected)
+    assert found.k.tolist() == ks
+    np.testing.assert_allclose(found.frequency(11), expected[1] / 10)
+    assert found.stable(11, 0.7).tolist() == np.flatnonzero(expected[1] >= 7).tolist()
+
+
+@pytest.mark.parametrize("estimator", MODELS[:-1], ids=str)
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+def test_sums_of_buckets(estimator, container):
+    X, y = counts()
+    found = selection_stability(estimator, container(X), y, [5], n_subsamples=12, n_buckets=6)
+    rng = np.random.RandomState(0)
+    deal = stratified_folds(y, 6, rng)
+    expected = loops(estimator, X, y, [5], 12, deal, np.zeros(6, dtype=int), rng)
+    np.testing.assert_array_equal(found.times.toarray(), expected)
+
+
+def test_groups_are_not_parted_and_weights_count():
+    X, y = counts()
+    group, weight = np.arange(240) // 4, np.random.default_rng(1).integers(0, 3, 240)
+    names = np.array([f"author {g:02}" for g in group])
+    found = selection_stability(
+        SparseMultinomialNB(k=4), X, y, groups=names, sample_weight=weight, n_subsamples=8
+    )
+    kept = weight > 0
+    _, first, deal = np.unique(group[kept], return_index=True, return_inverse=True)
+    expected = loops(
+        SparseMultinomialNB(), X[kept], y[kept], [4], 8, deal, y[kept][first],
+        np.random.RandomState(0), weight[kept],
+    )  # fmt: skip
+    np.testing.assert_array_equal(found.times.toarray(), expected)
+
+
+@pytest.mark.parametrize("estimator", [SparseMultinomialNB(), SparseBernoulliNB()])
+def test_candidates_of_many_features(estimator):
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 400)
+    X = sparse.random_array((400, 20_000), density=0.01, rng=rng, format="csr")
+    X.data[:] = 1.0
+    X = sparse.csr_array(
+        sparse.hstack([X, sparse.csr_array(rng.random((400, 40)) < 0.3 + 0.2 * y[:, None])])
+    )
+    found = selection_stability(estimator, X, y, [20], n_subsamples=10)
+    rng = np.random.RandomState(0)
+    deal = stratified_folds(y, 20, rng)
+    expected = loops(estimator, X, y, [20], 10, deal, np.zeros(20, dtype=int), rng)
+    frequent = expected[0] > 1  # rarer ones may have been left out
+    np.testing.assert_allclose(found.times.toarray()[0][frequent], expected[0][frequent], atol=1)
+    assert found.times.sum() == 200
+
+
+def test_classes_that_a_half_lacks():
+    X, y = counts(n_classes=2)
+    y[:3] = 2  # three rows, in fewer buckets than there are
+    found = selection_stability(SparseMultinomialNB(k=4), X, y, n_subsamples=20)
+    assert found.times.sum() == 80
+    with pytest.raises(ValueError, match=r"half of the rows has none of 1, and nothing can be"):
+        selection_stability(SparseMultinomialNB(k=4), X[:100], np.repeat([0, 1], [99, 1]))
+
+
+def test_features_of_noise_keep_the_bound():
+    """Of 190 columns of noise fewer are stable, on average, than theorem 1 allows."""
+    false, true, bounds = [], [], []
+    for seed in range(20):
+        X, y = make_classification(
+            200, 200, n_informative=10, n_redundant=0, n_clusters_per_class=1, class_sep=0.7,
+            shuffle=False, random_state=seed,
+        )  # fmt: skip
+        found = selection_stability(
+            SparseGaussianNB(), X, y, [20], n_subsamples=50, random_state=seed
+        )
+        stable = found.stable(20, 0.8)
+        false.append((stable >= 10).sum())
+        true.append((stable < 10).sum())
+        bounds.append([found.false_choices(20, 0.8, unimodal=each) for each in (False, True)])
+    assert bounds[0][0] == pytest.approx(20**2 / (0.6 * 200))
+    assert np.mean(false) <= bounds[0][1] < bounds[0][0]
+    assert np.mean(true) > 2
+
+
+@pytest.mark.parametrize("n_pairs", [10, 50])
+@pytest.mark.parametrize("share", [0.05, 0.2, 0.5])
+@pytest.mark.parametrize("threshold", [0.6, 0.74, 0.8, 0.9, 1.0])
+def test_tail_bound_is_above_every_distribution(n_pairs, share, threshold):
+    """How often both halves of 2 t - 1 of the pairs select a feature, if they do with share^2."""
+    values = np.arange(n_pairs + 1) / n_pairs
+    beyond = -(values >= 2 * threshold - 1 - 1e-12).astype(float)
+    mean = {"A_ub": [values], "b_ub": [share**2], "A_eq": [np.ones(n_pairs + 1)], "b_eq": [1.0]}
+    worst = -linprog(beyond, **mean).fun
+    assert worst <= tail_bound(threshold, share, n_pairs, unimodal=False) * share**2 + 1e-9
+    worst = 0.0
+    for mode in range(n_pairs + 1):
+        rise = np.diff(np.eye(n_pairs + 1), axis=0)  # p_(i + 1) - p_i
+        rise[:mode] *= -1
+        some = dict(
+            mean, A_ub=np.vstack([values, rise]), b_ub=np.append(share**2, np.zeros(n_pairs))
+        )
+        found = linprog(beyond, **some)
+        worst = max(worst, -found.fun if found.success else 0.0)
+    assert worst <= tail_bound(threshold, share, n_pairs, unimodal=True) * share**2 + 1e-9
+
+
+def test_no_bound_where_nothing_can_be_said():
+    X, y = counts()
+    found = selection_stability(SparseBernoulliNB(k=3), X, y, n_subsamples=4)
+    assert np.isinf(found.false_choices(3, 0.5))
+    assert "<table" in found._repr_html_()
+    assert isinstance(found, SelectionStability)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"n_subsamples": 5}, "`n_subsamples` must be an even int >= 2; got 5"),
+        ({"n_subsamples": None}, "`n_subsamples` must be an even int >= 2; got None"),
+        ({"n_buckets": 7}, "`n_buckets` must be an even int >= 2; got 7"),
+        ({"groups": np.zeros(240)}, "two groups of rows, at least; got one"),
+        ({"groups": np.zeros(3)}, "inconsistent numbers of samples"),
+        ({"ks": [31]}, r"`ks` must lie in \[0, 30\]"),
+    ],
+)
+def test_bad_input(arguments, message):
+    X, y = counts()
+    with pytest.raises(ValueError, match=message):
+        selection_stability(SparseBernoulliNB(k=3), X, y, **arguments)
+
+
+def test_bad_questions():
+    X, y = counts()
+    found = selection_stability(SparseBernoulliNB(k=3), X, y, n_subsamples=2)
+    with pytest.raises(ValueError, match=r"`k` must be one of the grid \[3\]; got 4"):
+        found.frequency(4)
+    with pytest.raises(ValueError, match=r"`threshold` must be a share in \(0, 1\]; got 90"):
+        found.stable(3, 90)
+    with pytest.raises(TypeError):
+        selection_stability(HybridNB(), X, y)
