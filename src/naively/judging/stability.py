@@ -62,7 +62,7 @@ class SelectionStability:
     n_subsamples: int
 
     def frequency(self, k: int) -> FloatArray:
-        """Share of the halves on which each feature was selected.
+        """Return the share of the halves on which each feature was selected.
 
         Parameters
         ----------
@@ -83,7 +83,7 @@ class SelectionStability:
         return np.asarray(row / self.n_subsamples)
 
     def stable(self, k: int, threshold: float = 0.9) -> IntArray:
-        """Features that were selected on a large share of the halves.
+        """Return the features that were selected on a large share of the halves.
 
         Parameters
         ----------
