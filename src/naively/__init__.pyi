@@ -6,6 +6,7 @@ from naively.estimators.centers import (
 )
 from naively.estimators.error_path import error_path as error_path
 from naively.estimators.error_search import ErrorSearchSelector as ErrorSearchSelector
+from naively.estimators.gain import gain as gain
 from naively.estimators.hybrid import HybridNB as HybridNB, SeparationWarning as SeparationWarning
 from naively.estimators.likelihood import (
     SparseCategoricalNB as SparseCategoricalNB,

@@ -30,6 +30,7 @@ from naively.judging.folds import choose_k
 from naively.models.model import A, Model, S
 from naively.models.rules import LinearRule, Rule, winners
 from naively.selection.certificate import Certificate, Selection
+from naively.selection.chance import p_values
 from naively.selection.train import Trained, is_auto, resolve_k, train
 from naively.statistics.matrix import Matrix, as_matrix, canonical, check_library, is_sparse
 
@@ -293,6 +294,23 @@ class AbstractSparseClassifier(AbstractSelectingClassifier, Generic[S]):
     def scores_(self) -> FloatArray:
         """Gain of each feature, (n_features,): nats of likelihood, or distance for centers."""
         return self.model_.family.gain(self.statistics_)
+
+    @property
+    def pvalues_(self) -> FloatArray:
+        """Chance of a gain as large in a feature that is alike in all classes, (n_features,).
+
+        From the likelihood-ratio test: twice the gain against chi-squared. It takes rows to be
+        independent and the model to hold: counts that come in bursts (a word that is repeated
+        within a row) look far more significant than they are; presence does not. Not there for
+        centers and the hybrid, whose gain is no likelihood ratio.
+        """
+        check_is_fitted(self)
+        found = p_values(self.model_.family, self.statistics_)
+        if found is None:
+            raise AttributeError(
+                f"{type(self).__name__} has no `pvalues_`: its gain is no likelihood ratio."
+            )
+        return found
 
     @property
     def certificate_(self) -> Certificate:

@@ -44,6 +44,7 @@ from naively.models.family import (
     checked_alpha,
     divergence,
     excess_rounding,
+    one_a_class,
     separable,
     smoothed,
     smoothing,
@@ -113,6 +114,7 @@ def bernoulli(alpha: object = 1.0) -> Family[CountTable]:
         rule=smoothed(_rule, alpha),
         feature_log_prob=smoothed(_log_prob, alpha),
         joint_rule=smoothed(_joint_rule, alpha),
+        freedom=one_a_class,
     )
 
 

@@ -28,6 +28,7 @@ from naively.models.family import (
     checked_number,
     divergence,
     excess_rounding,
+    one_a_class,
     separable,
 )
 from naively.models.kinds import CATEGORIES
@@ -91,7 +92,16 @@ def categorical(alpha: object = 1.0) -> Family[CategoryCounts]:
         gain=gain,
         problem=partial(separable, gain, partial(_baseline, alpha), partial(_rounding, alpha)),
         rule=partial(_rule, alpha),
+        freedom=_freedom,
     )
+
+
+def _freedom(statistics: CategoryCounts) -> IntArray:
+    """Count the classes but one, times the categories that occur but one: (m,)."""
+    feature = np.repeat(np.arange(len(statistics.n_categories)), statistics.n_categories)
+    occurring = statistics.table.any(axis=1)
+    n = np.bincount(feature, occurring, len(statistics.n_categories)).astype(np.int64)
+    return one_a_class(statistics) * np.maximum(n - 1, 0)
 
 
 def categorical_gain(statistics: CategoryCounts, alpha: float = 0.0) -> FloatArray:

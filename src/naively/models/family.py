@@ -86,6 +86,9 @@ class Family(Generic[S]):
     joint_rule: Callable[[S, IntArray, FloatArray], LinearRule] | None = None
     objective: str = "training likelihood"  # what is maximised, and its unit, for the reader
     unit: str = "nats"
+    # Parameters that a free feature has more than a pooled one, one number or (m,): twice its gain
+    # is chi-squared with so many degrees of freedom, if there are many rows
+    freedom: Callable[[S], int | IntArray] | None = None
 
 
 def separable(
@@ -98,6 +101,20 @@ def separable(
     return Separable(
         partial(gain, statistics), partial(baseline, statistics), partial(rounding, statistics)
     )
+
+
+class Weighted(Protocol):
+    """Statistics that know the weight of each class."""
+
+    @property
+    def class_weight(self) -> FloatArray:
+        """(C,) weight of the rows of each class."""
+        ...
+
+
+def one_a_class(statistics: Weighted) -> int:
+    """Parameters that a free feature has more than a pooled one, if it has one in each class."""
+    return max(int(np.count_nonzero(statistics.class_weight)) - 1, 0)
 
 
 def excess_rounding(gain: FloatArray, size: FloatArray) -> FloatArray:

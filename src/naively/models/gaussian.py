@@ -27,7 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from naively._types import FloatArray, IntArray
-from naively.models.family import ROUNDING, Family, checked_number, separable
+from naively.models.family import ROUNDING, Family, checked_number, one_a_class, separable
 from naively.models.kinds import NORMAL
 from naively.models.l2_centers import Moments, beyond_rounding
 from naively.models.model import Model
@@ -83,7 +83,13 @@ def gaussian(variance: str = "class", var_smoothing: object = 1e-9) -> Family[Mo
         gain=gain,
         problem=partial(separable, gain, partial(_baseline, var_smoothing), _rounding),
         rule=partial(_rule, shared, var_smoothing),
+        freedom=partial(_freedom, shared),
     )
+
+
+def _freedom(shared: bool, statistics: Moments) -> int:  # noqa: FBT001 (bound by position)
+    """Count a mean in each class but one, and a variance too where they are not shared."""
+    return one_a_class(statistics) * (1 if shared else 2)
 
 
 def gaussian_gain(

@@ -45,6 +45,7 @@ from naively.models.family import (
     blocks,
     checked_alpha,
     divergence,
+    one_a_class,
     smoothed,
     smoothing,
 )
@@ -90,6 +91,7 @@ def multinomial(alpha: object = 1.0) -> Family[CountTable]:
         rule=smoothed(_rule, alpha),
         feature_log_prob=smoothed(_log_prob, alpha),
         joint_rule=smoothed(_joint_rule, alpha),
+        freedom=one_a_class,
     )
 
 

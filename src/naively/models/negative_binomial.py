@@ -56,6 +56,7 @@ from naively.models.family import (
     checked_alpha,
     divergence,
     excess_rounding,
+    one_a_class,
     separable,
     smoothing,
 )
@@ -146,6 +147,7 @@ def negative_binomial(
         gain=gain,
         problem=partial(_problem, *settings),
         rule=partial(_rule, *settings),
+        freedom=one_a_class,
     )
 
 

@@ -31,6 +31,7 @@ from naively.models.family import (
     checked_alpha,
     divergence,
     excess_rounding,
+    one_a_class,
     separable,
     smoothed,
     smoothing,
@@ -66,6 +67,7 @@ def poisson(alpha: object = 1.0) -> Family[CountTable]:
         gain=smoothed(_all_gains, alpha),
         problem=smoothed(_problem, alpha),
         rule=smoothed(_rule, alpha),
+        freedom=one_a_class,
     )
 
 
