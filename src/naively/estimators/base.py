@@ -296,23 +296,6 @@ class AbstractSparseClassifier(AbstractSelectingClassifier, Generic[S]):
         return self.model_.family.gain(self.statistics_)
 
     @property
-    def pvalues_(self) -> FloatArray:
-        """Chance of a gain as large in a feature that is alike in all classes, (n_features,).
-
-        From the likelihood-ratio test: twice the gain against chi-squared. It takes rows to be
-        independent and the model to hold: counts that come in bursts (a word that is repeated
-        within a row) look far more significant than they are; presence does not. Not there for
-        centers and the hybrid, whose gain is no likelihood ratio.
-        """
-        check_is_fitted(self)
-        found = p_values(self.model_.family, self.statistics_)
-        if found is None:
-            raise AttributeError(
-                f"{type(self).__name__} has no `pvalues_`: its gain is no likelihood ratio."
-            )
-        return found
-
-    @property
     def certificate_(self) -> Certificate:
         """Proof of how good the selection is (:class:`naively.Certificate`)."""
         return self.selection_.certificate
@@ -415,7 +398,18 @@ class PosteriorMixin(AbstractSelectingClassifier):
 
 
 class AbstractSparseNaiveBayes(PosteriorMixin, AbstractAddingClassifier[A]):
-    """A sparse classifier whose scores are log posteriors."""
+    """A sparse classifier whose scores are log posteriors, and gains likelihood ratios."""
+
+    @property
+    def pvalues_(self) -> FloatArray:
+        """Chance of a gain as large in a feature that is alike in all classes, (n_features,).
+
+        From the likelihood-ratio test: twice the gain against chi-squared. It takes rows to be
+        independent and the model to hold: counts that come in bursts (a word that is repeated
+        within a row) look far more significant than they are; presence does not.
+        """
+        check_is_fitted(self)
+        return p_values(self.model_.family, self.statistics_)
 
     @property
     def class_log_prior_(self) -> FloatArray:

@@ -54,6 +54,8 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
         What smoothing adds to the variances.
     scores_ : ndarray of shape (n_features,)
         Gain of each feature in nats.
+    pvalues_ : ndarray of shape (n_features,)
+        Chance of such a gain in a feature alike in all classes (likelihood-ratio test).
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_prior_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -166,6 +168,8 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         Sum of the entries, without smoothing.
     scores_ : ndarray of shape (n_features,)
         Gain of each feature in nats.
+    pvalues_ : ndarray of shape (n_features,)
+        Chance of such a gain in a feature alike in all classes (likelihood-ratio test).
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -276,6 +280,8 @@ class SparseNegativeBinomialNB(
         Sum of the entries, without smoothing.
     scores_ : ndarray of shape (n_features,)
         Gain of each feature in nats.
+    pvalues_ : ndarray of shape (n_features,)
+        Chance of such a gain in a feature alike in all classes (likelihood-ratio test).
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -401,6 +407,8 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         Objective and bound in nats; they agree.
     scores_ : ndarray of shape (n_features,)
         Gain of each feature in nats.
+    pvalues_ : ndarray of shape (n_features,)
+        Chance of such a gain in a feature alike in all classes (likelihood-ratio test).
     category_count_ : list of ndarray of shape (n_classes, n_categories of the feature)
         Weight of the rows of each class and category, for each feature.
     feature_log_prob_ : list of ndarray of shape (n_classes, n_categories of the feature)

@@ -103,6 +103,8 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         Intercept of the rule.
     scores_ : ndarray of shape (n_features,)
         Gain of each feature in nats.
+    pvalues_ : ndarray of shape (n_features,)
+        Chance of such a gain in a feature alike in all classes (likelihood-ratio test).
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -214,6 +216,8 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         Intercept of the rule.
     scores_ : ndarray of shape (n_features,)
         Gain of each feature in nats: rows times mutual information.
+    pvalues_ : ndarray of shape (n_features,)
+        Chance of such a gain in a feature alike in all classes (likelihood-ratio test).
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)

@@ -13,14 +13,18 @@ from naively.models.family import Family
 S = TypeVar("S")
 
 
-def p_values(family: Family[S], statistics: S) -> FloatArray | None:
+def p_values(family: Family[S], statistics: S) -> FloatArray:
     """Probability of a gain as large, if the feature were alike in all classes: (m,).
 
-    Twice the gain is the likelihood-ratio statistic, asymptotically chi-squared (Wilks 1938). None
-    for models whose gain is no likelihood ratio.
+    Twice the gain is the likelihood-ratio statistic, asymptotically chi-squared (Wilks 1938).
+
+    Raises
+    ------
+    ValueError
+        If the gain of the model is no likelihood ratio.
     """
     if family.freedom is None:
-        return None
+        raise ValueError(f"The gain of {family.name} is no likelihood ratio: it has no p-values.")
     freedom = family.freedom(statistics)
     gain = family.gain(statistics)
     # Without a free parameter nothing can be gained: chdtrc is NaN there.
