@@ -18,7 +18,7 @@ from naively.jobs.settings import DEFAULT_K, ModelSettings
 from naively.models import MODELS
 from naively.models.family import Coupled
 from naively.models.model import Model
-from naively.models.rules import HybridRule, Rule
+from naively.models.rules import HybridRule, Rule, weights_of_classes
 from naively.read.errors import InputError, told_of
 from naively.selection.certificate import Selection
 from naively.selection.solve import tied_with_last
@@ -191,13 +191,6 @@ def _region_note(data: Data, rule: Rule) -> Iterator[str]:
         yield f"Weights of the regions, in words that each is worth: {worth}."
 
 
-def relative_log(log_prob: FloatArray) -> FloatArray:
-    """Log-probabilities (n, C) relative to the mean of those that are finite."""
-    finite = np.isfinite(log_prob)
-    total = np.where(finite, log_prob, 0.0).sum(axis=1, keepdims=True)
-    return np.asarray(log_prob - total / np.maximum(finite.sum(axis=1, keepdims=True), 1))
-
-
 def _model_file(
     data: Data, settings: ModelSettings, trained: Trained[Any], columns: IntArray
 ) -> ModelFile:
@@ -230,19 +223,4 @@ def figures(trained: Trained[Any]) -> Figures:
         return Figures(centers=taken.mean, dispersions=np.sqrt(taken.variance))
     words = getattr(statistics, "words", statistics)  # of hybrid models
     counts = None if isinstance(words, ClassCategories) else words.table[support]
-    return Figures(weights=relative_weights(trained.rule), counts=counts)
-
-
-def relative_weights(rule: Rule) -> FloatArray:
-    """Weights (k, C) relative to their mean over the classes, infinite where a class is vetoed."""
-    arrays = rule.arrays()
-    if "log_prob" in arrays:  # of categories: that which says most for a class
-        pieces = np.split(arrays["log_prob"], arrays["starts"][1:-1])
-        return np.array([relative_log(piece).max(axis=0) for piece in pieces])
-    weights, veto = arrays["weights"], arrays.get("veto")
-    if veto is None:
-        return np.asarray(weights - weights.mean(axis=0)).T
-    sides = np.select([veto > 0, veto < 0], [-np.inf, np.inf], 0.0)
-    finite = sides == 0
-    total = np.where(finite, weights, 0.0).sum(axis=0)
-    return np.asarray(weights - total / np.maximum(finite.sum(axis=0), 1) + sides).T
+    return Figures(weights=weights_of_classes(trained.rule), counts=counts)
