@@ -22,7 +22,7 @@ from scipy import sparse
 from scipy.special import xlogy
 
 from naively._kernels.hull import log_shares
-from naively._types import Array, FloatArray, IntArray
+from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.models.constraints import NONE, Constraints
 from naively.models.family import Coupled, Family, Separable, SeparableCounts
 from naively.models.model import Limits, Model
@@ -80,9 +80,11 @@ def interchangeable(model: Model[S], statistics: S, support: IntArray) -> tuple[
     task = _task(model, statistics)
     if not isinstance(task, _Adding):
         return 0, 0
-    key, chosen = task.alike(), np.isin(task.free, task.constraints.units_of(support))
-    both = np.intersect1d(key[chosen], key[~chosen])
-    return int(np.isin(key[chosen], both).sum()), int(np.isin(key[~chosen], both).sum())
+    chosen = np.isin(task.free, task.constraints.units_of(support))
+    near, number = _alike(task, chosen, task.ties())
+    taken, left = (np.bincount(number[each], minlength=len(near)) for each in
+                   (chosen[near], ~chosen[near]))  # fmt: skip
+    return int(taken[left > 0].sum()), int(left[taken > 0].sum())
 
 
 def _constraints(model: Model[S], statistics: S) -> Constraints:
@@ -275,7 +277,7 @@ class _Adding(_Task):
         allowed = self.allowed(n)
         problem = problem_of_gains(np.where(finite, gain, beyond))
         found = best_within(problem, allowed, replace(limits, exact=True))
-        take = _lowest(found.take, self.alike())
+        take = _lowest(self, found.take, self.ties())
         columns = self.support(self.free[take])
         selection = self._counted(
             optimal(self.family, columns, self.gain[columns], self.baseline)
@@ -293,13 +295,13 @@ class _Adding(_Task):
             certificate=replace(certificate, evaluations=found.evaluations, nodes=found.nodes),
         )
 
-    def alike(self) -> IntArray:
-        """Number of each free unit, equal where nothing but the index tells units apart."""
+    def ties(self) -> IntArray:
+        """Number of each free unit, equal where gains tie."""
         gain, error = self._of_free(self.gain), self._of_free(self.error)
         order = np.argsort(-gain, kind="stable")
         tie = np.empty(len(gain), dtype=np.int64)
         tie[order] = tie_class(gain[order], error[order])
-        return _numbered(self, tie.astype(np.float64))
+        return tie
 
     def path(self, grid: IntArray) -> SparsityPath:
         """Select at every k of a grid."""
@@ -327,25 +329,32 @@ def _order(gain: FloatArray, error: FloatArray) -> IntArray:
     return gain_order(gain, lambda columns, some: error[columns])
 
 
-def _numbered(task: _Task, key: FloatArray) -> IntArray:
-    """Give free units equal numbers if they have equal keys, costs and classes."""
-    columns = [key]
-    if task.constraints.costs is not None:
-        columns.append(task.constraints.unit_costs[task.free])
-    if task.speaks is not None:
-        columns.append(task.speaks[task.free].astype(np.float64))
-    number = np.unique(np.column_stack(columns), axis=0, return_inverse=True)[1]
-    return np.asarray(number).ravel()
-
-
-def _lowest(take: Array, number: IntArray) -> Array:
-    """Take the lowest of units with the same number instead of others: mask (n,)."""
+def _lowest(task: _Task, take: BoolArray, key: Array) -> BoolArray:
+    """Take the lowest of free units of equal keys, costs and classes instead of others: (n,)."""
+    near, number = _alike(task, take, key)
     order = np.argsort(number, kind="stable")
     start = np.searchsorted(number[order], number[order])
-    chosen = np.bincount(number, take)
-    lowest = np.empty_like(take)
-    lowest[order] = np.arange(len(take)) - start < chosen[number[order]]
+    chosen = np.bincount(number, take[near])
+    lowest = take.copy()
+    lowest[near[order]] = np.arange(len(near)) - start < chosen[number[order]]
     return lowest
+
+
+def _alike(task: _Task, take: BoolArray, key: Array) -> tuple[IntArray, IntArray]:
+    """Free units with the key of one that is taken, and equal numbers where all else is equal."""
+    near = np.flatnonzero(np.isin(key, key[take]))
+    keys = [key[near]]
+    if task.constraints.costs is not None:
+        keys.append(task.constraints.unit_costs[task.free[near]])
+    if task.speaks is not None:
+        keys.append(task.speaks[task.free[near]])
+    order = np.lexsort(keys)
+    new = np.zeros(len(near), dtype=np.bool_)
+    for each in keys:
+        new[1:] |= np.diff(each[order]) != 0
+    number = np.empty(len(near), dtype=np.int64)
+    number[order] = np.cumsum(new)
+    return near, number
 
 
 # --- coupled gains --------------------------------------------------------------------------------
@@ -455,8 +464,7 @@ class _Tied(_Task):
         allowed = self.allowed(n)
         found = best_within(problem, allowed, limits, start)
         value = problem.value(found.take.astype(np.int64))
-        number = _numbered(self, problem.gains(np.log(found.shares)))
-        lowest = _lowest(found.take, number)
+        lowest = _lowest(self, found.take, problem.gains(np.log(found.shares)))
         if problem.value(lowest.astype(np.int64)) >= value:
             found = replace(found, take=lowest)
         columns = self.support(free[found.take])

@@ -14,6 +14,7 @@ sets spends the budget exactly and has that value: the fractional optimum.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -26,6 +27,18 @@ FILLINGS = 30  # rounds in which what the budget leaves is spent
 ENOUGH = 1.0 + 1e-12  # costs are sums: they may exceed the budget by rounding
 
 
+def largest(values: FloatArray, n: int) -> BoolArray:
+    """Mask of the n largest values, of equal ones the first: O(len)."""
+    if n >= len(values):
+        return np.ones(len(values), dtype=np.bool_)
+    if n <= 0:
+        return np.zeros(len(values), dtype=np.bool_)
+    threshold = np.partition(values, len(values) - n)[len(values) - n]
+    chosen = values > threshold
+    chosen[np.flatnonzero(values == threshold)[: n - np.count_nonzero(chosen)]] = True
+    return np.asarray(chosen)
+
+
 @dataclass(frozen=True, slots=True)
 class Relaxed:
     """Optimum of the relaxation at some gains."""
@@ -36,7 +49,7 @@ class Relaxed:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Allowed:
     """The sets that may be chosen among n columns."""
 
@@ -78,10 +91,13 @@ class Allowed:
         chosen, cost = found.whole.copy(), self.cost
         if cost is None:
             return chosen
-        order = np.argsort(-(gains - found.price * cost), kind="stable")
+        priced, order = gains - found.price * cost, None
         for _ in range(FILLINGS):
             left, room = self.budget - cost[chosen].sum(), self.k - int(chosen.sum())
-            order = order[~chosen[order] & (cost[order] <= left) & (gains[order] > 0)]
+            if order is None:
+                order = np.flatnonzero(~chosen & (cost <= left) & (gains > 0))
+                order = order[np.argsort(-priced[order], kind="stable")]
+            order = order[~chosen[order] & (cost[order] <= left)]
             if room <= 0 or len(order) == 0:
                 break
             fitting = np.searchsorted(np.cumsum(cost[order]), left, side="right")
@@ -93,20 +109,28 @@ class Allowed:
         chosen = np.zeros(len(gains), dtype=np.bool_)
         if self.quota is not None:
             chosen |= self._first_of_classes(-gains)
-        order = np.argsort(-gains, kind="stable")
-        order = order[~chosen[order]][: max(self.k - int(chosen.sum()), 0)]
-        chosen[order if self.cost is None else order[gains[order] > 0]] = True
+        rest = ~chosen if self.cost is None else ~chosen & (gains > 0)
+        room = max(self.k - int(chosen.sum()), 0)
+        if np.count_nonzero(rest) > room:
+            rest = np.flatnonzero(rest)
+            rest = rest[largest(gains[rest], room)]
+        chosen[rest] = True
         return chosen
+
+    @cached_property
+    def _classes(self) -> list[IntArray]:
+        """Columns that speak for each class."""
+        assert self.speaks is not None
+        assert self.quota is not None
+        order = np.argsort(self.speaks, kind="stable")
+        return np.split(order, np.searchsorted(self.speaks[order], np.arange(1, len(self.quota))))
 
     def _first_of_classes(self, key: FloatArray) -> BoolArray:
         """As many of each class as its quota, those of the smallest key: (n,)."""
-        assert self.speaks is not None
-        assert self.quota is not None
-        order = np.lexsort((key, self.speaks))
-        start = np.searchsorted(self.speaks[order], np.arange(len(self.quota)))
-        rank = np.empty(len(key), dtype=np.int64)
-        rank[order] = np.arange(len(key)) - start[self.speaks[order]]
-        return np.asarray(rank < self.quota[self.speaks])
+        first = np.zeros(len(key), dtype=np.bool_)
+        for columns, n in zip(self._classes, self.quota.tolist(), strict=True):  # type: ignore[union-attr]
+            first[columns[largest(-key[columns], n)]] = True
+        return first
 
     def cheapest(self) -> BoolArray:
         """Return the set that costs least: (n,)."""

@@ -19,7 +19,7 @@ from naively.models.family import divergence
 from naively.models.model import Limits
 from naively.selection.dual import MARGIN, DualSolution, Problem, restricted, solve_dual
 from naively.selection.exact import SMALL, TOLERANCE
-from naively.selection.polytope import Allowed
+from naively.selection.polytope import Allowed, largest
 from naively.selection.rounding import MAX_SWAPS, NEIGHBOURS, ROUNDING, WHOLE, column_counts
 
 
@@ -236,11 +236,10 @@ def _best_exchange(
 
 def _spared(allowed: Allowed, key: FloatArray, columns: IntArray) -> IntArray:
     """Columns of the smallest keys, of each kind of cost and class: few enough to try all pairs."""
-    order = columns[np.argsort(key[columns], kind="stable")]
-    chosen = order[:NEIGHBOURS]
-    if allowed.cost is not None and len(order) > NEIGHBOURS:  # also those good for what they cost
-        cheap = key[order] / np.maximum(allowed.cost[order], 1e-300)
-        chosen = np.union1d(chosen, order[np.argsort(cheap, kind="stable")[:NEIGHBOURS]])
+    chosen = columns[largest(-key[columns], NEIGHBOURS)]
+    if allowed.cost is not None and len(columns) > NEIGHBOURS:  # also those good for what they cost
+        cheap = key[columns] / np.maximum(allowed.cost[columns], 1e-300)
+        chosen = np.union1d(chosen, columns[largest(-cheap, NEIGHBOURS)])
     return chosen
 
 
