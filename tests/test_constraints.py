@@ -14,7 +14,7 @@ from naively.models import MODELS
 from naively.models.constraints import Constraints
 from naively.models.model import Limits, Model
 from naively.selection.constrained import speaks_for
-from naively.selection.train import path_of, train
+from naively.selection.train import model_path, train
 
 EXACT = Limits(exact=True)
 M = 9
@@ -100,7 +100,11 @@ def _made(name: str, constraints: Constraints | None, **parameters: Any) -> Mode
 
 
 CASES = [(name, {}) for name in ADDING]
-CASES += [("multinomial", {"alpha": 1.0}), ("multinomial", {"alpha": 0.0}), ("hybrid", {"penalty": 0.1})]
+CASES += [
+    ("multinomial", {"alpha": 1.0}),
+    ("multinomial", {"alpha": 0.0}),
+    ("hybrid", {"penalty": 0.1}),
+]
 
 
 @pytest.mark.parametrize("asked", NAMES)
@@ -143,7 +147,7 @@ def test_path_is_fits(name: str, asked: str) -> None:
     constraints = _kinds_of_constraints(M, 1)[asked]
     model = _made(name, constraints, **({"penalty": 0.1} if name == "hybrid" else {}))
     statistics = model.gather(*_rows(1, 3))
-    track = path_of(model, statistics)
+    track = model_path(model, statistics)
     for g, k in enumerate(track.k.tolist()):
         selection = train(model, statistics, k).selection
         if name in ADDING:

@@ -79,11 +79,13 @@ class Constraints:
         if quota is not None and (
             not isinstance(quota, Integral) or isinstance(quota, bool) or int(quota) < 0
         ):
-            raise ValueError(f"`quota` must be an int >= 0, features for each class; got {quota!r}.")
+            raise ValueError(
+                f"`quota` must be an int >= 0, of features for each class; got {quota!r}."
+            )
         if quota and of_column is not None:
             raise ValueError(
-                "`quota` counts features that speak for a class, and a group may speak for several; "
-                "leave out `quota` or `groups`."
+                "`quota` counts features that speak for a class, and a group may speak for "
+                "several; leave out `quota` or `groups`."
             )
         found = cls(
             n_features=n_features,
@@ -132,7 +134,11 @@ class Constraints:
         """Cost of each unit, that of its columns: (u,)."""
         if self.costs is None:
             return np.zeros(self.n_units)
-        return self.costs if self.groups is None else np.bincount(self.units, self.costs)
+        return (
+            self.costs
+            if self.groups is None
+            else np.bincount(self.units, self.costs).astype(np.float64)
+        )
 
     def units_of(self, columns: IntArray) -> IntArray:
         """Units that some columns are of, ascending."""
@@ -165,18 +171,20 @@ class Constraints:
         return self.n_units - len(self.units_of(self.excluded))
 
     def choice(self, k: int) -> str:
-        """What k units are chosen from, in words."""
+        """Say in words what k units are chosen from."""
         of = "features" if self.groups is None else "groups of features"
-        every = k >= self.n_choices
+        some = f"{k} {of}"
+        if self.costs is not None:
+            some = of if k >= self.n_choices else f"{some} or fewer"
+            some += f" of a cost of {self.budget:g} at most"
         asked = [
-            (f"of a cost of {self.budget:g} at most", self.costs is not None),
-            ("the required ones among them", len(self.required)),
+            ("with the required ones", len(self.required)),
             ("without the excluded ones", len(self.excluded)),
-            (f"{self.quota} or more for each class", self.quota),
+            (f"with {self.quota} or more for each class", self.quota),
         ]
-        some = of if self.costs is not None and every else f"{k} {of}"
-        some = f"{some} or fewer" if self.costs is not None and not every else some
-        return ", ".join([some, *(text for text, holds in asked if holds)])
+        told = [text for text, holds in asked if holds]
+        told = [", ".join(told[:-1]), told[-1]] if len(told) > 1 else told
+        return " ".join([some, " and ".join(told)]).strip()
 
     def take(self, columns: IntArray) -> Self:
         """Return the constraints on some columns, ascending.

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, TypeVar, final
+from typing import Any, final
 
 import numpy as np
 from scipy import sparse
@@ -24,13 +24,13 @@ from scipy.special import xlogy
 from naively._kernels.hull import log_shares
 from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.models.constraints import NONE, Constraints
-from naively.models.family import Coupled, Family, Separable, SeparableCounts
-from naively.models.model import Limits, Model
+from naively.models.family import Coupled, Family, Separable, SeparableCounts, blocks
+from naively.models.model import Limits, Model, S
 from naively.models.rules import weights_of_classes
 from naively.selection.canonical import class_order, of_classes
 from naively.selection.certificate import Certificate, Selection, finite_baseline
 from naively.selection.coupled import Base, CoupledProblem, coupled_columns, grouped
-from naively.selection.dual import Problem, coupled_problem
+from naively.selection.dual import Problem, entropies
 from naively.selection.exact import TOLERANCE
 from naively.selection.groups import Groups, Matrix, SingleColumns, count_groups
 from naively.selection.path import (
@@ -46,8 +46,6 @@ from naively.selection.top_k import gain_order, tie_class, top_k
 from naively.selection.within import Found, best_within, problem_of_gains
 from naively.statistics.moments import ClassMoments
 from naively.statistics.sparse_table import SparseTable
-
-S = TypeVar("S")
 
 
 def select_within(model: Model[S], statistics: S, k: int, limits: Limits) -> Selection:
@@ -115,16 +113,23 @@ def speaks_for(model: Model[S], statistics: S) -> IntArray:
     everything = np.arange(statistics.n_features)
     problem = model.family.problem(statistics)
     if isinstance(problem, Coupled):
-        alpha = np.reshape(problem.alpha, (-1, 1))
-        whole = problem.table.sum(axis=0) + np.sum(np.broadcast_to(alpha, (len(everything), 1)))
-        shares = (problem.table[everything] + alpha) / np.where(whole > 0, whole, 1.0)
-        return np.argmax(shares, axis=1)
+        smooth = np.broadcast_to(np.reshape(problem.alpha, (-1, 1)), (len(everything), 1))
+        totals = problem.table.sum(axis=0) + smooth.sum()
+        totals = np.where(totals > 0, totals, 1.0)
+        parts = blocks(*problem.table.shape)
+        return np.concatenate(
+            [NONE, *(_largest((problem.table[each] + smooth[each]) / totals) for each in parts)]
+        )
     if isinstance(statistics, ClassMoments):
-        return np.argmax(statistics.mean, axis=1)
+        return _largest(statistics.mean)
     if hasattr(statistics, "center"):  # medians, (C, m)
-        return np.argmax(statistics.center, axis=0)
+        return _largest(statistics.center.T)
     rule = model.family.rule(statistics, everything, model.log_prior(statistics))
-    return np.argmax(weights_of_classes(rule), axis=1)
+    return _largest(weights_of_classes(rule))
+
+
+def _largest(values: FloatArray) -> IntArray:
+    return np.asarray(np.argmax(values, axis=1), dtype=np.int64)
 
 
 def _quota_left(constraints: Constraints, speaks: IntArray, classes: Array) -> IntArray:
@@ -200,8 +205,8 @@ class _Task:
         )
         if not allowed.is_possible(len(free)):
             raise ValueError(
-                "`budget` must be enough for the `required` features and the `quota` of each class; "
-                f"got {self.constraints.budget:g}."
+                "`budget` must be enough for the `required` features and the `quota` of each "
+                f"class; got {self.constraints.budget:g}."
             )
         return allowed
 
@@ -242,7 +247,8 @@ class _Adding(_Task):
     def _of_free(self, values: FloatArray) -> FloatArray:
         if self.constraints.groups is None:
             return values[self.free]
-        return np.bincount(self.constraints.units, values)[self.free]
+        sums = np.bincount(self.constraints.units, values).astype(np.float64)
+        return np.asarray(sums[self.free])
 
     def select(self, k: int, limits: Limits) -> Selection:
         """Select k units."""
@@ -279,9 +285,7 @@ class _Adding(_Task):
         found = best_within(problem, allowed, replace(limits, exact=True))
         take = _lowest(self, found.take, self.ties())
         columns = self.support(self.free[take])
-        selection = self._counted(
-            optimal(self.family, columns, self.gain[columns], self.baseline)
-        )
+        selection = self._counted(optimal(self.family, columns, self.gain[columns], self.baseline))
         certificate = selection.certificate
         gap = max(found.bound - found.value, 0.0)
         proven = gap <= TOLERANCE * abs(found.bound) or not finite.all()
@@ -296,7 +300,7 @@ class _Adding(_Task):
         )
 
     def ties(self) -> IntArray:
-        """Number of each free unit, equal where gains tie."""
+        """Give each free unit a number, equal ones where gains tie."""
         gain, error = self._of_free(self.gain), self._of_free(self.error)
         order = np.argsort(-gain, kind="stable")
         tie = np.empty(len(gain), dtype=np.int64)
@@ -397,23 +401,28 @@ class _Tied(_Task):
 
     def _coupled(self, *, screen: bool) -> CoupledProblem:
         if self.constraints.groups is not None:
-            counts, alpha, entropy = self._units()
-            base = self._base(counts[self.required], alpha[self.required], entropy[self.required])
-            base = replace(base, baseline=self._baseline())
-            some = Groups(counts[self.free], np.ones(len(self.free), np.int64), SingleColumns())
-            order = class_order(self.counts.table)
-            return grouped(some, order, alpha[self.free], base, entropy[self.free])
+            return self._coupled_groups()
         table, alpha = self.counts.table, self.counts.alpha
         others = np.concatenate([self.constraints.required, self.constraints.excluded])
-        g = table[others].sum(axis=1) + table.shape[1] * _some(alpha, others)
+        wide = isinstance(table, SparseTable)
+        sums = table.sum(axis=1)[others] if wide else table[others].sum(axis=1)
+        g = sums + table.shape[1] * _some(alpha, others)
         base = self._base(*self._columns(self.required))
         base = replace(base, pooled=float(np.sum(xlogy(g, g))), total=float(np.sum(g)))
-        free = table.take(self.free) if isinstance(table, SparseTable) else table[self.free]
-        rest = alpha if isinstance(alpha, float) else alpha[self.free]
-        return coupled_columns(Coupled(free, rest), screen=screen, base=base)
+        free = table.take(self.free) if wide else table[self.free]
+        some_alpha = alpha if isinstance(alpha, float) else alpha[self.free]
+        return coupled_columns(Coupled(free, some_alpha), screen=screen, base=base)
+
+    def _coupled_groups(self) -> CoupledProblem:
+        counts, alpha, entropy = self._units()
+        base = self._base(counts[self.required], alpha[self.required], entropy[self.required])
+        base = replace(base, baseline=self._baseline())
+        some = Groups(counts[self.free], np.ones(len(self.free), np.int64), SingleColumns())
+        order = class_order(self.counts.table)
+        return grouped(some, order, alpha[self.free], base, entropy[self.free])
 
     def _base(self, counts: Matrix, alpha: FloatArray, entropy: FloatArray) -> Base:
-        """What required units make constant."""
+        """Make constants of the required units."""
         totals = np.asarray(counts.sum(axis=0)).ravel() + alpha.sum()
         return Base(float(entropy.sum()), totals if len(alpha) else None)
 
@@ -428,26 +437,27 @@ class _Tied(_Task):
     # units one by one
 
     def _columns(self, columns: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """Counts, smoothing and entropies of some columns; without counts they have neither."""
+        """Return counts, smoothing and entropies of columns; those without counts have neither."""
         counts = np.asarray(self.counts.table[columns], dtype=np.float64)
         alpha = np.where((counts > 0).any(axis=1), _some(self.counts.alpha, columns), 0.0)
-        return counts, alpha, coupled_problem(counts, alpha, np.ones(len(columns))).entropy
+        return counts, alpha, entropies(counts, alpha)
 
     def _units(self) -> tuple[Matrix, FloatArray, FloatArray]:
-        """Counts, smoothing and entropies of all units: sums over their columns that have counts."""
+        """Return counts, smoothing and entropies of all units: sums over columns with counts."""
         table, constraints = self.counts.table, self.constraints
         counts = table.tocsr() if isinstance(table, SparseTable) else table
         counts = counts.astype(np.float64)
         seen = np.asarray(counts.sum(axis=1)).ravel() > 0
         alpha = np.where(seen, _some(self.counts.alpha, np.arange(len(table))), 0.0)
-        entropy = coupled_problem(counts, alpha, np.ones(len(alpha))).entropy
+        entropy = entropies(counts, alpha)
         if constraints.groups is None:
             return counts, alpha, entropy
         n, units = constraints.n_units, constraints.units
         members = sparse.csr_array(
             (np.ones(len(units)), (units, np.arange(len(units)))), shape=(n, len(units))
         )
-        return members @ counts, np.bincount(units, alpha), np.bincount(units, entropy)
+        summed = [np.bincount(units, each).astype(np.float64) for each in (alpha, entropy)]
+        return members @ counts, summed[0], summed[1]
 
     def _chosen(
         self, n: int, limits: Limits, start: FloatArray | None

@@ -38,7 +38,7 @@ from naively._kernels.linear_gains import (
     taken_totals_csr,
 )
 from naively._kernels.weighted_top import take_largest
-from naively._types import FloatArray, IntArray
+from naively._types import Array, FloatArray, IntArray
 from naively.selection.groups import Matrix
 
 TOLERANCE = 1e-13  # relative gap at which the decomposition stops
@@ -53,7 +53,7 @@ PATIENCE = 20  # rounds without any progress before giving up on the last digits
 class Vertex:
     """The columns of largest gain at some shares."""
 
-    take: IntArray | FloatArray  # (d,) how many of each; fractions within a `Polytope`
+    take: Array  # (d,) how many of each; fractions within a `Polytope`
     threshold: float  # smallest gain taken
     value: float  # sum of the entropies taken: nats
     totals: FloatArray  # (C,) smoothed counts taken
@@ -140,10 +140,10 @@ class Problem:
 
 def coupled_problem(counts: Matrix, alpha: float | FloatArray, size: IntArray) -> Problem:
     """Problem of choosing among columns with the given counts and smoothing."""
-    return Problem(counts, alpha, _entropy(counts, alpha), np.ascontiguousarray(size))
+    return Problem(counts, alpha, entropies(counts, alpha), np.ascontiguousarray(size))
 
 
-def _entropy(counts: Matrix, alpha: float | FloatArray) -> FloatArray:
+def entropies(counts: Matrix, alpha: float | FloatArray) -> FloatArray:
     """Sum_c f_ci log f_ci - g_i log g_i of each row: (d,)."""
     smooth = np.broadcast_to(alpha, counts.shape[0])
     g = np.asarray(counts.sum(axis=1)).ravel() + counts.shape[1] * smooth
@@ -171,7 +171,7 @@ class DualSolution:
     threshold: float  # k-th largest gain there
     gains: FloatArray  # (d,) h at the solution
     fraction: FloatArray  # (d,) fractional selection, the mixture of the vertices
-    vertices: list[IntArray | FloatArray]  # (d,) each: the supports it mixes
+    vertices: list[Array]  # (d,) each: the supports it mixes
     vertex_values: list[float]  # q of each
     evaluations: int
 

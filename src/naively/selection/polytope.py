@@ -1,4 +1,4 @@
-r"""Sets of columns that may be chosen: k of them, within a budget, so many that speak for each class.
+r"""Sets of columns that may be chosen: so many, within a budget, some for each class.
 
     max sum_i g_i x_i,   sum x = k (<= k with a budget),   sum_i c_i x_i <= B,   x in {0, 1}
                          sum over the columns of each class >= quota
@@ -112,9 +112,10 @@ class Allowed:
         rest = ~chosen if self.cost is None else ~chosen & (gains > 0)
         room = max(self.k - int(chosen.sum()), 0)
         if np.count_nonzero(rest) > room:
-            rest = np.flatnonzero(rest)
-            rest = rest[largest(gains[rest], room)]
-        chosen[rest] = True
+            columns = np.flatnonzero(rest)
+            chosen[columns[largest(gains[columns], room)]] = True
+        else:
+            chosen |= rest
         return chosen
 
     @cached_property
@@ -136,7 +137,9 @@ class Allowed:
         """Return the set that costs least: (n,)."""
         if self.quota is None or self.speaks is None:
             return np.zeros(0 if self.cost is None else len(self.cost), dtype=np.bool_)
-        return self._first_of_classes(np.zeros(len(self.speaks)) if self.cost is None else self.cost)
+        return self._first_of_classes(
+            np.zeros(len(self.speaks)) if self.cost is None else self.cost
+        )
 
     def is_possible(self, n: int) -> bool:
         """Whether any set of the n columns is allowed."""

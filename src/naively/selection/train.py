@@ -67,7 +67,7 @@ def train(model: Model[S], statistics: S, k: int, limits: Limits | None = None) 
     return Trained(model, statistics, selection, rule)
 
 
-def path_of(model: Model[S], statistics: S, ks: Any = None) -> SparsityPath:
+def model_path(model: Model[S], statistics: S, ks: Any = None) -> SparsityPath:
     """Solve for a grid of k: the supports that `train` selects at each.
 
     Parameters
@@ -83,7 +83,16 @@ def path_of(model: Model[S], statistics: S, ks: Any = None) -> SparsityPath:
     return path_within(model, statistics, ks)
 
 
-def grid_of(model: Model[S], statistics: S, ks: Any = None) -> IntArray:
+def choices(model: Model[S], n_features: int, n_classes: int) -> tuple[int, int]:
+    """How many can be chosen at most, and how few will do whatever the features speak for."""
+    constraints = model.constraints
+    if constraints is None:
+        return n_features, 0
+    least = constraints.least + constraints.quota * n_classes
+    return constraints.n_choices, min(least, constraints.n_choices)
+
+
+def grid_of(model: Model[S], n_features: int, n_classes: int, ks: Any = None) -> IntArray:
     """Numbers of features to try, ascending, that models of some of the rows can meet too: (K,).
 
     Raises
@@ -91,19 +100,24 @@ def grid_of(model: Model[S], statistics: S, ks: Any = None) -> IntArray:
     ValueError
         If `ks` are no numbers of features that may be chosen.
     """
-    n, least = choices(model, statistics)
+    most, least = choices(model, n_features, n_classes)
     if ks is not None and model.constraints is not None:
         least = model.constraints.least
-    return checked_grid(ks, n, least)
+    return checked_grid(ks, most, least)
 
 
-def choices(model: Model[S], statistics: S) -> tuple[int, int]:
-    """How many features can be chosen at most, and how few will do, whatever they speak for."""
+def k_of(model: Model[S], statistics: S, k: K) -> int:
+    """Return the number of features that `k` asks for: see `resolve_k`.
+
+    Raises
+    ------
+    ValueError
+        If `k` is no such number; None is one if there is a budget.
+    """
     constraints = model.constraints
-    if constraints is None:
-        return statistics.n_features, 0
-    least = constraints.least + constraints.quota * len(statistics.classes)
-    return constraints.n_choices, min(least, constraints.n_choices)
+    if k is None and constraints is not None and constraints.costs is not None:
+        return constraints.n_choices
+    return resolve_k(k, statistics.n_features if constraints is None else constraints.n_choices)
 
 
 def is_auto(k: object) -> bool:

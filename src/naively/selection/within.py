@@ -98,7 +98,7 @@ class _Node:
         return cls(chosen, left, rest, part, solve_dual(part, 0 if none_left else 1, start))
 
     def whole(self, n: int) -> list[BoolArray]:
-        """Sets of all n columns to which the solution is rounded."""
+        """Round the solution to sets of all n columns."""
         dual, sets = self.dual, [np.asarray(x, dtype=np.float64) for x in self.dual.vertices]
         if len(self.left) and self.allowed.k:
             for gains in (dual.gains, dual.gains + dual.fraction * np.abs(dual.gains).max()):
