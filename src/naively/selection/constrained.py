@@ -188,9 +188,12 @@ class _Task:
             If k is less than what is required.
         """
         if k < self.least:
-            of = f"{len(self.required)} are required"
-            quota = f" and `quota` needs {self.quota.sum()} more" if len(self.quota) else ""
-            raise ValueError(f"`k` must be at least {self.least}: {of}{quota}; got {k}.")
+            asked = [
+                (f"{len(self.required)} are required", len(self.required)),
+                (f"`quota` needs {self.quota.sum()}", self.quota.sum()),
+            ]
+            why = " and ".join(text for text, holds in asked if holds)
+            raise ValueError(f"`k` must be at least {self.least}: {why}; got {k}.")
         return min(k - len(self.required), len(self.free))
 
     def allowed(self, n: int) -> Allowed:
