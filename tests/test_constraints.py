@@ -8,8 +8,23 @@ from math import log
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.class_weight import compute_sample_weight
 
+from naively import (
+    ClassCounts,
+    SparseBernoulliNB,
+    SparseCategoricalNB,
+    SparseGaussianNB,
+    SparseL1Centers,
+    SparseL2Centers,
+    SparseMultinomialNB,
+    SparseNegativeBinomialNB,
+    SparsePoissonNB,
+    SparsityCV,
+)
 from naively.models import MODELS
 from naively.models.constraints import Constraints
 from naively.models.model import Limits, Model
@@ -21,9 +36,9 @@ M = 9
 ADDING = [name for name in MODELS if name not in ("multinomial", "hybrid")]
 
 
-def _rows(seed: int, n_classes: int, m: int = M) -> tuple[Any, Any]:
-    rng = np.random.default_rng(seed)
-    y = np.arange(30) % n_classes
+def _rows(seed: int, n_classes: int, n: int = 30) -> tuple[Any, Any]:
+    rng, m = np.random.default_rng(seed), M
+    y = np.arange(n) % n_classes
     X = rng.poisson(rng.gamma(1.0, 1.0, (n_classes, m))[y])
     X[:, 3] = X[:, 5]  # copies tie
     X[:, 7] = 0
@@ -158,3 +173,188 @@ def test_path_is_fits(name: str, asked: str) -> None:
     first = {i: k for k in reversed(track.k.tolist()) for i in track.support(k).tolist()}
     assert {i: k for i, k in enumerate(track.entry.tolist()) if k} == first
     assert sorted(track.order.tolist()) == sorted(first)
+
+
+# What they are asked by -------------------------------------------------------------------------
+
+
+def test_what_no_choice_can_meet_is_refused() -> None:
+    costs = [3.0] * M
+    for asked, message in (
+        (
+            {"required": [3], "excluded": [3]},
+            "`required` and `excluded` must not overlap.*column 3",
+        ),
+        (
+            {"required": [0], "excluded": [1], "groups": [0, 0, *range(1, M - 1)]},
+            "group of column 0",
+        ),
+        ({"required": [M]}, r"`required` must hold column indices in \[0, 9\)"),
+        ({"excluded": [-1]}, "got -1"),
+        ({"excluded": [True]}, "`excluded`, as a mask, must have one bool for each of the 9"),
+        ({"excluded": range(M)}, "`excluded` must leave a feature"),
+        ({"required": "w3"}, "`required` must be a list"),
+        ({"required": [0.5]}, "`required` must be a list"),
+        ({"required": ["w3"]}, "the columns have none"),
+        ({"groups": [0]}, "`groups` must have one label for each of the 9"),
+        ({"costs": costs}, "`costs` has no effect without `budget`"),
+        ({"budget": 1.0}, "`budget` has no effect without `costs`"),
+        ({"costs": costs, "budget": -1.0}, "`budget` must be a finite number >= 0"),
+        ({"costs": costs, "budget": 2.0, "required": [0]}, "`required` features, 3; got 2"),
+        ({"costs": [-1.0] * M, "budget": 2.0}, "`costs` must be finite and >= 0"),
+        ({"costs": [1.0], "budget": 2.0}, "`costs` must have one number for each of the 9"),
+        ({"quota": -1}, "`quota` must be an int >= 0"),
+        ({"quota": 1, "groups": [0] * M}, "leave out `quota` or `groups`"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Constraints.checked(M, **asked)
+    with pytest.raises(ValueError, match="no `colour`: did you mean `color`"):
+        Constraints.checked(2, ["color", "size"], required=["colour"])
+    assert Constraints.checked(M, required=[], quota=0) is None
+
+
+def test_constraints_of_some_columns() -> None:
+    constraints = Constraints.checked(
+        6, required=[4], excluded=[1, 2], groups=list("aabbcc"), costs=range(6), budget=9.0
+    )
+    assert constraints is not None
+    some = constraints.take(np.array([2, 3, 4]))
+    assert some.required.tolist() == [2]
+    assert some.excluded.tolist() == [0]
+    assert some.units.tolist() == [0, 0, 1]
+    assert some.unit_costs.tolist() == [5.0, 4.0]
+    with pytest.raises(ValueError, match="column 4"):
+        constraints.take(np.array([0, 1]))
+
+
+def _frame() -> tuple[pd.DataFrame, Any]:
+    X, y = _rows(2, 3)
+    return pd.DataFrame(X, columns=[f"w{i}" for i in range(M)]), y
+
+
+ESTIMATORS = [
+    SparseMultinomialNB, SparseBernoulliNB, SparsePoissonNB, SparseNegativeBinomialNB,
+    SparseCategoricalNB, SparseGaussianNB, SparseL2Centers, SparseL1Centers,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_names_indices_and_masks_mean_the_same(kind: Any) -> None:
+    X, y = _frame()
+    mask = np.arange(M) == 6
+    for required, excluded in ((["w6"], ["w1", "w2"]), ([6], [2, 1]), (mask, [1, 2])):
+        fitted = kind(k=3, required=required, excluded=excluded).fit(X, y)
+        support = fitted.support_
+        assert support.sum() == 3
+        assert support[6]
+        assert not support[[1, 2]].any()
+        again = kind(k=3, required=[6], excluded=[1, 2]).fit(X.to_numpy(), y)
+        assert (again.support_ == support).all()
+        assert fitted.certificate_ == again.certificate_
+    assert "with the required ones" in str(fitted.certificate_)
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_search_and_auto_keep_to_the_constraints(kind: Any) -> None:
+    X, y = _frame()
+    asked = {"required": ["w6"], "excluded": ["w1"]}
+    chosen = kind(k="auto", **asked).fit(X, y).support_
+    search = SparsityCV(kind(**asked), ks=[1, 2, 4, 6]).fit(X, y)
+    for support in (chosen, search.best_estimator_.support_):
+        assert support[6]
+        assert not support[1]
+    loop = GridSearchCV(kind(**asked), {"k": [1, 2, 4, 6]}, cv=5).fit(X, y)
+    np.testing.assert_allclose(
+        search.cv_results_["mean_test_score"], loop.cv_results_["mean_test_score"]
+    )
+    with pytest.raises(ValueError, match=r"`ks` must lie in \[1, 8\]"):
+        SparsityCV(kind(**asked), ks=[0, 9]).fit(X, y)
+
+
+@pytest.mark.parametrize("asked", [{"quota": 1}, {"costs": np.arange(M) + 1.0, "budget": 15.0}])
+@pytest.mark.parametrize("kind", [SparseMultinomialNB, SparseBernoulliNB])
+def test_search_is_a_loop_of_fits_where_supports_are_not_nested(kind: Any, asked: Any) -> None:
+    X, y = _rows(4, 3)
+    y = np.where(np.random.default_rng(0).random(len(y)) < 0.3, 0, y)
+    ks = [3, 4, 6, 7] if "quota" in asked else [1, 2, 4, 6]
+    search = SparsityCV(kind(**asked), ks=ks).fit(X, y)
+    loop = GridSearchCV(kind(**asked), {"k": ks}, cv=5).fit(X, y)
+    np.testing.assert_allclose(
+        search.cv_results_["mean_test_score"], loop.cv_results_["mean_test_score"]
+    )
+
+
+def test_a_budget_needs_no_k() -> None:
+    X, y = _rows(0, 2)
+    costs = np.arange(M) + 1.0
+    fitted = SparsePoissonNB(k=None, costs=costs, budget=12.0).fit(X, y)
+    assert costs[fitted.support_].sum() <= 12.0
+    assert fitted.certificate_.proven_optimal
+    assert "features of a cost of 12 at most" in str(fitted.certificate_)
+    with pytest.raises(ValueError, match="`k` must be"):
+        SparsePoissonNB(k=None).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS[:6])
+@pytest.mark.parametrize("weights", ["balanced", {0: 0.5}])
+def test_weights_of_classes_are_weights_of_rows(kind: Any, weights: Any) -> None:
+    X, y = _rows(3, 3, 90)
+    X, y = X[(y == 0) | (np.arange(90) < 45)], y[(y == 0) | (np.arange(90) < 45)]
+    of_rows = compute_sample_weight(weights, y) if weights == "balanced" else np.where(y, 1.0, 0.5)
+    for k in (4, "auto"):
+        fitted = kind(k=k, class_weight=weights).fit(X, y)
+        plain = kind(k=k).fit(X, y, of_rows)
+        assert (fitted.support_ == plain.support_).all()
+        np.testing.assert_allclose(fitted.predict_log_proba(X), plain.predict_log_proba(X))
+    batches = kind(k=4, class_weight=weights)
+    batches.partial_fit(X[:20], y[:20], classes=[0, 1, 2]).partial_fit(X[20:], y[20:])
+    once = kind(k=4, class_weight=weights).fit(X, y)
+    np.testing.assert_allclose(batches.predict_log_proba(X), once.predict_log_proba(X), atol=1e-9)
+    counted = kind().gather(X, y)
+    stored = kind.from_statistics(counted, k=4, class_weight=weights)
+    np.testing.assert_allclose(stored.predict_log_proba(X), once.predict_log_proba(X), atol=1e-9)
+    search = SparsityCV(kind(class_weight=weights), ks=[1, 4]).fit(X, y)
+    loop = GridSearchCV(kind(class_weight=weights), {"k": [1, 4]}, cv=5).fit(X, y)
+    np.testing.assert_allclose(
+        search.cv_results_["mean_test_score"], loop.cv_results_["mean_test_score"]
+    )
+
+
+def test_weights_of_unknown_classes_are_refused() -> None:
+    X, y = _rows(0, 2)
+    for weights, message in (
+        ({7: 1.0}, "label 7"), ({0: 0.0}, "weights > 0"), ("even", "'balanced' or a dict")
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            SparseBernoulliNB(class_weight=weights).fit(X, y)
+
+
+@pytest.mark.parametrize("asked", NAMES)
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_many_columns(n_classes: int, asked: str) -> None:
+    """Grouped, screened and sparse columns under constraints: bounds hold, sets are allowed."""
+    m, rng = 40_000, np.random.default_rng(0)
+    whole = rng.poisson(rng.gamma(0.4, 5.0, (m, 1)) * rng.gamma(5.0, 0.2, (m, n_classes)))
+    constraints = _kinds_of_constraints(m, 0)[asked]
+    assert constraints is not None
+    for table in (whole, whole * rng.uniform(0.5, 1.5, (m, 1))):
+        model = _made("multinomial", constraints)
+        counts = ClassCounts.zero(m, list(range(n_classes)))
+        statistics = replace(counts, table=table, class_weight=counts.class_weight + 9.0)
+        k = 60 if constraints.costs is None else 5
+        selection = train(model, statistics, k).selection
+        certificate = selection.certificate
+        own = _coupled_gain(
+            table[selection.support].tolist(), 1.0, list(range(len(selection.support)))
+        )
+        assert certificate.gain == pytest.approx(own, rel=1e-7)
+        assert 0 <= certificate.relative_gap < 0.1
+        assert set(constraints.required.tolist()) <= set(selection.support.tolist())
+        assert not set(constraints.excluded.tolist()) & set(selection.support.tolist())
+        some = np.random.default_rng(1).choice(constraints.free, k - constraints.least)
+        if constraints.costs is None and not constraints.quota:
+            others = constraints.columns_of(
+                np.union1d(np.unique(some), constraints.units_of(constraints.required))
+            )
+            reached = _coupled_gain(table[others].tolist(), 1.0, list(range(len(others))))
+            assert reached <= certificate.bound - certificate.baseline

@@ -20,7 +20,7 @@ from naively.judging.folds import MAX_REPEATS, REPEATED_ROWS, warn_of_nothing
 from naively.judging.parting import TRAIN, Parting
 from naively.models import MODELS
 from naively.models.model import Model
-from naively.selection.train import choices, grid_of
+from naively.selection.train import choices, model_grid
 from naively.work.judged import Fold, Look, judged_folds
 
 N_FOLDS = 5
@@ -51,7 +51,7 @@ def choose_k(recipe: Recipe, data: Data, parting: Parting, workers: Workers) -> 
     n_classes = len(data.rows_of_classes(*kinds))
     model = constrained(model, data, recipe.model, kept)
     most, least = choices(model, m, n_classes)
-    grid = np.unique(np.append(least, grid_of(model, m, n_classes)))
+    grid = np.unique(np.append(least, model_grid(model, m, n_classes)))
     grid = measured_grid(grid, most, least, n_classes)
     repeats = int(np.clip(REPEATED_ROWS // max(n, 1), 1, MAX_REPEATS))
     found = [fold_errors(data, model, kinds, kept, grid, workers, recipe.model)]

@@ -27,10 +27,10 @@ from naively.jobs.settings import Recipe
 from naively.jobs.study import (
     Accuracies,
     coverage_points,
+    grid_of,
     measured_grid,
     path_curve,
     predicted_error,
-    spaced_grid,
 )
 from naively.judging.every_k import every_k
 from naively.judging.parting import TEST, Parting
@@ -185,7 +185,7 @@ def _judge(
     file, model, chosen = fitted.file, trained.model, fitted.selection.certificate.k
     most, least = choices(model, fitted.n_features, len(file.classes))
     judge = replace(model, constraints=None)  # columns of all the data do not go to the workers
-    grid = measured_grid(spaced_grid(most, chosen, least), most, chosen, len(file.classes))
+    grid = measured_grid(grid_of(most, chosen, least), most, chosen, len(file.classes))
     if recipe.quick or MODELS[file.kind].regions:  # which have no path of their own
         columns = np.tile(file.columns, data.n_regions)
         return Judge(trained.rule, file.classes, judge, columns, np.arange(len(columns))), grid

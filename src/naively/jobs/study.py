@@ -42,7 +42,7 @@ class Accuracies:
         return cls(folds.k, 1 - folds.mean, folds.standard_error, f"{whose} error{other}")
 
 
-def spaced_grid(n_features: int, chosen: int, least: int = 0) -> IntArray:
+def grid_of(n_features: int, chosen: int, least: int = 0) -> IntArray:
     """Values of k, evenly spaced on a log scale from 1 to all, with the chosen one: (G,).
 
     They are `least` at least, where so many have to be chosen.
@@ -99,7 +99,7 @@ def path_curve(trained: Trained[Any], accuracies: Accuracies | None) -> PathCurv
     n_features, least = choices(trained.model, statistics.n_features, len(statistics.classes))
     if n_features == 0 or chosen == 0:
         return None
-    grid = spaced_grid(n_features, chosen, least)
+    grid = grid_of(n_features, chosen, least)
     if accuracies is not None:
         tested = accuracies.k
         # Where the test stops early, the path goes on to all features without accuracies.

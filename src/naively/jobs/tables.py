@@ -25,7 +25,7 @@ from naively.models import MODELS
 from naively.read.batch import Part
 from naively.read.errors import InputError, told_of
 from naively.read.progress import Progress, silent
-from naively.selection.train import choices, grid_of, model_path
+from naively.selection.train import choices, model_grid, model_path
 
 _NEW_FEATURES = 1000  # named at each k
 _SHOWN_CLASSES = 5
@@ -217,7 +217,7 @@ def _contender(
     model = constrained(own.model_of(), data, own.model, kept)
     _check_ks(recipe.name, ks, choices(model, m, 0)[0])
     with told_of(recipe.name), in_options():
-        grid = grid_of(model, m, len(data.rows_of_classes(*kinds)), ks)
+        grid = model_grid(model, m, len(data.rows_of_classes(*kinds)), ks)
     progress("cross-validating", 0, 0)
     curves = []
     for alpha in alphas or (None,):

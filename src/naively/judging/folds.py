@@ -21,7 +21,7 @@ from naively.judging.visits import path_stays
 from naively.models.family import Coupled
 from naively.models.model import Model, S
 from naively.models.rules import winners
-from naively.selection.train import choices, grid_of, model_path
+from naively.selection.train import choices, model_grid, model_path
 from naively.statistics.matrix import Matrix, is_sparse
 from naively.statistics.threads import in_threads
 
@@ -60,7 +60,7 @@ def choose_k(
         If no number of features does better than none by more than one standard error.
     """
     _, least = choices(model, statistics.n_features, len(statistics.classes))
-    grid = grid_of(model, statistics.n_features, len(statistics.classes))
+    grid = model_grid(model, statistics.n_features, len(statistics.classes))
     grid = np.unique(np.append(least, grid))
     # With few rows the division into folds decides as much as the rows do: average it out.
     repeats = int(np.clip(REPEATED_ROWS // X.shape[0], 1, MAX_REPEATS))
@@ -119,7 +119,7 @@ def fold_errors(
     """
     if not isinstance(n_folds, Integral) or n_folds < 2:
         raise ValueError(f"`n_folds` must be an int >= 2; got {n_folds!r}.")
-    grid = grid_of(model, statistics.n_features, len(statistics.classes), ks)
+    grid = model_grid(model, statistics.n_features, len(statistics.classes), ks)
     n = len(rows.labels)
     if n < 2:
         raise ValueError(

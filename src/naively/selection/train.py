@@ -92,7 +92,7 @@ def choices(model: Model[S], n_features: int, n_classes: int) -> tuple[int, int]
     return constraints.n_choices, min(least, constraints.n_choices)
 
 
-def grid_of(model: Model[S], n_features: int, n_classes: int, ks: Any = None) -> IntArray:
+def model_grid(model: Model[S], n_features: int, n_classes: int, ks: Any = None) -> IntArray:
     """Numbers of features to try, ascending, that models of some of the rows can meet too: (K,).
 
     Raises
