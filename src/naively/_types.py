@@ -32,4 +32,6 @@ class Frame(Protocol):
 
 
 MatrixLike: TypeAlias = "ArrayLike | spmatrix | sparray | Frame"  # rows as users have them
-K: TypeAlias = int | float | str  # a number of features, a share of them, "all" or "auto"
+K: TypeAlias = (
+    int | float | str | None
+)  # a number of features, a share of them, "all" or "auto"; None: what a budget pays

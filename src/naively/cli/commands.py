@@ -253,6 +253,44 @@ SMOOTHING: Options = [
     ),
 ]
 
+CONSTRAINTS: Options = [
+    click.option(
+        "--require", multiple=True, metavar="NAME|GLOB", help="Choose these features in any case."
+    ),
+    click.option(
+        "--exclude",
+        multiple=True,
+        metavar="NAME|GLOB",
+        help="Never choose these features, such as 'MT-*'; they are counted all the same.",
+    ),
+    click.option(
+        "--feature-groups",
+        metavar="FILE",
+        type=click.Path(),
+        help="Choose groups of features as a whole (a line: NAME|GLOB,GROUP); -k counts groups.",
+    ),
+    click.option(
+        "--costs",
+        metavar="FILE",
+        type=click.Path(),
+        help="Cost of each feature (a line: NAME|GLOB,COST), with --budget.",
+    ),
+    click.option(
+        "--budget",
+        type=Finite(min=0),
+        help="Most that the features may cost together; -k is then the most features.",
+    ),
+    click.option(
+        "--quota",
+        type=click.IntRange(min=0),
+        metavar="N",
+        help="Choose N features or more that speak for each class.",
+    ),
+    click.option(
+        "--class-weight", type=click.Choice(["balanced"]), help="Let all classes weigh the same."
+    ),
+]
+
 MODEL: Options = [
     KIND,
     click.option(
@@ -268,6 +306,7 @@ MODEL: Options = [
         "--exact", is_flag=True, help="Search on until the choice is proven optimal (multinomial)."
     ),
     click.option("--time-limit", type=Finite(min=0), metavar="SECONDS", help="Of --exact."),
+    *CONSTRAINTS,
 ]
 
 TESTING: Options = [
@@ -464,7 +503,8 @@ def recipe_of(input: str, options: Mapping[str, Any]) -> Any:
     """Return what the learner is asked; options that a command does not have are at defaults."""
     from naively.jobs.settings import ModelSettings, Recipe
 
-    settings = ("k", "alpha", "exact", "time_limit", "min_count", "binary", "scale")
+    settings = ["k", "alpha", "exact", "time_limit", "min_count", "binary", "scale"]
+    settings += ["require", "exclude", "feature_groups", "costs", "budget", "quota", "class_weight"]
     given = {name: options[name] for name in settings if name in options}
     layout = layout_of(input, options)
     return Recipe(

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from naively.cli.commands import (
+    CONSTRAINTS,
     FEATURES,
     FILE,
     INPUT,
@@ -57,6 +58,7 @@ PATH: Options = [
     KIND,
     KS,
     *SMOOTHING,
+    *CONSTRAINTS,
     *FEATURES,
     *NUMBERS,
     *READING,
@@ -119,6 +121,7 @@ CV: Options = [
     ),
     click.option("--alphas", type=Smoothings(), help="Smoothings to try.  [that of --alpha]"),
     *SMOOTHING,
+    *CONSTRAINTS,
     *FEATURES,
     *NUMBERS,
     *READING,

@@ -25,14 +25,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from naively._notebook import note_html
 from naively._types import Array, BoolArray, FloatArray, K, MatrixLike
+from naively.estimators.constrained import ConstrainedMixin
 from naively.judging.error_path import FoldErrors
 from naively.judging.folds import choose_k
 from naively.models.model import A, Model, S
 from naively.models.rules import LinearRule, Rule, winners
 from naively.selection.certificate import Certificate, Selection
 from naively.selection.chance import p_values
-from naively.selection.train import Trained, is_auto, resolve_k, train
+from naively.selection.train import Trained, is_auto, k_of, train
 from naively.statistics.matrix import Matrix, as_matrix, canonical, check_library, is_sparse
+from naively.statistics.weights import check_weights
 
 
 class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
@@ -144,7 +146,7 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
         return tags
 
 
-class AbstractSparseClassifier(AbstractSelectingClassifier, Generic[S]):
+class AbstractSparseClassifier(ConstrainedMixin, AbstractSelectingClassifier, Generic[S]):
     """A classifier that uses k features, and the selector of those features."""
 
     k: K
@@ -184,15 +186,26 @@ class AbstractSparseClassifier(AbstractSelectingClassifier, Generic[S]):
         """
         X, y = self._check_batch(X, y, reset=True)
         model = self._model()
-        statistics = model.gather(X, y, sample_weight)
-        k = self._chosen_k(model, X, y, sample_weight, statistics)
-        return self._store(train(model, statistics, k))
+        counted = model.gather(X, y, sample_weight)
+        statistics = self._weighed(counted)
+        weight = self._row_weights(y, sample_weight)
+        k = self._chosen_k(model, X, y, weight, statistics)
+        return self._store(train(model, statistics, k), counted)
+
+    def _row_weights(self, y: Array, sample_weight: ArrayLike | None) -> ArrayLike | None:
+        """Weights of rows that hold those of their classes."""
+        classes, codes, rows = np.unique(y, return_inverse=True, return_counts=True)
+        weights = self._class_weights(classes, rows)
+        if weights is None:
+            return sample_weight
+        given = check_weights(sample_weight, len(y))
+        return weights[codes] if given is None else given * weights[codes]
 
     def _chosen_k(
         self, model: Model[S], X: Matrix, y: Array, sample_weight: ArrayLike | None, statistics: S
     ) -> int:
         if not is_auto(self.k):
-            return resolve_k(self.k, statistics.n_features)
+            return k_of(model, statistics, self.k)
         self.fold_errors_ = choose_k(model, X, y, sample_weight, statistics)
         return self.fold_errors_.best_k()
 
@@ -223,7 +236,7 @@ class AbstractSparseClassifier(AbstractSelectingClassifier, Generic[S]):
         Returns
         -------
         statistics : ClassCounts, ClassMoments or ClassValues
-            What `fit` would have stored as `statistics_`.
+            What `fit` would have stored as `statistics_`, without weights of classes.
         """
         X, y = self._check_batch(X, y, reset=not hasattr(self, "statistics_"))
         return self._model().gather(X, y, sample_weight, classes=classes)
@@ -263,11 +276,12 @@ class AbstractSparseClassifier(AbstractSelectingClassifier, Generic[S]):
         return estimator._finish(statistics)
 
     def _finish(self, statistics: S) -> Self:
-        """Train on statistics of all rows."""
-        k = resolve_k(self.k, statistics.n_features)
-        return self._store(train(self._model(), statistics, k))
+        """Train on statistics of all rows, in which all classes weigh what their rows do."""
+        model, weighed = self._model(), self._weighed(statistics)
+        return self._store(train(model, weighed, k_of(model, weighed, self.k)), statistics)
 
-    def _store(self, trained: Trained[S]) -> Self:
+    def _store(self, trained: Trained[S], counted: S) -> Self:
+        self._counted = counted  # before the weights of the classes: more rows are added to it
         self.model_ = trained.model
         self.statistics_ = trained.statistics
         self.selection_ = trained.selection
@@ -342,7 +356,7 @@ class AbstractAddingClassifier(AbstractSparseClassifier[A]):
         X, y = self._check_batch(X, y, reset=first)
         known = self._known_classes(classes, first=first)
         batch = self._model().gather(X, y, sample_weight, classes=known)
-        return self._finish(batch if first else self.statistics_ + batch)
+        return self._finish(batch if first else self._counted + batch)
 
     def _known_classes(self, classes: ArrayLike | None, *, first: bool) -> Array:
         if classes is None:

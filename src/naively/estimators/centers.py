@@ -15,6 +15,7 @@ from naively.estimators.base import (
     LinearWeightsMixin,
     PosteriorMixin,
 )
+from naively.estimators.constrained import describe_constraints
 from naively.models import l1_centers, l2_centers
 from naively.models.model import Model
 from naively.statistics.moments import ClassMoments
@@ -22,6 +23,7 @@ from naively.statistics.values import ClassMedians
 
 
 @final
+@describe_constraints
 class SparseL2Centers(
     LinearWeightsMixin[ClassMoments],
     DecisionFunctionMixin,
@@ -103,16 +105,28 @@ class SparseL2Centers(
     """
 
     def __init__(
-        self, k: K = 10, *, scale: str | None = None, priors: ArrayLike | None = None
+        self,
+        k: K = 10,
+        *,
+        scale: str | None = None,
+        priors: ArrayLike | None = None,
+        required: ArrayLike | None = None,
+        excluded: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        costs: ArrayLike | None = None,
+        budget: float | None = None,
+        quota: int | None = None,
     ) -> None:
         self.k = k
         self.scale = scale
         self.priors = priors
+        self.required, self.excluded, self.groups = required, excluded, groups
+        self.costs, self.budget, self.quota = costs, budget, quota
 
     # -- the model ------------------------------------------------------------------------------
 
     def _model(self) -> Model[ClassMoments]:
-        return l2_centers.model(scale=self.scale, priors=self.priors)
+        return self._constrained(l2_centers.model(scale=self.scale, priors=self.priors))
 
     # -- what was learned -----------------------------------------------------------------------
 
@@ -133,6 +147,7 @@ class SparseL2Centers(
 
 
 @final
+@describe_constraints
 class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedians]):
     r"""Nearest class center by absolute distance, with at most k features whose centers differ.
 
@@ -205,12 +220,25 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
            [2., 0.]])
     """
 
-    def __init__(self, k: K = 10, *, priors: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        k: K = 10,
+        *,
+        priors: ArrayLike | None = None,
+        required: ArrayLike | None = None,
+        excluded: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        costs: ArrayLike | None = None,
+        budget: float | None = None,
+        quota: int | None = None,
+    ) -> None:
         self.k = k
         self.priors = priors
+        self.required, self.excluded, self.groups = required, excluded, groups
+        self.costs, self.budget, self.quota = costs, budget, quota
 
     def _model(self) -> Model[ClassMedians]:
-        return l1_centers.model(priors=self.priors)
+        return self._constrained(l1_centers.model(priors=self.priors))
 
     @property
     def centers_(self) -> FloatArray:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import final
+from collections.abc import Mapping
+from typing import Any, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -10,6 +11,7 @@ from sklearn.utils import Tags
 
 from naively._types import Array, FloatArray, IntArray, K
 from naively.estimators.base import AbstractSparseNaiveBayes, LinearWeightsMixin, refuse_negative
+from naively.estimators.constrained import describe_constraints
 from naively.models import categorical, gaussian, negative_binomial, poisson
 from naively.models.family import checked_alpha
 from naively.models.model import Model
@@ -20,6 +22,7 @@ from naively.statistics.moments import ClassMoments
 
 
 @final
+@describe_constraints
 class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
     r"""Gaussian naive Bayes in which at most k features tell the classes apart; exact.
 
@@ -89,15 +92,27 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
         variance: str = "class",
         priors: ArrayLike | None = None,
         var_smoothing: float = 1e-9,
+        required: ArrayLike | None = None,
+        excluded: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        costs: ArrayLike | None = None,
+        budget: float | None = None,
+        quota: int | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
     ) -> None:
         self.k = k
         self.variance = variance
         self.priors = priors
         self.var_smoothing = var_smoothing
+        self.required, self.excluded, self.groups = required, excluded, groups
+        self.costs, self.budget, self.quota = costs, budget, quota
+        self.class_weight = class_weight
 
     def _model(self) -> Model[ClassMoments]:
-        return gaussian.model(
-            variance=self.variance, priors=self.priors, var_smoothing=self.var_smoothing
+        return self._constrained(
+            gaussian.model(
+                variance=self.variance, priors=self.priors, var_smoothing=self.var_smoothing
+            )
         )
 
     @property
@@ -130,6 +145,7 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
 
 
 @final
+@describe_constraints
 class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[ClassCounts]):
     r"""Poisson naive Bayes in which at most k features tell the classes apart; exact.
 
@@ -201,15 +217,25 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         alpha: ArrayLike = 1.0,
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
+        required: ArrayLike | None = None,
+        excluded: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        costs: ArrayLike | None = None,
+        budget: float | None = None,
+        quota: int | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
     ) -> None:
         self.k = k
         self.alpha = alpha
         self.fit_prior = fit_prior
         self.class_prior = class_prior
+        self.required, self.excluded, self.groups = required, excluded, groups
+        self.costs, self.budget, self.quota = costs, budget, quota
+        self.class_weight = class_weight
 
     def _model(self) -> Model[ClassCounts]:
-        return poisson.model(
-            alpha=self.alpha, fit_prior=self.fit_prior, class_prior=self.class_prior
+        return self._constrained(
+            poisson.model(alpha=self.alpha, fit_prior=self.fit_prior, class_prior=self.class_prior)
         )
 
     def _check_values(self, X: Matrix) -> None:
@@ -234,6 +260,7 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
 
 
 @final
+@describe_constraints
 class SparseNegativeBinomialNB(
     LinearWeightsMixin[ClassMoments], AbstractSparseNaiveBayes[ClassMoments]
 ):
@@ -330,19 +357,31 @@ class SparseNegativeBinomialNB(
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
         dispersion: ArrayLike = "moments",
+        required: ArrayLike | None = None,
+        excluded: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        costs: ArrayLike | None = None,
+        budget: float | None = None,
+        quota: int | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
     ) -> None:
         self.k = k
         self.alpha = alpha
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.dispersion = dispersion
+        self.required, self.excluded, self.groups = required, excluded, groups
+        self.costs, self.budget, self.quota = costs, budget, quota
+        self.class_weight = class_weight
 
     def _model(self) -> Model[ClassMoments]:
-        return negative_binomial.model(
-            alpha=self.alpha,
-            fit_prior=self.fit_prior,
-            class_prior=self.class_prior,
-            dispersion=self.dispersion,
+        return self._constrained(
+            negative_binomial.model(
+                alpha=self.alpha,
+                fit_prior=self.fit_prior,
+                class_prior=self.class_prior,
+                dispersion=self.dispersion,
+            )
         )
 
     def _check_values(self, X: Matrix) -> None:
@@ -376,6 +415,7 @@ class SparseNegativeBinomialNB(
 
 
 @final
+@describe_constraints
 class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
     r"""Categorical naive Bayes in which at most k features tell the classes apart; exact.
 
@@ -450,19 +490,31 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
         min_categories: ArrayLike | None = None,
+        required: ArrayLike | None = None,
+        excluded: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        costs: ArrayLike | None = None,
+        budget: float | None = None,
+        quota: int | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
     ) -> None:
         self.k = k
         self.alpha = alpha
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.min_categories = min_categories
+        self.required, self.excluded, self.groups = required, excluded, groups
+        self.costs, self.budget, self.quota = costs, budget, quota
+        self.class_weight = class_weight
 
     def _model(self) -> Model[ClassCategories]:
-        return categorical.model(
-            alpha=self.alpha,
-            fit_prior=self.fit_prior,
-            class_prior=self.class_prior,
-            min_categories=self.min_categories,
+        return self._constrained(
+            categorical.model(
+                alpha=self.alpha,
+                fit_prior=self.fit_prior,
+                class_prior=self.class_prior,
+                min_categories=self.min_categories,
+            )
         )
 
     def _check_values(self, X: Matrix) -> None:

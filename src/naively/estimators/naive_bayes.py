@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import final
+from collections.abc import Mapping
+from typing import Any, final
 
 from numpy.typing import ArrayLike
 from sklearn.utils import Tags
@@ -14,6 +15,7 @@ from naively.estimators.base import (
     LinearWeightsMixin,
     refuse_negative,
 )
+from naively.estimators.constrained import describe_constraints
 from naively.models import bernoulli, multinomial
 from naively.models.model import Model
 from naively.statistics.counts import ClassCounts
@@ -61,6 +63,7 @@ class AbstractCountNaiveBayes(
 
 
 @final
+@describe_constraints
 class SparseMultinomialNB(AbstractCountNaiveBayes):
     r"""Multinomial naive Bayes in which at most k features tell the classes apart.
 
@@ -150,6 +153,13 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         exact: bool = False,
         max_nodes: int = 1000,
         time_limit: float | None = None,
+        required: ArrayLike | None = None,
+        excluded: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        costs: ArrayLike | None = None,
+        budget: float | None = None,
+        quota: int | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
     ) -> None:
         self.k = k
         self.alpha = alpha
@@ -158,15 +168,20 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         self.exact = exact
         self.max_nodes = max_nodes
         self.time_limit = time_limit
+        self.required, self.excluded, self.groups = required, excluded, groups
+        self.costs, self.budget, self.quota = costs, budget, quota
+        self.class_weight = class_weight
 
     def _model(self) -> Model[ClassCounts]:
-        return multinomial.model(
-            alpha=self.alpha,
-            fit_prior=self.fit_prior,
-            class_prior=self.class_prior,
-            exact=self.exact,
-            max_nodes=self.max_nodes,
-            time_limit=self.time_limit,
+        return self._constrained(
+            multinomial.model(
+                alpha=self.alpha,
+                fit_prior=self.fit_prior,
+                class_prior=self.class_prior,
+                exact=self.exact,
+                max_nodes=self.max_nodes,
+                time_limit=self.time_limit,
+            )
         )
 
     def _check_values(self, X: Matrix) -> None:
@@ -180,6 +195,7 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
 
 
 @final
+@describe_constraints
 class SparseBernoulliNB(AbstractCountNaiveBayes):
     r"""Bernoulli naive Bayes in which at most k features tell the classes apart; exact.
 
@@ -260,19 +276,31 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         binarize: float | None = 0.0,
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
+        required: ArrayLike | None = None,
+        excluded: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        costs: ArrayLike | None = None,
+        budget: float | None = None,
+        quota: int | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
     ) -> None:
         self.k = k
         self.alpha = alpha
         self.binarize = binarize
         self.fit_prior = fit_prior
         self.class_prior = class_prior
+        self.required, self.excluded, self.groups = required, excluded, groups
+        self.costs, self.budget, self.quota = costs, budget, quota
+        self.class_weight = class_weight
 
     def _model(self) -> Model[ClassCounts]:
-        return bernoulli.model(
-            alpha=self.alpha,
-            fit_prior=self.fit_prior,
-            class_prior=self.class_prior,
-            binarize=self.binarize,
+        return self._constrained(
+            bernoulli.model(
+                alpha=self.alpha,
+                fit_prior=self.fit_prior,
+                class_prior=self.class_prior,
+                binarize=self.binarize,
+            )
         )
 
     def _check_values(self, X: Matrix) -> None:

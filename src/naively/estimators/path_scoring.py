@@ -142,7 +142,8 @@ def scores_of_folds(
         counted = time.perf_counter()
         params = scoring.of_rows(test, len(y))
         if scoring.is_accuracy:
-            scores = _accuracy(model, fold, grid, params.get("sample_weight"))
+            weighed = replace(fold, statistics=estimator._weighed(fold.statistics))
+            scores = _accuracy(model, weighed, grid, params.get("sample_weight"))
         else:
             scores = np.empty(len(grid))
             for g, fitted in _fitted(estimator, model, fold, grid, scoring):
@@ -178,6 +179,7 @@ def _fitted(
         for g, k in enumerate(grid.tolist()):
             yield g, _bare(estimator, fold, k)._finish(statistics)
         return
+    statistics = estimator._weighed(statistics)
     for g, scores in scores_of_path(model, statistics, grid, X, exactly=scoring.may_rank):
         known = _bare(estimator, fold, int(grid[g]))
         known.classes_ = statistics.classes
@@ -189,8 +191,7 @@ def _bare(
     estimator: AbstractSparseClassifier[S], fold: Fold[S], k: int
 ) -> AbstractSparseClassifier[S]:
     bare: AbstractSparseClassifier[S] = clone(estimator).set_params(k=k)
-    bare.n_features_in_ = fold.statistics.n_features
-    return bare
+    return bare._seeing(fold.statistics.n_features, estimator)
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ from naively.judging.error_path import Choice
 from naively.judging.folds import Folds, Splits
 from naively.judging.rows import weighted_rows
 from naively.selection.path import checked_grid
+from naively.selection.train import choices
 from naively.statistics.labels import encode_labels
 from naively.statistics.matrix import Matrix, is_sparse
 
@@ -216,7 +217,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         cv = check_cv(self.cv, labels, classifier=True)
         splits = checked_splits(cv.split(checked, labels, **routed["split"]), len(labels))
         self._check_weights(routed, splits, len(labels))
-        grid = checked_grid(self.ks, checked.shape[1])
+        grid = self._grid(contenders, checked, labels, (X, y))
         is_accuracy = self.scoring is None or (
             isinstance(self.scoring, str) and self.scoring == "accuracy"
         )
@@ -263,6 +264,18 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         if len(rows.shape) != 2:
             raise ValueError(f"`X` must have two dimensions, rows and columns; got {rows.shape}.")
         return rows, np.asarray(y)
+
+    def _grid(
+        self, contenders: list[ClassifierMixin], rows: Matrix, labels: Array, given: tuple[Any, Any]
+    ) -> IntArray:
+        """Numbers of features that all contenders can choose."""
+        bounds = [(rows.shape[1], 0)]
+        for each in contenders:
+            if isinstance(each, AbstractSparseClassifier) and each._is_constrained:
+                each._check_batch(*given, reset=True)
+                bounds.append(choices(each._model(), rows.shape[1], len(np.unique(labels))))
+        most, least = zip(*bounds, strict=True)
+        return checked_grid(self.ks, min(most), max(least))
 
     def _check_weights(self, routed: Routed, splits: Splits, n: int) -> None:
         weight = routed["score"].get("sample_weight")
@@ -593,6 +606,7 @@ class _Search:
             raise TypeError(f"{name}.fit takes `sample_weight` beside X and y; got {unknown}.")
         X, y = self.estimator._check_batch(*self.given, reset=True)
         classes, codes = encode_labels(y)
+        self.n_features = X.shape[1]
         rows = weighted_rows(X, codes.astype(np.int64), self.fit_params.get("sample_weight"))
         return Folds(self.estimator._model(), rows, classes, self.splits)
 
@@ -605,6 +619,7 @@ class _Search:
                 estimator, data, self.splits, self.grid, self.scoring, **self.fit_params
             )
         else:
+            estimator._seeing(self.n_features, self.estimator)
             found = scores_of_folds(estimator, self.folds, self.grid, self.labels, self.scoring)
         return Curve(name, settings, self.grid, *found, n_rows=self._n_judged())
 

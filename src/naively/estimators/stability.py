@@ -12,8 +12,7 @@ from naively.estimators.base import AbstractSparseClassifier, check_sparse_class
 from naively.judging.rows import checked_rows
 from naively.judging.stability import BUCKETS, SelectionStability, stability
 from naively.models.model import S
-from naively.selection.path import checked_grid
-from naively.selection.train import resolve_k
+from naively.selection.train import k_of, model_grid
 from naively.statistics.weights import check_weights
 
 
@@ -88,9 +87,10 @@ def selection_stability(
     estimator = clone(estimator)
     X, y = estimator._check_batch(X, y, reset=True)
     model = estimator._model()
+    sample_weight = estimator._row_weights(y, sample_weight)
     statistics = model.gather(X, y, sample_weight)
     if ks is None:
-        ks = [resolve_k(estimator.k, statistics.n_features)]
+        ks = [k_of(model, statistics, estimator.k)]
     codes = None
     if groups is not None:
         groups = column_or_1d(groups)
@@ -102,7 +102,7 @@ def selection_stability(
         model,
         checked_rows(X, y, sample_weight),
         statistics,
-        checked_grid(ks, statistics.n_features),
+        model_grid(model, statistics.n_features, len(statistics.classes), ks),
         n_subsamples=n_subsamples,
         n_buckets=n_buckets,
         groups=codes,

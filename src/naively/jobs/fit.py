@@ -12,17 +12,20 @@ import numpy as np
 
 from naively._nearest import short
 from naively._types import Array, FloatArray, IntArray
+from naively.jobs.constraints import constrained, in_options, weighed
 from naively.jobs.data import Data, Kinds
 from naively.jobs.model_file import ModelFile
 from naively.jobs.settings import DEFAULT_K, ModelSettings
 from naively.models import MODELS
+from naively.models.constraints import Constraints
 from naively.models.family import Coupled
 from naively.models.model import Model
-from naively.models.rules import HybridRule, Rule
+from naively.models.rules import HybridRule, Rule, weights_of_classes
 from naively.read.errors import InputError, told_of
 from naively.selection.certificate import Selection
+from naively.selection.constrained import interchangeable
 from naively.selection.solve import tied_with_last
-from naively.selection.train import Trained, resolve_k, train
+from naively.selection.train import Trained, choices, resolve_k, train
 from naively.statistics.categories import ClassCategories
 from naively.statistics.moments import ClassMoments
 from naively.text.features import TextFeatures
@@ -78,11 +81,15 @@ def fit(
         What is told and kept, and the model with its statistics, which may be most of the memory.
     """
     kept = data.kept(kinds, settings)
+    model = constrained(model, data, settings, kept)
     with told_of(data.name), warnings.catch_warnings(record=True) as w:
         warnings.simplefilter("always")
-        statistics = data.statistics(kinds, kept)
-        k = resolve_k(_asked(settings, statistics.n_features, clip=clip), statistics.n_features)
-        trained = train(model, statistics, k)
+        counted = data.statistics(kinds, kept)
+        statistics = weighed(counted, settings)
+        most, _ = choices(model, statistics.n_features, len(statistics.classes))
+        with in_options():
+            k = resolve_k(_asked(settings, most, clip=clip), most)
+            trained = train(model, statistics, k)
     columns = trained.selection.support if kept is None else kept[trained.selection.support]
     found = data.rows_of_classes(*kinds)
     rows_of_classes = np.array([found[str(each)] for each in trained.classes.tolist()])
@@ -90,13 +97,13 @@ def fit(
     fitted = Fitted(
         file=_model_file(data, settings, trained, columns),
         selection=trained.selection,
-        figures=figures(trained),
+        figures=figures(trained, counted),
         class_rows=rows_of_classes,
         n_features=statistics.n_features,
         n_rows=data.n_rows(*kinds),
         alpha=alpha if isinstance(alpha, float) else None,
         notes=(
-            *_default_note(settings, statistics.n_features),
+            *_default_note(settings, most),
             *_case_note(trained.classes),
             *_tie_note(trained, settings),
             *data.notes,
@@ -109,22 +116,31 @@ def fit(
 
 def _asked(settings: ModelSettings, there_are: int, *, clip: bool) -> int | float | str:
     """Return the `k` to train with: the default, or with `clip` any, is at most all there are."""
+    if settings.k is None and settings.budget is not None:
+        return there_are
     k = DEFAULT_K if settings.k is None else settings.k
     if not isinstance(k, int) or k <= there_are:
         return k
     if settings.k is not None and not clip:
         raise InputError(
-            f"`-k` must be at most the number of features, {there_are:,}; got {k:,} "
+            f"`-k` must be at most the number of {_counted(settings)}, {there_are:,}; got {k:,} "
             "(-k all takes all of them)."
         )
     return there_are
 
 
+def _counted(settings: ModelSettings) -> str:
+    """Say what k counts."""
+    what = "features" if settings.feature_groups is None else "groups of features"
+    return f"{what} that may be chosen" if settings.exclude else what
+
+
 def _default_note(settings: ModelSettings, there_are: int) -> Iterator[str]:
     """Say that nothing was selected, if nobody asked for a number and there are few features."""
-    if settings.k is None and there_are < DEFAULT_K:
+    if settings.k is None and settings.budget is None and there_are < DEFAULT_K:
         yield (
-            f"All features were taken, since there are fewer than {DEFAULT_K}, the default; "
+            f"All {_counted(settings)} were taken, since there are fewer than {DEFAULT_K}, the "
+            "default; "
             "-k gives their number."
         )
 
@@ -157,28 +173,52 @@ def _tie_note(trained: Trained[Any], settings: ModelSettings) -> Iterator[str]:
     if MODELS[settings.kind].regions or not 0 < len(support) < statistics.n_features:
         return
     gain = family.gain(statistics)
-    problem = family.problem(statistics)
+    problem, constraints = family.problem(statistics), trained.model.constraints
     if isinstance(problem, Coupled):
-        inside, outside = _twins(statistics.table, gain, support)
-        places = f"{inside:,} of the {len(support):,} places"
+        if constraints is None or constraints.groups is None:
+            inside, outside = _twins(statistics.table, gain, support, constraints)
+            places = f"{inside:,} of the {len(support):,} places"
+        else:
+            outside = 0
+    elif constraints is not None:
+        inside, outside = interchangeable(trained.model, statistics, support)
+        places = f"{inside:,} of the {trained.selection.certificate.k:,} places"
     else:
         tied = tied_with_last(problem, gain, support)
         inside = int(tied[support].sum())
         outside = int(tied.sum()) - inside
         places = f"the last {inside:,} places" if inside > 1 else "the last place"
     if outside:
+        what = _counted(settings).removesuffix(" that may be chosen")
         yield (
-            f"{inside + outside:,} features tie for {places}; those that come first, by column "
+            f"{inside + outside:,} {what} tie for {places}; those that come first, by column "
             "or by spelling, were taken."
         )
 
 
-def _twins(table: Any, gain: FloatArray, support: IntArray) -> tuple[int, int]:
-    """Count chosen features that are counted like others in every class, and these others."""
+def _twins(
+    table: Any, gain: FloatArray, support: IntArray, constraints: Constraints | None
+) -> tuple[int, int]:
+    """Count chosen features that are counted like others in every class, and these others.
+
+    They must have been free to choose from, and cost the same.
+    """
     others = np.flatnonzero(np.isin(gain, gain[support]))
     others = others[~np.isin(others, support)]
+    costs = np.zeros(0)
+    if constraints is not None:
+        support, others = (each[np.isin(each, constraints.free)] for each in (support, others))
+        costs = constraints.unit_costs
     chosen, left = (
-        [row.tobytes() for row in np.ascontiguousarray(table[at])] for at in (support, others)
+        [
+            row.tobytes() + cost.tobytes()
+            for row, cost in zip(
+                np.ascontiguousarray(table[at]),
+                costs[at] if len(costs) else np.zeros(len(at)),
+                strict=True,
+            )
+        ]
+        for at in (support, others)
     )
     both = set(chosen) & set(left)
     return sum(row in both for row in chosen), sum(row in both for row in left)
@@ -189,13 +229,6 @@ def _region_note(data: Data, rule: Rule) -> Iterator[str]:
         weights = zip(data.text_columns, rule.theta.tolist(), strict=True)
         worth = ", ".join(f"{column} {theta:.3g}" for column, theta in weights)
         yield f"Weights of the regions, in words that each is worth: {worth}."
-
-
-def relative_log(log_prob: FloatArray) -> FloatArray:
-    """Log-probabilities (n, C) relative to the mean of those that are finite."""
-    finite = np.isfinite(log_prob)
-    total = np.where(finite, log_prob, 0.0).sum(axis=1, keepdims=True)
-    return np.asarray(log_prob - total / np.maximum(finite.sum(axis=1, keepdims=True), 1))
 
 
 def _model_file(
@@ -218,8 +251,8 @@ def _model_file(
     )
 
 
-def figures(trained: Trained[Any]) -> Figures:
-    """Describe the selected features in each class."""
+def figures(trained: Trained[Any], counted: Any) -> Figures:
+    """Describe the selected features in each class; `counted` are rows that weigh the same."""
     statistics, support = trained.statistics, trained.selection.support
     if hasattr(statistics, "center"):  # medians
         return Figures(
@@ -228,21 +261,6 @@ def figures(trained: Trained[Any]) -> Figures:
     if isinstance(statistics, ClassMoments):
         taken = statistics.take(support)
         return Figures(centers=taken.mean, dispersions=np.sqrt(taken.variance))
-    words = getattr(statistics, "words", statistics)  # of hybrid models
+    words = getattr(counted, "words", counted)  # of hybrid models
     counts = None if isinstance(words, ClassCategories) else words.table[support]
-    return Figures(weights=relative_weights(trained.rule), counts=counts)
-
-
-def relative_weights(rule: Rule) -> FloatArray:
-    """Weights (k, C) relative to their mean over the classes, infinite where a class is vetoed."""
-    arrays = rule.arrays()
-    if "log_prob" in arrays:  # of categories: that which says most for a class
-        pieces = np.split(arrays["log_prob"], arrays["starts"][1:-1])
-        return np.array([relative_log(piece).max(axis=0) for piece in pieces])
-    weights, veto = arrays["weights"], arrays.get("veto")
-    if veto is None:
-        return np.asarray(weights - weights.mean(axis=0)).T
-    sides = np.select([veto > 0, veto < 0], [-np.inf, np.inf], 0.0)
-    finite = sides == 0
-    total = np.where(finite, weights, 0.0).sum(axis=0)
-    return np.asarray(weights - total / np.maximum(finite.sum(axis=0), 1) + sides).T
+    return Figures(weights=weights_of_classes(trained.rule), counts=counts)

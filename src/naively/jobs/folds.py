@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from naively._types import IntArray
+from naively.jobs.constraints import constrained, weighed
 from naively.jobs.data import Data, Kinds, data_of
 from naively.jobs.engines import Workers
-from naively.jobs.settings import Recipe
+from naively.jobs.settings import ModelSettings, Recipe
 from naively.jobs.study import measured_grid
 from naively.judging.error_path import FoldErrors
 from naively.judging.every_k import every_k
@@ -19,7 +20,7 @@ from naively.judging.folds import MAX_REPEATS, REPEATED_ROWS, warn_of_nothing
 from naively.judging.parting import TRAIN, Parting
 from naively.models import MODELS
 from naively.models.model import Model
-from naively.selection.path import checked_grid
+from naively.selection.train import choices, model_grid
 from naively.work.judged import Fold, Look, judged_folds
 
 N_FOLDS = 5
@@ -47,15 +48,17 @@ def choose_k(recipe: Recipe, data: Data, parting: Parting, workers: Workers) -> 
     kinds = training(parting)
     n, kept = data.n_rows(*kinds), data.kept(kinds, recipe.model)
     m = data.n_features if kept is None else len(kept)
-    grid = measured_grid(
-        np.append(0, checked_grid(None, m)), m, 0, len(data.rows_of_classes(*kinds))
-    )
+    n_classes = len(data.rows_of_classes(*kinds))
+    model = constrained(model, data, recipe.model, kept)
+    most, least = choices(model, m, n_classes)
+    grid = np.unique(np.append(least, model_grid(model, m, n_classes)))
+    grid = measured_grid(grid, most, least, n_classes)
     repeats = int(np.clip(REPEATED_ROWS // max(n, 1), 1, MAX_REPEATS))
-    found = [fold_errors(data, model, kinds, kept, grid, workers)]
+    found = [fold_errors(data, model, kinds, kept, grid, workers, recipe.model)]
     for seed in range(1, repeats):
         again = Parting(parting.share, parting.seed, parting.n_folds, seed)
         anew = data_of(recipe, model, again, workers, parts=data.parts)
-        found.append(fold_errors(anew, model, kinds, kept, grid, workers))
+        found.append(fold_errors(anew, model, kinds, kept, grid, workers, recipe.model))
     errors = np.concatenate([each.errors for each in found])
     weight = np.concatenate([each.weight for each in found])
     chosen = FoldErrors(grid, errors, weight, parting.n_folds, n)
@@ -65,14 +68,14 @@ def choose_k(recipe: Recipe, data: Data, parting: Parting, workers: Workers) -> 
 
 def fold_errors(
     data: Data, model: Model[Any], kinds: Kinds, kept: IntArray | None, grid: IntArray,
-    workers: Workers,
+    workers: Workers, settings: ModelSettings,
 ) -> FoldErrors:  # fmt: skip
     """Error of each fold, the rows of one kind, at each k (G,): the features chosen without it."""
     total = data.statistics(kinds, kept) if model.subtracts else None
     folds = []
     for kind in kinds:
         if data.n_rows(kind):
-            folds.append(_fold(data, model, total, kinds, kind, kept, grid))
+            folds.append(_fold(data, model, total, kinds, kind, kept, grid, settings))
     union = np.unique(np.concatenate([fold.on_path for fold in folds]))
     placed = [
         Fold(fold.kind, fold.classes, fold.every_k, np.searchsorted(union, fold.on_path))
@@ -89,7 +92,7 @@ def fold_errors(
 
 def _fold(
     data: Data, model: Model[Any], total: Any, kinds: Sequence[int], kind: int,
-    kept: IntArray | None, grid: IntArray,
+    kept: IntArray | None, grid: IntArray, settings: ModelSettings,
 ) -> Fold:  # fmt: skip
     """Models of every k without the rows of one kind; `on_path` are their columns in the data."""
     if total is not None:
@@ -99,6 +102,7 @@ def _fold(
     present = np.flatnonzero(statistics.class_rows > 0)
     if len(present) < len(statistics.classes):
         statistics = statistics.of_classes(present)
+    statistics = weighed(statistics, settings)
     models = every_k(model, statistics, grid)
     columns = models.columns if kept is None else kept[models.columns]
     return Fold(kind, statistics.classes.astype(str), models, columns)

@@ -40,7 +40,7 @@ from naively.read.errors import InputError
 from naively.read.parts import parts_of
 from naively.read.progress import Progress, silent
 from naively.report.summary import Summary
-from naively.selection.train import Trained, is_auto
+from naively.selection.train import Trained, choices, is_auto
 from naively.work.judged import Look, judged
 from naively.work.stream import tasks_of
 from naively.work.writing import atomic_directory, reserved_directory
@@ -183,14 +183,14 @@ def _judge(
     recipe: Recipe, data: Data, fitted: Fitted, trained: Trained[Any]
 ) -> tuple[Judge, IntArray]:
     """Return what judges rows by the model and by those of other k, and the grid of these."""
-    file, model, chosen = fitted.file, trained.model, len(fitted.selection.support)
-    grid = measured_grid(
-        grid_of(fitted.n_features, chosen), fitted.n_features, chosen, len(file.classes)
-    )
+    file, model, chosen = fitted.file, trained.model, fitted.selection.certificate.k
+    most, least = choices(model, fitted.n_features, len(file.classes))
+    judge = replace(model, constraints=None)  # columns of all the data do not go to the workers
+    grid = measured_grid(grid_of(most, chosen, least), most, chosen, len(file.classes))
     if recipe.quick or MODELS[file.kind].regions:  # which have no path of their own
         columns = np.tile(file.columns, data.n_regions)
-        return Judge(trained.rule, file.classes, model, columns, np.arange(len(columns))), grid
+        return Judge(trained.rule, file.classes, judge, columns, np.arange(len(columns))), grid
     models = every_k(model, trained.statistics, grid)
     kept = data.kept(training(parting_of(recipe)), recipe.model)
     seen = models.columns if kept is None else kept[models.columns]
-    return Judge.of(trained.rule, file.classes, model, file.columns, models, seen), grid
+    return Judge.of(trained.rule, file.classes, judge, file.columns, models, seen), grid

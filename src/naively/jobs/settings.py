@@ -28,6 +28,19 @@ class ModelSettings:
     min_count: int = 1  # features counted less often in training are left out
     binary: bool = False  # every count above 0 becomes 1
     scale: str | None = None  # of l2 centers: what the features are divided by
+    require: tuple[str, ...] = ()  # names and patterns of features that are chosen in any case
+    exclude: tuple[str, ...] = ()  # and of those that never are
+    feature_groups: str | None = None  # file: feature or pattern, group
+    costs: str | None = None  # file: feature or pattern, cost
+    budget: float | None = None  # of the costs
+    quota: int | None = None  # features that speak for each class, at least
+    class_weight: str | None = None  # "balanced": all classes weigh the same
+
+    @property
+    def is_constrained(self) -> bool:
+        """Whether not any k features may be chosen."""
+        asked = (self.feature_groups, self.costs, self.budget, self.quota)
+        return bool(self.require or self.exclude) or any(each is not None for each in asked)
 
     def model(self, n_regions: int = 1) -> Model[Any]:
         """Return the model with its parameters, of so many columns of text where it parts them.
@@ -54,6 +67,14 @@ class ModelSettings:
                     f"`--{name.replace('_', '-')}` has no effect on --model {self.kind}; leave it "
                     f"out (it is for {others})."
                 )
+        if self.class_weight is not None and kind.of_distances:
+            raise InputError(
+                f"`--class-weight` has no effect on --model {self.kind}, for which all classes "
+                "weigh the same; leave it out."
+            )
+        for one, other in (("costs", "budget"), ("budget", "costs")):
+            if getattr(self, one) is not None and getattr(self, other) is None:
+                raise InputError(f"`--{one}` has no effect without --{other}; give both.")
         if kind.regions:
             given["regions"] = n_regions
         try:

@@ -11,8 +11,8 @@ import numpy as np
 from naively._types import FloatArray, IntArray
 from naively.judging.error_path import FoldErrors
 from naively.report.summary import Confusion, CoveragePoint, PathCurve, PathPoint
-from naively.selection.path import log_grid, path
-from naively.selection.train import Trained
+from naively.selection.path import log_grid
+from naively.selection.train import Trained, choices, model_path
 
 GRID_POINTS = 40
 _COVERAGE_POINTS = 50
@@ -42,10 +42,13 @@ class Accuracies:
         return cls(folds.k, 1 - folds.mean, folds.standard_error, f"{whose} error{other}")
 
 
-def grid_of(n_features: int, chosen: int) -> IntArray:
-    """Values of k, evenly spaced on a log scale from 1 to all, with the chosen one: (G,)."""
+def grid_of(n_features: int, chosen: int, least: int = 0) -> IntArray:
+    """Values of k, evenly spaced on a log scale from 1 to all, with the chosen one: (G,).
+
+    They are `least` at least, where so many have to be chosen.
+    """
     spaced = log_grid(max(n_features, 1), GRID_POINTS)
-    return np.unique(np.append(spaced, max(chosen, 1)).clip(0, n_features))
+    return np.unique(np.append(spaced, max(chosen, 1)).clip(min(least, chosen), n_features))
 
 
 def measured_grid(grid: IntArray, n_features: int, chosen: int, n_classes: int) -> IntArray:
@@ -92,16 +95,17 @@ def path_curve(trained: Trained[Any], accuracies: Accuracies | None) -> PathCurv
 
     Where accuracies are measured, the path takes those k that it can reach.
     """
-    n_features, chosen = trained.statistics.n_features, len(trained.selection.support)
+    statistics, chosen = trained.statistics, trained.selection.certificate.k
+    n_features, least = choices(trained.model, statistics.n_features, len(statistics.classes))
     if n_features == 0 or chosen == 0:
         return None
-    grid = grid_of(n_features, chosen)
+    grid = grid_of(n_features, chosen, least)
     if accuracies is not None:
         tested = accuracies.k
         # Where the test stops early, the path goes on to all features without accuracies.
         rest = grid[grid > _FARTHER * tested.max(initial=0)]
         grid = np.union1d(tested[(tested > 0) & (tested <= n_features)], np.append(rest, chosen))
-    track = path(trained.model.family, trained.statistics, grid)
+    track = model_path(trained.model, statistics, grid)
     points = zip(track.k.tolist(), track.objective.tolist(), track.bound.tolist(), strict=True)
     curve = PathCurve(
         chosen, float(track.baseline), "", tuple(PathPoint(*values) for values in points)

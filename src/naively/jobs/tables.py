@@ -13,6 +13,7 @@ import numpy as np
 
 from naively._nearest import short
 from naively._types import IntArray
+from naively.jobs.constraints import constrained, in_options, weighed
 from naively.jobs.data import Data, data_of
 from naively.jobs.engines import Workers, working
 from naively.jobs.folds import fold_errors, training
@@ -24,7 +25,7 @@ from naively.models import MODELS
 from naively.read.batch import Part
 from naively.read.errors import InputError, told_of
 from naively.read.progress import Progress, silent
-from naively.selection.path import checked_grid, path
+from naively.selection.train import choices, model_grid, model_path
 
 _NEW_FEATURES = 1000  # named at each k
 _SHOWN_CLASSES = 5
@@ -82,11 +83,12 @@ def path_of(recipe: Recipe, ks: Sequence[int] | None, progress: Progress = silen
         kinds = training(Parting())
         check_rows(recipe, data, kinds)
         kept = data.kept(kinds, recipe.model)
-        statistics = data.statistics(kinds, kept)
-    _check_ks(recipe.name, ks, statistics.n_features)
+        statistics = weighed(data.statistics(kinds, kept), recipe.model)
+        model = constrained(model, data, recipe.model, kept)
+    _check_ks(recipe.name, ks, choices(model, statistics.n_features, 0)[0])
     progress("solving", 0, 0)
-    with told_of(recipe.name):
-        track = path(model.family, statistics, ks)
+    with told_of(recipe.name), in_options():
+        track = model_path(model, statistics, ks)
     rows, before = [], np.empty(0, dtype=np.int64)
     for g, k in enumerate(track.k.tolist()):
         support = track.support(k)
@@ -212,14 +214,17 @@ def _contender(
     _check_folds(recipe.name, data.rows_of_classes(*kinds), parting.n_folds)
     kept = data.kept(kinds, own.model)
     m = data.n_features if kept is None else len(kept)
-    _check_ks(recipe.name, ks, m)
-    grid = checked_grid(ks, m)
+    model = constrained(own.model_of(), data, own.model, kept)
+    _check_ks(recipe.name, ks, choices(model, m, 0)[0])
+    with told_of(recipe.name), in_options():
+        grid = model_grid(model, m, len(data.rows_of_classes(*kinds)), ks)
     progress("cross-validating", 0, 0)
     curves = []
     for alpha in alphas or (None,):
         settings = own.model if alpha is None else replace(own.model, alpha=alpha)
-        with told_of(recipe.name):
-            errors = fold_errors(data, settings.model(), kinds, kept, grid, workers)
+        tried = replace(settings.model(), constraints=model.constraints)
+        with told_of(recipe.name), in_options():
+            errors = fold_errors(data, tried, kinds, kept, grid, workers, own.model)
         chosen = {} if alpha is None else {"alpha": alpha}
         curves.append(Curve(kind, chosen, grid, 1 - errors.errors, n_rows=errors.n_rows))
     return data, curves

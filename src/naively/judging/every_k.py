@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar, final
 
 import numpy as np
@@ -34,9 +34,9 @@ class EveryK(Protocol):
 
 def every_k(model: Model[S], statistics: S, grid: IntArray) -> EveryK:
     """Train the models of a grid of k (G,), ascending."""
-    rule = linear_path(model, statistics, grid)
+    rule, judge = linear_path(model, statistics, grid), replace(model, constraints=None)
     if rule is not None:
-        return _Swept(rule.columns, rule.over_its_columns(), model)
+        return _Swept(rule.columns, rule.over_its_columns(), judge)
     rules, supports = [], []
     for k in grid.tolist():
         trained = train(model, statistics, k)
@@ -44,7 +44,7 @@ def every_k(model: Model[S], statistics: S, grid: IntArray) -> EveryK:
         supports.append(trained.selection.support)
     columns = np.unique(np.concatenate(supports))
     seen = tuple(np.searchsorted(columns, support) for support in supports)
-    return _OneByOne(columns, tuple(rules), seen, model)
+    return _OneByOne(columns, tuple(rules), seen, judge)
 
 
 @final

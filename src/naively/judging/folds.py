@@ -21,7 +21,7 @@ from naively.judging.visits import path_stays
 from naively.models.family import Coupled
 from naively.models.model import Model, S
 from naively.models.rules import winners
-from naively.selection.path import checked_grid, path
+from naively.selection.train import choices, model_grid, model_path
 from naively.statistics.matrix import Matrix, is_sparse
 from naively.statistics.threads import in_threads
 
@@ -59,7 +59,9 @@ def choose_k(
     UserWarning
         If no number of features does better than none by more than one standard error.
     """
-    grid = np.append(0, checked_grid(None, statistics.n_features))
+    _, least = choices(model, statistics.n_features, len(statistics.classes))
+    grid = model_grid(model, statistics.n_features, len(statistics.classes))
+    grid = np.unique(np.append(least, grid))
     # With few rows the division into folds decides as much as the rows do: average it out.
     repeats = int(np.clip(REPEATED_ROWS // X.shape[0], 1, MAX_REPEATS))
     rows = checked_rows(X, y, sample_weight)
@@ -117,7 +119,7 @@ def fold_errors(
     """
     if not isinstance(n_folds, Integral) or n_folds < 2:
         raise ValueError(f"`n_folds` must be an int >= 2; got {n_folds!r}.")
-    grid = checked_grid(ks, statistics.n_features)
+    grid = model_grid(model, statistics.n_features, len(statistics.classes), ks)
     n = len(rows.labels)
     if n < 2:
         raise ValueError(
@@ -275,15 +277,16 @@ def path_errors(model: Model[S], fold: Fold[S], grid: IntArray) -> FloatArray:
 
 
 def _is_swept(model: Model[S], problem: Coupled) -> bool:
-    """Whether no event has probability zero, and the supports are those of the path."""
+    """Whether no event has probability zero, and supports are any k, those of the path."""
     dense = isinstance(problem.table, np.ndarray)
-    return dense and has_path(model) and bool(np.min(problem.alpha) > 0)
+    free = model.constraints is None
+    return dense and free and has_path(model) and bool(np.min(problem.alpha) > 0)
 
 
 def _count_errors(model: Model[S], problem: Coupled, fold: Fold[S], grid: IntArray) -> FloatArray:
     """Weight (G,) of rows decided wrongly by multinomial models, straight from the counts."""
     statistics = fold.statistics
-    stays = path_stays(path(model.family, statistics, grid))
+    stays = path_stays(model_path(model, statistics, grid))
     X = model.prepare(fold.held_out.X)
     held_out = replace(fold.held_out, X=X if is_sparse(X) else as_csr(X))
     return multinomial_errors(

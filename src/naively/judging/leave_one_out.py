@@ -77,6 +77,8 @@ def _by_formula(
     weight, prepared = statistics.class_weight, replace(rows, X=rule_rows(model, rows.X))
     prior = None if model.learns_prior else model.log_prior(statistics)
     if isinstance(problem, Coupled):
+        if model.constraints is not None:
+            return None
         return multinomial_errors(alpha, weight, path_stays(track), prepared, prior)
     if not isinstance(statistics, ClassCounts) or not statistics.presence:
         return None

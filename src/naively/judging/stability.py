@@ -22,8 +22,8 @@ from naively._types import BoolArray, FloatArray, IntArray
 from naively.judging.folds import stratified_folds
 from naively.judging.rows import Rows, gather_rows, without
 from naively.models.model import Model, S
-from naively.selection.path import path
 from naively.selection.top_k import top_k
+from naively.selection.train import model_path
 from naively.statistics.threads import in_threads
 
 BUCKETS = 20
@@ -266,7 +266,7 @@ def times_selected(
     """
     m = statistics.n_features
     n = max(_CANDIDATES * int(grid[-1]), _FEWEST)
-    while not isinstance(model.alpha, np.ndarray) and n < m:
+    while not isinstance(model.alpha, np.ndarray) and model.constraints is None and n < m:
         # Features of large gain are looked at: enough, if half of them are hardly ever selected.
         columns = top_k(model.family.gain(statistics), n)
         some = statistics.take(columns)
@@ -317,7 +317,7 @@ def _selected(model: Model[S], statistics: Any, grid: IntArray) -> sparse.csr_ar
         )
     if len(present) < len(statistics.classes):
         statistics = statistics.of_classes(present)
-    track = path(model.family, statistics, grid)
+    track = model_path(model, statistics, grid)
     supports = [track.support(k) for k in grid.tolist()]
     starts = np.cumsum([0, *map(len, supports)])
     columns = np.concatenate(supports)

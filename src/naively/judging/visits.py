@@ -8,7 +8,12 @@ import numpy as np
 
 from naively._kernels.path_visits import group_stays, list_visits
 from naively._types import Array, FloatArray, IntArray
-from naively.selection.path import SparsityPath, SteppedSupports
+from naively.selection.path import (
+    ClassedSupports,
+    OrderedSupports,
+    SparsityPath,
+    SteppedSupports,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +47,29 @@ def path_visits(path: SparsityPath, n_features: int) -> Visits:
     G = len(path.k)
     if isinstance(path.supports, SteppedSupports):
         return _stepped_visits(path)
+    if not isinstance(path.supports, OrderedSupports | ClassedSupports):
+        return _listed_visits(path, n_features)
     first = path.supports.first_grid_position(path.k)
     inside = np.flatnonzero(first < G)
     ptr = np.arange(len(inside) + 1)
     slot = _slots(inside, n_features)
     return Visits(slot, ptr, first[inside], np.full(len(inside), G), G)
+
+
+def _listed_visits(path: SparsityPath, n_features: int) -> Visits:
+    """Visits of a path of any supports, each listed."""
+    supports = [path.support(int(k)) for k in path.k]
+    feature = np.concatenate(supports)
+    at = np.repeat(np.arange(len(supports)), [len(each) for each in supports])
+    order = np.lexsort((at, feature))
+    feature, at = feature[order], at[order]
+    follows = (np.diff(feature, prepend=-1) == 0) & (np.diff(at, prepend=-1) == 1)
+    starts = np.flatnonzero(~follows)
+    ends = np.append(starts[1:], len(at)) - 1
+    inside, ptr = np.unique(feature[starts], return_index=True)
+    slot = _slots(inside, n_features)
+    return Visits(slot, np.append(ptr, len(starts)), at[starts], at[ends[: len(starts)]] + 1,
+                  len(supports))  # fmt: skip
 
 
 def _slots(feature: IntArray, n_features: int) -> Array:

@@ -153,6 +153,11 @@ class RegionRows:
         """Counts of the words, summed over the regions that share them."""
         return replace(self.counts, table=self.regions.fold(self.counts.table))
 
+    def weighted(self, weights: FloatArray) -> Self:
+        """Return the rows with those of each class weighing more, by (C,) > 0."""
+        more = self.weights * weights[self.codes]
+        return replace(self, weights=more, counts=self.counts.weighted(weights))
+
     def counted(self, rows: Matrix, words: BoolArray | None) -> WordCounts:
         """Return the counts of some words, from the rows of their columns alone."""
         table = self.regions.fold(self.counts.table)

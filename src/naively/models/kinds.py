@@ -60,6 +60,11 @@ class Kind:
         """Whether it keeps columns of text apart."""
         return "regions" in self.parameters
 
+    @property
+    def of_distances(self) -> bool:
+        """Whether its objective is a distance, to which all classes contribute the same."""
+        return self.words.unit == _DISTANCE[0]
+
     def build(self, **parameters: Any) -> Model[Any]:
         """Return the model with some parameters, and the others at their defaults.
 

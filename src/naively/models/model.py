@@ -14,6 +14,7 @@ from numbers import Integral, Real
 from typing import Generic, Protocol, Self, TypeVar
 
 from naively._types import Array, FloatArray, IntArray
+from naively.models.constraints import Constraints
 from naively.models.family import Family
 from naively.models.kinds import Words
 from naively.statistics.matrix import Matrix
@@ -92,6 +93,7 @@ class Model(Generic[S]):
     subtracts: bool = True  # statistics of all rows less those of some are those of the others
     limits: Limits = Limits()
     alpha: float | FloatArray | None = None  # smoothing of counts, one value or (m,)
+    constraints: Constraints | None = None  # on the features that are chosen
     learns_prior: bool = True  # from the rows; otherwise it is the same for all of them
     # Where the features are no columns: statistics, rows, support (k,): selected features (n, k).
     project: Callable[[S, Matrix, IntArray], Matrix] | None = None

@@ -224,3 +224,25 @@ def hybrid_rule(intercept: FloatArray, theta: FloatArray, weights: FloatArray) -
     """Rule for R regions of the same k words: intercept (C,), theta (R,), weights (C, k)."""
     starts = np.arange(len(theta) + 1, dtype=np.int64) * weights.shape[1]
     return HybridRule(intercept, theta, weights, starts, starts[:-1])
+
+
+def weights_of_classes(rule: Rule) -> FloatArray:
+    """Weights (k, C) relative to their mean over the classes, infinite where a class is vetoed."""
+    arrays = rule.arrays()
+    if "log_prob" in arrays:  # of categories: that which says most for a class
+        pieces = np.split(arrays["log_prob"], arrays["starts"][1:-1])
+        return np.array([relative_log(piece).max(axis=0) for piece in pieces])
+    weights, veto = arrays["weights"], arrays.get("veto")
+    if veto is None:
+        return np.asarray(weights - weights.mean(axis=0)).T
+    sides = np.select([veto > 0, veto < 0], [-np.inf, np.inf], 0.0)
+    finite = sides == 0
+    total = np.where(finite, weights, 0.0).sum(axis=0)
+    return np.asarray(weights - total / np.maximum(finite.sum(axis=0), 1) + sides).T
+
+
+def relative_log(log_prob: FloatArray) -> FloatArray:
+    """Log-probabilities (n, C) relative to the mean of those that are finite."""
+    finite = np.isfinite(log_prob)
+    total = np.where(finite, log_prob, 0.0).sum(axis=1, keepdims=True)
+    return np.asarray(log_prob - total / np.maximum(finite.sum(axis=1, keepdims=True), 1))

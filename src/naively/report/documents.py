@@ -77,6 +77,8 @@ def summary_json(summary: Summary) -> str:
         "relative_gap": certificate.relative_gap,
         "sentence": str(certificate),
     }
+    if certificate.choice is None:  # of any k features
+        del record["certificate"]["choice"]
     return _laid_out(finite(record))
 
 

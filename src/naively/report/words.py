@@ -36,11 +36,12 @@ def _proven(certificate: Certificate) -> str:
 def certificate_in_words(certificate: Certificate) -> tuple[str, ...]:
     """Explain the certificate to somebody who has never met one, one sentence each."""
     k, what, unit = certificate.k, certificate.quantity, certificate.unit
+    these = "the features chosen" if certificate.choice else f"these {k:,} features"
     sentences = [
-        f"With these {k:,} features the {what} is {figure(certificate.gain)} {unit} better than "
+        f"With {these} the {what} is {figure(certificate.gain)} {unit} better than "
         f"with no feature ({figure(certificate.objective)} against "
         f"{figure(certificate.baseline)}).",
-        f"No choice of {k:,} features, tried or not, can gain more than "
+        f"No choice of {certificate.choice or f'{k:,} features'}, tried or not, can gain more than "
         f"{figure(certificate.bound - certificate.baseline)} {unit}: that is proven, not "
         "estimated.",
     ]

@@ -57,6 +57,8 @@ class Certificate:
         Nodes of branch and bound (`exact=True`).
     quantity, unit : str
         What the objective measures, in words.
+    choice : str or None
+        What was chosen from, in words, where that is not any `k` features.
 
     References
     ----------
@@ -82,6 +84,7 @@ class Certificate:
     nodes: int = 0
     quantity: str = "training likelihood"
     unit: str = "nats"
+    choice: str | None = None
 
     @property
     def gap(self) -> float:
@@ -101,16 +104,18 @@ class Certificate:
         return self.objective - self.baseline
 
     def __str__(self) -> str:
+        choice = self.choice or f"{self.k} features"
         if self.proven_optimal:
             return (
-                f"Proven optimal: no other {self.k} features reach a higher {self.quantity} "
+                f"Proven optimal: no other {choice} reach a higher {self.quantity} "
                 f"(gain {_figure(self.gain)} {self.unit} over no feature)."
             )
         # Rounded down: the share proven must never be overstated.
         share = math.floor((1 - self.relative_gap) * 1e6) / 1e4
+        these = "The features chosen" if self.choice else f"These {self.k} features"
         return (
-            f"These {self.k} features reach at least {share:.4f} % of the gain that any "
-            f"{self.k} features could reach (gap {self.gap:.3g} of "
+            f"{these} reach at least {share:.4f} % of the gain that any "
+            f"{choice} could reach (gap {self.gap:.3g} of "
             f"{_figure(self.bound - self.baseline)} {self.unit})."
         )
 

@@ -23,6 +23,7 @@ from naively.selection.screen import ColumnTable, Window, column_table, solve_sc
 
 SCREEN_ABOVE = 1 << 15  # columns without groups; fewer are evaluated as a whole
 NEAR_ABOVE = 1 << 14  # groups; of more, those near the threshold are looked at first
+_NOTHING: IntArray = np.empty(0, dtype=np.int64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +37,26 @@ class GroupSelection:
     evaluations: int  # of the dual
     nodes: int  # of branch and bound
     window: Window | None = None  # of a screened problem: what was left to choose from
+
+
+@dataclass(frozen=True, slots=True)
+class Base:
+    """Columns beside those to choose from: some are in whatever is chosen, all are pooled else."""
+
+    value: float = 0.0  # entropies of the columns that are in: nats
+    totals: FloatArray | None = None  # (C,) their smoothed counts; None: no column is in
+    pooled: float = 0.0  # sum of g_i log g_i of all of them
+    total: float = 0.0  # sum of their g_i
+    baseline: float | None = None  # with everything pooled, if the columns to choose do not tell
+
+    def under(self, problem: Problem, order: IntArray) -> Problem:
+        """Return the problem with these columns in, of classes that stand in an order."""
+        if self.totals is None:
+            return problem
+        return replace(problem, base_value=self.value, base_totals=self.totals[order])
+
+
+NO_BASE = Base()
 
 
 class CoupledProblem(Protocol):
@@ -75,7 +96,9 @@ class CoupledProblem(Protocol):
         ...
 
 
-def coupled_columns(counts: Coupled, *, screen: bool = True) -> CoupledProblem:
+def coupled_columns(
+    counts: Coupled, *, screen: bool = True, base: Base = NO_BASE
+) -> CoupledProblem:
     """Set up the problem: group the columns, or survey them if there are too many groups.
 
     Parameters
@@ -83,6 +106,8 @@ def coupled_columns(counts: Coupled, *, screen: bool = True) -> CoupledProblem:
     counts : Coupled
     screen : bool
         Whether settling most columns in advance will do; a search needs them all.
+    base : Base
+        Columns that are not among them.
     """
     by_column = not isinstance(counts.alpha, float)
     order = class_order(counts.table)
@@ -90,19 +115,36 @@ def coupled_columns(counts: Coupled, *, screen: bool = True) -> CoupledProblem:
     single = isinstance(groups.columns, SingleColumns) and isinstance(counts.table, np.ndarray)
     if screen and single and len(groups.size) > SCREEN_ABOVE:
         table = np.asarray(of_classes(counts.table, order))
-        return ScreenedColumns(groups, column_table(table, counts.alpha))
-    return _grouped(groups, order, counts.alpha)
+        columns = column_table(table, counts.alpha, (base.pooled, base.total))
+        if base.totals is not None:
+            columns = columns.above(base.value, base.totals[order])
+        return ScreenedColumns(groups, columns)
+    return grouped(groups, order, counts.alpha, base)
 
 
-def _grouped(groups: Groups, order: IntArray, alpha: float | FloatArray) -> GroupedColumns:
+def grouped(
+    groups: Groups,
+    order: IntArray,
+    alpha: float | FloatArray,
+    base: Base,
+    entropy: FloatArray | None = None,
+) -> GroupedColumns:
+    """Set up the problem on groups of equal columns, with classes in an order.
+
+    `entropy` (d,) is given where it is not that of the counts: of columns that stand for several.
+    """
     seen = np.flatnonzero(groups.seen)
     part = alpha if isinstance(alpha, float) else alpha[seen]
     everything = len(seen) == len(groups.size)
     counts = of_classes(groups.counts if everything else groups.counts[seen], order)
-    with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is refused
-        baseline = finite_baseline(_pooled(groups, alpha))
+    baseline = base.baseline
+    if baseline is None:
+        with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is refused
+            baseline = finite_baseline(_pooled(groups, alpha, base))
     problem = coupled_problem(counts, part, groups.size[seen])
-    return GroupedColumns(groups, seen, problem, baseline)
+    if entropy is not None:
+        problem = replace(problem, entropy=entropy[seen])
+    return GroupedColumns(groups, seen, base.under(problem, order), baseline, entropy is None)
 
 
 def a_priori_objective(
@@ -130,9 +172,10 @@ def _found(
     return replace(found, take=lowest_of_equal(problem, dual.gains, found.take))
 
 
-def _is_settled(k: int, n_seen: int) -> bool:
-    """Whether any k columns are optimal: one alone gains nothing, and all leave no choice."""
-    return k in (0, 1, n_seen)
+def _is_settled(problem: Problem | ColumnTable, k: int, n_seen: int, *, single: bool) -> bool:
+    """Whether any k are optimal: a single column alone gains nothing, and all leave no choice."""
+    alone = k == 1 and single and not np.any(problem.base_totals)
+    return alone or k in (0, n_seen)
 
 
 # --- groups of equal columns ----------------------------------------------------------------------
@@ -147,6 +190,7 @@ class GroupedColumns:
     seen: IntArray  # (s,) groups with any count
     problem: Problem  # over the seen groups, classes in the order of `class_order`
     baseline: float
+    single: bool = True  # whether a column is one feature, and not several
 
     @property
     def n_seen(self) -> int:
@@ -156,7 +200,7 @@ class GroupedColumns:
     def select(self, k: int, start: FloatArray | None, limits: Limits | None) -> GroupSelection:
         """See `CoupledProblem`."""
         inner = min(k, self.n_seen)
-        settled = _is_settled(inner, self.n_seen)
+        settled = _is_settled(self.problem, inner, self.n_seen, single=self.single)
         problem, missing, near = self.problem, inner, None
         exact = limits is not None and limits.exact
         if not exact and len(problem.size) > NEAR_ABOVE and 0 < inner < self.n_seen:
@@ -201,11 +245,11 @@ class GroupedColumns:
         return solve_dual(self.problem, k, start=near.shares if near else None).value
 
 
-def _pooled(groups: Groups, alpha: float | FloatArray) -> float:
-    """Sum_i g_i log g_i - G log G: nats."""
+def _pooled(groups: Groups, alpha: float | FloatArray, base: Base) -> float:
+    """Sum_i g_i log g_i - G log G over all columns: nats."""
     g = np.asarray(groups.counts.sum(axis=1)).ravel() + groups.counts.shape[1] * np.asarray(alpha)
-    total = float(np.sum(g * groups.size))
-    return float(np.sum(xlogy(g, g) * groups.size) - xlogy(total, total))
+    total = float(np.sum(g * groups.size)) + base.total
+    return float(np.sum(xlogy(g, g) * groups.size) + base.pooled - xlogy(total, total))
 
 
 # --- many columns that do not repeat --------------------------------------------------------------
@@ -237,11 +281,13 @@ class ScreenedColumns:
             unseen = np.flatnonzero(~self.columns.seen())
             take[unseen[: k - inner]] = 1
         if inner == 0:
-            equal = np.full(self.columns.table.shape[1], 1.0 / self.columns.table.shape[1])
-            return GroupSelection(take, equal, self.baseline, self.baseline, 1, 0)
+            empty = self.columns.counts(_NOTHING, _NOTHING)
+            value, shares = empty.value(_NOTHING), np.exp(log_shares(empty.totals(_NOTHING)))
+            objective = self.baseline + value
+            return GroupSelection(take, shares, objective, objective, 1, 0)
         window = solve_screened(self.columns, inner, start)
         missing = inner - len(window.above)
-        settled = _is_settled(inner, self.n_seen)
+        settled = _is_settled(self.columns, inner, self.n_seen, single=True)
         found = _found(window.problem, missing, window.dual, limits, settled=settled)
         take[window.above] = 1
         take[window.between[found.take > 0]] = 1
@@ -266,7 +312,7 @@ class ScreenedColumns:
     def reachable(self, k: int, near: GroupSelection | None) -> float:
         """See `CoupledProblem`."""
         if k == 0:
-            return 0.0
+            return self.columns.counts(_NOTHING, _NOTHING).value(_NOTHING)
         window = near.window if near else None
         if near and window and len(window.above) <= k:
             # A selection from the window is one from all columns: a lower bound needs no pass.

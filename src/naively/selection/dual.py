@@ -23,6 +23,7 @@ Everything here is in nats above `const`, where no cancellation hides a gap.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Protocol
 
 import numpy as np
 from scipy import sparse
@@ -37,7 +38,7 @@ from naively._kernels.linear_gains import (
     taken_totals_csr,
 )
 from naively._kernels.weighted_top import take_largest
-from naively._types import FloatArray, IntArray
+from naively._types import Array, FloatArray, IntArray
 from naively.selection.groups import Matrix
 
 TOLERANCE = 1e-13  # relative gap at which the decomposition stops
@@ -52,7 +53,7 @@ PATIENCE = 20  # rounds without any progress before giving up on the last digits
 class Vertex:
     """The columns of largest gain at some shares."""
 
-    take: IntArray  # (d,) how many of each
+    take: Array  # (d,) how many of each; fractions within a `Polytope`
     threshold: float  # smallest gain taken
     value: float  # sum of the entropies taken: nats
     totals: FloatArray  # (C,) smoothed counts taken
@@ -60,6 +61,14 @@ class Vertex:
     def bound(self, log_a: FloatArray) -> float:
         """Sum of the gains taken at the shares exp(log_a): no other selection has a larger one."""
         return self.value - float(np.sum(self.totals * log_a))
+
+
+class Polytope(Protocol):
+    """Selections that may be made, where that is not any k columns."""
+
+    def relaxed(self, gains: FloatArray) -> FloatArray:
+        """Return the (fractional) selection of the largest sum of gains: (d,)."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +81,7 @@ class Problem:
     size: IntArray  # (d,)
     base_value: float = 0.0  # entropy and class totals of columns that are in whatever is chosen
     base_totals: FloatArray | float = 0.0  # (C,)
+    polytope: Polytope | None = None  # None: any k columns
 
     def gains(self, log_a: FloatArray) -> FloatArray:
         """h_i at the shares exp(log_a): (d,) nats."""
@@ -90,6 +100,10 @@ class Problem:
         -------
         vertex : the columns; the gains (d,) of all : nats
         """
+        if self.polytope is not None:
+            gains = self.gains(log_a)
+            x = self.polytope.relaxed(gains)
+            return Vertex(x, np.nan, self.linear_value(x), self.totals(x)), gains
         take = np.empty(len(self.size), dtype=np.int64)
         if isinstance(self.counts, np.ndarray):
             alpha, totals = np.atleast_1d(np.asarray(self.alpha)), np.empty(len(log_a))
@@ -126,10 +140,10 @@ class Problem:
 
 def coupled_problem(counts: Matrix, alpha: float | FloatArray, size: IntArray) -> Problem:
     """Problem of choosing among columns with the given counts and smoothing."""
-    return Problem(counts, alpha, _entropy(counts, alpha), np.ascontiguousarray(size))
+    return Problem(counts, alpha, entropies(counts, alpha), np.ascontiguousarray(size))
 
 
-def _entropy(counts: Matrix, alpha: float | FloatArray) -> FloatArray:
+def entropies(counts: Matrix, alpha: float | FloatArray) -> FloatArray:
     """Sum_c f_ci log f_ci - g_i log g_i of each row: (d,)."""
     smooth = np.broadcast_to(alpha, counts.shape[0])
     g = np.asarray(counts.sum(axis=1)).ravel() + counts.shape[1] * smooth
@@ -157,7 +171,7 @@ class DualSolution:
     threshold: float  # k-th largest gain there
     gains: FloatArray  # (d,) h at the solution
     fraction: FloatArray  # (d,) fractional selection, the mixture of the vertices
-    vertices: list[IntArray]  # (d,) each: the supports it mixes
+    vertices: list[Array]  # (d,) each: the supports it mixes
     vertex_values: list[float]  # q of each
     evaluations: int
 
@@ -174,7 +188,7 @@ def solve_dual(problem: Problem, k: int, start: FloatArray | None = None) -> Dua
     ----------
     problem : Problem
     k : int
-        Number of columns, 0 <= k <= sum of sizes.
+        Number of columns, 0 <= k <= sum of sizes; within a polytope only whether it is 0 matters.
     start : (C,), optional
         Shares to start from, of a neighbouring k for example.
     """

@@ -169,7 +169,7 @@ def path(family: Family[S], statistics: S, ks: Any = None) -> SparsityPath:
     problem = family.problem(statistics)
     if isinstance(problem, Coupled):
         grid = checked_grid(ks, len(problem.table))
-        return _coupled_path(coupled_columns(problem), grid)
+        return coupled_path(coupled_columns(problem), grid)
     if isinstance(problem, SeparableCounts):
         return _grouped_path(problem, checked_grid(ks, len(problem.table)))
     gain, baseline = separate_gains(problem)
@@ -184,18 +184,17 @@ def log_grid(n_features: int, points: int) -> IntArray:
     return np.unique(np.rint(np.geomspace(1, n_features, points)).astype(np.int64))
 
 
-def checked_grid(ks: Any, n_features: int) -> IntArray:
-    """Return the grid as ascending, distinct numbers of features: (K,)."""
+def checked_grid(ks: Any, n_features: int, least: int = 0) -> IntArray:
+    """Return the grid as ascending, distinct numbers of features, `least` or more: (K,)."""
     if ks is None:
-        return log_grid(n_features, GRID_POINTS)
+        return np.unique(np.maximum(log_grid(n_features, GRID_POINTS), least))
     grid = np.unique(np.asarray(ks))
     if grid.ndim != 1 or len(grid) == 0 or grid.dtype.kind not in "iu":
         raise ValueError(f"`ks` must be a list of ints, the numbers of features; got {ks!r}.")
-    if grid[0] < 0 or grid[-1] > n_features:
-        outside = grid[0] if grid[0] < 0 else grid[-1]
-        raise ValueError(
-            f"`ks` must lie in [0, {n_features}] (n_features={n_features}); got {outside}."
-        )
+    if grid[0] < least or grid[-1] > n_features:
+        outside = grid[0] if grid[0] < least else grid[-1]
+        why = f"n_features={n_features}" if not least else f"{least} are required"
+        raise ValueError(f"`ks` must lie in [{least}, {n_features}] ({why}); got {outside}.")
     return grid.astype(np.int64)
 
 
@@ -295,7 +294,8 @@ class ClassedSupports:
 # --- coupled families -----------------------------------------------------------------------------
 
 
-def _coupled_path(coupled: CoupledProblem, grid: IntArray) -> SparsityPath:
+def coupled_path(coupled: CoupledProblem, grid: IntArray) -> SparsityPath:
+    """Solve a coupled problem for every k of a grid, each from the shares of the one before."""
     solutions, changes = [], []
     before = np.zeros(len(coupled.groups.size), dtype=np.int64)
     start = None

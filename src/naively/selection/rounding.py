@@ -75,7 +75,7 @@ def basic_solution(problem: Problem, dual: DualSolution) -> FloatArray:
     open_groups = np.flatnonzero(np.abs(x - np.rint(x)) > WHOLE)
     if len(open_groups) <= problem.counts.shape[1]:
         return x
-    f = _rows(problem, open_groups)
+    f = column_counts(problem, open_groups)
     drift = f - f.sum(axis=1, keepdims=True) * dual.shares
     constraints = np.vstack([np.ones(len(f)), drift.T[:-1]])
     scale = np.abs(constraints).max(axis=1, keepdims=True)
@@ -94,7 +94,7 @@ def _completed(problem: Problem, take: IntArray, groups: IntArray, missing: int)
         if len(groups) == 0:
             groups = np.flatnonzero(take < problem.size)
         totals = problem.totals(take)
-        trial = totals + _rows(problem, groups)
+        trial = totals + column_counts(problem, groups)
         shares = np.log(np.maximum(trial / trial.sum(axis=1, keepdims=True), 1e-300))
         best = groups[np.argmax(problem.entropy[groups] - np.sum(trial * shares, axis=1))]
         take[best] += 1
@@ -129,7 +129,7 @@ def _best_swap(problem: Problem, take: IntArray) -> tuple[int, int] | None:
     into = _extreme(into[gains[into] > worst], -gains, n)
     if len(out) == 0 or len(into) == 0:
         return None
-    changed = totals + _rows(problem, into)[None] - _rows(problem, out)[:, None]
+    changed = totals + column_counts(problem, into)[None] - column_counts(problem, out)[:, None]
     expected = changed.sum(axis=2, keepdims=True) * np.exp(log_a)
     loss = divergence(changed - expected, expected).sum(axis=2)
     better = gains[into] - gains[out][:, None] - loss
@@ -148,7 +148,7 @@ def _extreme(groups: IntArray, key: FloatArray, n: int) -> IntArray:
     return np.asarray(groups[key[groups] <= cut][:n])
 
 
-def _rows(problem: Problem, groups: IntArray) -> FloatArray:
+def column_counts(problem: Problem, groups: IntArray) -> FloatArray:
     """Smoothed counts of some columns: (len(groups), C)."""
     rows: Any = problem.counts[groups]
     dense = rows.toarray() if hasattr(rows, "toarray") else rows

@@ -50,12 +50,20 @@ class ColumnTable:
     n_seen: int  # columns with any count
     baseline: float  # nats, all columns pooled
     sample: Problem  # some of the columns, each standing for several
+    base_value: float = 0.0  # entropy and class totals of columns that are in whatever is chosen
+    base_totals: FloatArray | float = 0.0  # (C,)
+
+    def above(self, value: float, totals: FloatArray) -> ColumnTable:
+        """Return the same columns with others that are in whatever is chosen."""
+        sample = replace(self.sample, base_value=value, base_totals=totals)
+        return replace(self, sample=sample, base_value=value, base_totals=totals)
 
     def counts(self, columns: IntArray, size: IntArray) -> Problem:
         """Problem of choosing among some of the columns."""
         alphas = self.alphas if len(self.alphas) == 1 else self.alphas[columns]
         alpha = float(alphas[0]) if len(alphas) == 1 else alphas
-        return coupled_problem(self.table[columns].astype(np.float64, copy=False), alpha, size)
+        problem = coupled_problem(self.table[columns].astype(np.float64, copy=False), alpha, size)
+        return replace(problem, base_value=self.base_value, base_totals=self.base_totals)
 
     def seen(self, columns: IntArray | None = None) -> BoolArray:
         """Whether columns, or all of them, have any count."""
@@ -73,8 +81,13 @@ class Window:
     dual: DualSolution
 
 
-def column_table(table: Array, alpha: float | FloatArray) -> ColumnTable:
-    """Survey the columns of a table, in one pass."""
+def column_table(
+    table: Array, alpha: float | FloatArray, others: tuple[float, float] = (0.0, 0.0)
+) -> ColumnTable:
+    """Survey the columns of a table, in one pass.
+
+    `others` are columns that are pooled beside them: the sums of their g_i log g_i and of g_i.
+    """
     table = read_only(np.ascontiguousarray(table))
     alphas = np.atleast_1d(np.asarray(alpha, dtype=np.float64))
     stride = max(1, len(table) // SAMPLE)
@@ -92,8 +105,8 @@ def column_table(table: Array, alpha: float | FloatArray) -> ColumnTable:
         return heavy, int(np.count_nonzero(raw > 0)), pooled, float(np.sum(g))
 
     heavy, seen, pooled, totals = zip(*_chunks(run, len(table)), strict=True)
-    total = float(np.sum(totals))
-    baseline = finite_baseline(float(np.sum(pooled) - xlogy(total, total)))
+    total = float(np.sum(totals)) + others[1]
+    baseline = finite_baseline(float(np.sum(pooled) + others[0] - xlogy(total, total)))
     columns = ColumnTable(table, alphas, int(np.sum(seen)), baseline, _NO_COLUMNS)
     return replace(columns, sample=_sample(columns, np.concatenate(heavy), stride))
 
@@ -156,7 +169,9 @@ def _next_guess(sample: Problem, guess: _Guess, window: Window, k: int, point: V
     inner = int(np.sum(sample.size[before >= point.threshold]))
     here, _ = sample.best(guess.log_a, inner)
     corrected = replace(
-        sample, base_value=point.value - here.value, base_totals=point.totals - here.totals
+        sample,
+        base_value=sample.base_value + point.value - here.value,
+        base_totals=sample.base_totals + point.totals - here.totals,
     )
     dual = solve_dual(corrected, inner, start=np.exp(guess.log_a))
     return _Guess(dual.log_a, dual.gains, sample.size, inner, guess.reach)
@@ -237,8 +252,8 @@ def _split(columns: ColumnTable, k: int, guess: _Guess) -> Window | None:
         return None
     problem = replace(
         columns.counts(between, np.ones(len(between), dtype=np.int64)),
-        base_value=float(np.sum([part[2] for part in parts])),
-        base_totals=np.sum([part[3] for part in parts], axis=0),
+        base_value=columns.base_value + float(np.sum([part[2] for part in parts])),
+        base_totals=columns.base_totals + np.sum([part[3] for part in parts], axis=0),
     )
     dual = solve_dual(problem, k - len(above), start=np.exp(guess.log_a))
     return Window(above, between, problem, dual)

@@ -10,7 +10,7 @@ from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.models.family import Coupled, Family, Separable, SeparableCounts
 from naively.models.model import Limits
 from naively.selection.certificate import Certificate, Selection, finite_baseline, refuse_huge
-from naively.selection.coupled import a_priori_objective, coupled_columns
+from naively.selection.coupled import CoupledProblem, a_priori_objective, coupled_columns
 from naively.selection.exact import TOLERANCE
 from naively.selection.groups import Groups, count_groups
 from naively.selection.top_k import tie_class, tied_interval, top_k
@@ -39,11 +39,11 @@ def solve(family: Family[S], statistics: S, k: int, limits: Limits = NO_SEARCH) 
     if isinstance(problem, Coupled):
         return _solve_coupled(problem, k, limits)
     if isinstance(problem, SeparableCounts):
-        return _optimal(family, *_best_counts(problem, k))
-    return _optimal(family, *_best(problem, k))
+        return optimal(family, *_best_counts(problem, k))
+    return optimal(family, *_best(problem, k))
 
 
-def _optimal(family: Family[S], support: IntArray, gain: FloatArray, baseline: float) -> Selection:
+def optimal(family: Family[S], support: IntArray, gain: FloatArray, baseline: float) -> Selection:
     """Return the selection of a family whose gains add up: the k largest are the optimum."""
     with np.errstate(over="ignore"):
         objective = baseline + float(np.sum(gain))
@@ -142,7 +142,13 @@ def best_classes(
 
 def _solve_coupled(problem: Coupled, k: int, limits: Limits) -> Selection:
     coupled = coupled_columns(problem, screen=not limits.exact)
-    k = min(k, len(problem.table))
+    take, certificate = certified(coupled, min(k, len(problem.table)), limits)
+    support, gain = coupled.listed(take)
+    return Selection(support, gain, certificate)
+
+
+def certified(coupled: CoupledProblem, k: int, limits: Limits) -> tuple[Array, Certificate]:
+    """Solve a coupled problem; how many columns of each group, and what is proven about them."""
     solution = coupled.select(k, None, limits)
     possible = solution.bound - coupled.baseline
     certificate = Certificate(
@@ -155,5 +161,4 @@ def _solve_coupled(problem: Coupled, k: int, limits: Limits) -> Selection:
         evaluations=solution.evaluations,
         nodes=solution.nodes,
     )
-    support, gain = coupled.listed(solution.take)
-    return Selection(support, gain, certificate)
+    return solution.take, certificate

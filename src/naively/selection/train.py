@@ -5,14 +5,16 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Generic
+from typing import Any, Generic
 
 import numpy as np
 
-from naively._types import Array, FloatArray, K
+from naively._types import Array, FloatArray, IntArray, K
 from naively.models.model import Limits, Model, S
 from naively.models.rules import Rule
 from naively.selection.certificate import Selection
+from naively.selection.constrained import path_within, select_within
+from naively.selection.path import SparsityPath, checked_grid, path
 from naively.selection.solve import solve
 from naively.statistics.matrix import Matrix
 
@@ -56,9 +58,66 @@ def train(model: Model[S], statistics: S, k: int, limits: Limits | None = None) 
         If the statistics or a parameter cannot be used.
     """
     log_prior = model.log_prior(statistics)
-    selection = solve(model.family, statistics, k, model.limits if limits is None else limits)
+    limits = model.limits if limits is None else limits
+    if model.constraints is None:
+        selection = solve(model.family, statistics, k, limits)
+    else:
+        selection = select_within(model, statistics, k, limits)
     rule = model.family.rule(statistics, selection.support, log_prior)
     return Trained(model, statistics, selection, rule)
+
+
+def model_path(model: Model[S], statistics: S, ks: Any = None) -> SparsityPath:
+    """Solve for a grid of k: the supports that `train` selects at each.
+
+    Parameters
+    ----------
+    model : Model
+    statistics
+        Class statistics of the data.
+    ks : (K,) int, optional
+        As in :func:`naively.selection.path.path`.
+    """
+    if model.constraints is None:
+        return path(model.family, statistics, ks)
+    return path_within(model, statistics, ks)
+
+
+def choices(model: Model[S], n_features: int, n_classes: int) -> tuple[int, int]:
+    """How many can be chosen at most, and how few will do whatever the features speak for."""
+    constraints = model.constraints
+    if constraints is None:
+        return n_features, 0
+    least = constraints.least + constraints.quota * n_classes
+    return constraints.n_choices, min(least, constraints.n_choices)
+
+
+def model_grid(model: Model[S], n_features: int, n_classes: int, ks: Any = None) -> IntArray:
+    """Numbers of features to try, ascending, that models of some of the rows can meet too: (K,).
+
+    Raises
+    ------
+    ValueError
+        If `ks` are no numbers of features that may be chosen.
+    """
+    most, least = choices(model, n_features, n_classes)
+    if ks is not None and model.constraints is not None:
+        least = model.constraints.least
+    return checked_grid(ks, most, least)
+
+
+def k_of(model: Model[S], statistics: S, k: K) -> int:
+    """Return the number of features that `k` asks for: see `resolve_k`.
+
+    Raises
+    ------
+    ValueError
+        If `k` is no such number; None is one if there is a budget.
+    """
+    constraints = model.constraints
+    if k is None and constraints is not None and constraints.costs is not None:
+        return constraints.n_choices
+    return resolve_k(k, statistics.n_features if constraints is None else constraints.n_choices)
 
 
 def is_auto(k: object) -> bool:

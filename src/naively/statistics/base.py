@@ -177,6 +177,27 @@ class AbstractStatistics(ABC):
         """Return these statistics without what only other rows of everything have."""
         return self._occurring()
 
+    def weighted(self, weights: npt.ArrayLike) -> Self:
+        """Return the statistics with the rows of each class weighing more, or less.
+
+        Parameters
+        ----------
+        weights : array-like of shape (C,)
+            By what the weight of the rows of each class is multiplied, > 0.
+
+        Returns
+        -------
+        statistics
+            As of rows that had `sample_weight` times as large; the number of rows stays.
+        """
+        by = np.asarray(weights, dtype=np.float64)
+        more: dict[str, Any] = {
+            name: array.scaled(by) if isinstance(array, SparseTable) else array * by
+            for name, array in self._arrays().items()
+            if name != "class_rows"
+        }
+        return replace(self, **more)
+
     def equals(self, other: Self) -> bool:
         """Whether all fields agree exactly, types included.
 

@@ -15,7 +15,7 @@ from typing import Any, Self, final
 import numpy as np
 import scipy.sparse as sp
 
-from naively._types import Array, IntArray
+from naively._types import Array, FloatArray, IntArray
 from naively.statistics.addition import check_total
 
 DENSE_CELLS = 1 << 27  # a dense table may have as many: 1 GiB
@@ -165,6 +165,10 @@ class SparseTable:
         columns = self.cells[kept].astype(np.int64) // self.shape[1]
         shape = (self.shape[0], len(chosen))
         return SparseTable.of(shape, columns * shape[1] + codes[kept], self.values[kept])
+
+    def scaled(self, by: FloatArray) -> Self:
+        """Return the table with the counts of each class multiplied, by (C,) > 0."""
+        return type(self)(self.shape, self.cells, self.values * by[self.codes])
 
     def equals(self, other: Any) -> bool:
         """Whether shape, cells and values agree exactly, types included."""

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from naively._types import FloatArray
+from naively._types import Array, FloatArray
 
 
 def check_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
@@ -40,3 +41,38 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
     if n_rows and not weights.any():
         raise ValueError("`sample_weight` must have a positive weight; all are zero.")
     return weights
+
+
+def class_weights(class_weight: Any, classes: Array, class_rows: Array) -> FloatArray | None:
+    """Return how much more the rows of each class weigh, (C,); None where nothing changes.
+
+    Parameters
+    ----------
+    class_weight : "balanced", mapping or None
+        All classes the same, or the weight of each label; 1 for those that it has not.
+    classes, class_rows : (C,)
+        Labels, and number of rows of each.
+
+    Raises
+    ------
+    ValueError
+        If it is none of these, or a weight is no finite number > 0.
+    """
+    if class_weight is None:
+        return None
+    if isinstance(class_weight, str) and class_weight == "balanced":
+        rows = np.maximum(np.asarray(class_rows, dtype=np.float64), 1.0)
+        return np.asarray(np.sum(class_rows) / (np.count_nonzero(class_rows) * rows))
+    if not isinstance(class_weight, Mapping):
+        raise ValueError(
+            f"`class_weight` must be 'balanced' or a dict of label: weight; got {class_weight!r}."
+        )
+    labels = classes.tolist()
+    for label, weight in class_weight.items():
+        if label not in labels:
+            raise ValueError(f"`class_weight` has label {label!r}, which is no class: {labels}.")
+        if not np.isfinite(weight) or weight <= 0:
+            raise ValueError(
+                f"`class_weight` must hold finite weights > 0; got {weight!r} for {label!r}."
+            )
+    return np.array([float(class_weight.get(label, 1.0)) for label in labels])

@@ -1,0 +1,601 @@
+"""Selections that have to meet constraints, most of them by reduction to those that need not.
+
+    excluded    left out of the problem, pooled in its baseline
+    required    in whatever is chosen: their counts are constants of a coupled problem
+    groups      gains of their columns add up, or their counts and entropies: a column of columns
+    quota       gains that add up: the best of each class, then the best of the rest, exactly
+    budget      gains that add up: branch and bound over the linear program
+
+Where gains are coupled, quotas and budgets keep the dual, over the sets that are allowed
+(:mod:`naively.selection.within`): its bound is one on them, and branch and bound closes it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, final
+
+import numpy as np
+from scipy import sparse
+from scipy.special import xlogy
+
+from naively._kernels.hull import log_shares
+from naively._types import Array, BoolArray, FloatArray, IntArray
+from naively.models.constraints import NONE, Constraints
+from naively.models.family import Coupled, Family, Separable, SeparableCounts, blocks
+from naively.models.model import Limits, Model, S
+from naively.models.rules import weights_of_classes
+from naively.selection.canonical import class_order, of_classes
+from naively.selection.certificate import Certificate, Selection, finite_baseline
+from naively.selection.coupled import Base, CoupledProblem, coupled_columns, grouped
+from naively.selection.dual import Problem, entropies
+from naively.selection.exact import TOLERANCE
+from naively.selection.groups import Groups, Matrix, SingleColumns, count_groups
+from naively.selection.path import (
+    OrderedSupports,
+    SparsityPath,
+    Supports,
+    checked_grid,
+    coupled_path,
+)
+from naively.selection.polytope import Allowed
+from naively.selection.solve import certified, grouped_gains, optimal, separate_gains
+from naively.selection.top_k import gain_order, tie_class, top_k
+from naively.selection.within import Found, best_within, problem_of_gains
+from naively.statistics.moments import ClassMoments
+from naively.statistics.sparse_table import SparseTable
+
+
+def select_within(model: Model[S], statistics: S, k: int, limits: Limits) -> Selection:
+    """Select k units that meet the constraints of a model, or with a budget at most k.
+
+    Raises
+    ------
+    ValueError
+        If no choice of k can meet them.
+    """
+    task = _task(model, statistics)
+    found = task.select(k, limits)
+    reached = found.certificate.k if task.constraints.costs is None else k
+    choice = task.constraints.choice(reached)
+    return replace(found, certificate=replace(found.certificate, choice=choice))
+
+
+def path_within(model: Model[S], statistics: S, ks: Any) -> SparsityPath:
+    """Solve for a grid of k under the constraints of a model: at every k what it selects alone."""
+    task = _task(model, statistics)
+    return task.path(checked_grid(ks, task.constraints.n_choices, task.least))
+
+
+def interchangeable(model: Model[S], statistics: S, support: IntArray) -> tuple[int, int]:
+    """Chosen units that others could stand in for, and these others.
+
+    They have the same gain, to rounding, cost as much and speak for the same class. None are known
+    where gains are coupled.
+    """
+    task = _task(model, statistics)
+    if not isinstance(task, _Adding):
+        return 0, 0
+    chosen = np.isin(task.free, task.constraints.units_of(support))
+    near, number = _alike(task, chosen, task.ties())
+    taken, left = (np.bincount(number[each], minlength=len(near)) for each in
+                   (chosen[near], ~chosen[near]))  # fmt: skip
+    return int(taken[left > 0].sum()), int(left[taken > 0].sum())
+
+
+def _constraints(model: Model[S], statistics: S) -> Constraints:
+    constraints = model.constraints or Constraints(statistics.n_features)
+    if constraints.n_features != statistics.n_features:
+        raise ValueError(
+            f"The constraints are on n_features={constraints.n_features}; the statistics have "
+            f"n_features={statistics.n_features}."
+        )
+    return constraints
+
+
+def _task(model: Model[S], statistics: S) -> _Adding | _Tied:
+    constraints = _constraints(model, statistics)
+    problem = model.family.problem(statistics)
+    speaks = speaks_for(model, statistics) if constraints.quota else None
+    quota = NONE if speaks is None else _quota_left(constraints, speaks, statistics.classes)
+    if isinstance(problem, Coupled):
+        return _Tied(constraints, speaks, quota, problem)
+    return _Adding.of(constraints, speaks, quota, problem, model.family)
+
+
+def speaks_for(model: Model[S], statistics: S) -> IntArray:
+    """Class that each feature speaks for, (m,): the position of the first of the largest.
+
+    Where its weight is largest in the rule over all features; in models of values, its center.
+    """
+    everything = np.arange(statistics.n_features)
+    problem = model.family.problem(statistics)
+    if isinstance(problem, Coupled):
+        smooth = np.broadcast_to(np.reshape(problem.alpha, (-1, 1)), (len(everything), 1))
+        totals = problem.table.sum(axis=0) + smooth.sum()
+        totals = np.where(totals > 0, totals, 1.0)
+        parts = blocks(*problem.table.shape)
+        return np.concatenate(
+            [NONE, *(_largest((problem.table[each] + smooth[each]) / totals) for each in parts)]
+        )
+    if isinstance(statistics, ClassMoments):
+        return _largest(statistics.mean)
+    if hasattr(statistics, "center"):  # medians, (C, m)
+        return _largest(statistics.center.T)
+    rule = model.family.rule(statistics, everything, model.log_prior(statistics))
+    return _largest(weights_of_classes(rule))
+
+
+def _largest(values: FloatArray) -> IntArray:
+    return np.asarray(np.argmax(values, axis=1), dtype=np.int64)
+
+
+def _quota_left(constraints: Constraints, speaks: IntArray, classes: Array) -> IntArray:
+    """How many of each class have to be chosen beside the required ones: (C,)."""
+    n, names = len(classes), classes.tolist()
+    has = np.bincount(speaks[constraints.required], minlength=n)
+    left = np.maximum(constraints.quota - has, 0)
+    there_are = np.bincount(speaks[constraints.free], minlength=n)
+    if (there_are < left).any():
+        c = int(np.argmax(there_are < left))
+        raise ValueError(
+            f"`quota` must be at most {there_are[c] + has[c]}, the number of features that may be "
+            f"chosen and speak for class {names[c]!r}; got {constraints.quota}."
+        )
+    return left
+
+
+@dataclass(frozen=True, eq=False)
+class _Task:
+    """What both kinds of problems have in common."""
+
+    constraints: Constraints
+    speaks: IntArray | None  # (u,) class that each unit speaks for, with a quota
+    quota: IntArray  # (C,) how many of each class to choose beside the required ones
+
+    @cached_property
+    def free(self) -> IntArray:
+        """Units to choose from: what could still be paid, if there is a budget."""
+        free = self.constraints.free
+        if self.constraints.costs is None:
+            return free
+        return free[self.constraints.unit_costs[free] <= self._left]
+
+    @cached_property
+    def required(self) -> IntArray:
+        """Units that are in."""
+        return self.constraints.units_of(self.constraints.required)
+
+    @property
+    def least(self) -> int:
+        """Fewest units that meet the constraints."""
+        return len(self.required) + int(self.quota.sum())
+
+    @cached_property
+    def _left(self) -> float:
+        """What the required units leave of the budget."""
+        spent = float(self.constraints.unit_costs[self.required].sum())
+        return self.constraints.budget - spent
+
+    def to_choose(self, k: int) -> int:
+        """How many of the free units k leaves to choose.
+
+        Raises
+        ------
+        ValueError
+            If k is less than what is required.
+        """
+        if k < self.least:
+            asked = [
+                (f"{len(self.required)} are required", len(self.required)),
+                (f"`quota` needs {self.quota.sum()}", self.quota.sum()),
+            ]
+            why = " and ".join(text for text, holds in asked if holds)
+            raise ValueError(f"`k` must be at least {self.least}: {why}; got {k}.")
+        return min(k - len(self.required), len(self.free))
+
+    def allowed(self, n: int) -> Allowed:
+        """Return which sets of n free units are allowed."""
+        free, paid = self.free, self.constraints.costs is not None
+        allowed = Allowed(
+            k=n,
+            cost=self.constraints.unit_costs[free] if paid else None,
+            budget=self._left,
+            speaks=None if self.speaks is None else self.speaks[free],
+            quota=None if self.speaks is None else self.quota,
+        )
+        if not allowed.is_possible(len(free)):
+            raise ValueError(
+                "`budget` must be enough for the `required` features and the `quota` of each "
+                f"class; got {self.constraints.budget:g}."
+            )
+        return allowed
+
+    def support(self, units: IntArray) -> IntArray:
+        """Columns of free units and of the required ones, ascending."""
+        return self.constraints.columns_of(np.concatenate([self.required, units]))
+
+
+# --- gains that add up ----------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Adding(_Task):
+    """Gains that add up."""
+
+    family: Family[Any]
+    gain: FloatArray  # (m,) of columns
+    error: FloatArray  # (m,) by how much rounding may have changed them
+    baseline: float
+
+    @classmethod
+    def of(
+        cls, constraints: Constraints, speaks: IntArray | None, quota: IntArray,
+        problem: Separable | SeparableCounts, family: Family[Any],
+    ) -> _Adding:  # fmt: skip
+        """Compute the gains of all columns."""
+        if isinstance(problem, Separable):
+            gain, baseline = separate_gains(problem)
+            error = problem.rounding(np.arange(len(gain)), gain)
+        else:
+            groups = count_groups(problem.table)
+            table, of_group, baseline = grouped_gains(problem, groups)
+            label = groups.columns.labels(np.arange(len(of_group)))
+            gain, error = of_group[label], problem.rounding(table, of_group)[label]
+        return cls(constraints, speaks, quota, family, gain, error, baseline)
+
+    def _of_free(self, values: FloatArray) -> FloatArray:
+        if self.constraints.groups is None:
+            return values[self.free]
+        sums = np.bincount(self.constraints.units, values).astype(np.float64)
+        return np.asarray(sums[self.free])
+
+    def select(self, k: int, limits: Limits) -> Selection:
+        """Select k units."""
+        n = self.to_choose(k)
+        if self.constraints.costs is not None:
+            return self._within_budget(n, limits)
+        gain, error = self._of_free(self.gain), self._of_free(self.error)
+        first = self._first_of_classes(gain, error)
+        rest = np.setdiff1d(np.arange(len(gain)), first)
+        best = rest[_top(gain[rest], error[rest], n - len(first))]
+        columns = self.support(self.free[np.concatenate([first, best])])
+        return self._counted(optimal(self.family, columns, self.gain[columns], self.baseline))
+
+    def _counted(self, selection: Selection) -> Selection:
+        k = len(self.constraints.units_of(selection.support))
+        return replace(selection, certificate=replace(selection.certificate, k=k))
+
+    def _first_of_classes(self, gain: FloatArray, error: FloatArray) -> IntArray:
+        """Positions among the free units of the best of each class, as many as its quota."""
+        if self.speaks is None:
+            return NONE
+        speaks, first = self.speaks[self.free], [NONE]
+        for c, n in enumerate(self.quota.tolist()):
+            of_class = np.flatnonzero(speaks == c)
+            first.append(of_class[_top(gain[of_class], error[of_class], n)])
+        return np.concatenate(first)
+
+    def _within_budget(self, n: int, limits: Limits) -> Selection:
+        gain = self._of_free(self.gain)
+        finite = np.isfinite(gain)
+        beyond = 2.0 * float(gain[finite].sum()) + 1.0  # one infinite gain is worth all others
+        allowed = self.allowed(n)
+        problem = problem_of_gains(np.where(finite, gain, beyond))
+        found = best_within(problem, allowed, replace(limits, exact=True))
+        take = _lowest(self, found.take, self.ties())
+        columns = self.support(self.free[take])
+        selection = self._counted(optimal(self.family, columns, self.gain[columns], self.baseline))
+        certificate = selection.certificate
+        gap = max(found.bound - found.value, 0.0)
+        proven = gap <= TOLERANCE * abs(found.bound) or not finite.all()
+        if not proven:
+            certificate = replace(
+                certificate, bound=certificate.objective + gap, proven_optimal=False,
+                a_priori=-np.inf,
+            )  # fmt: skip
+        return replace(
+            selection,
+            certificate=replace(certificate, evaluations=found.evaluations, nodes=found.nodes),
+        )
+
+    def ties(self) -> IntArray:
+        """Give each free unit a number, equal ones where gains tie."""
+        gain, error = self._of_free(self.gain), self._of_free(self.error)
+        order = np.argsort(-gain, kind="stable")
+        tie = np.empty(len(gain), dtype=np.int64)
+        tie[order] = tie_class(gain[order], error[order])
+        return tie
+
+    def path(self, grid: IntArray) -> SparsityPath:
+        """Select at every k of a grid."""
+        if self.constraints.costs is not None:
+            found = [self.select(int(k), Limits()) for k in grid]
+            return _listed_path(self, grid, found)
+        gain, error = self._of_free(self.gain), self._of_free(self.error)
+        first = self._first_of_classes(gain, error)
+        rest = np.setdiff1d(np.arange(len(gain)), first)
+        order = np.concatenate([
+            first[_order(gain[first], error[first])], rest[_order(gain[rest], error[rest])]
+        ])  # fmt: skip
+        always = float(self.gain[self.support(NONE)].sum())
+        gained = np.concatenate([[0.0], np.cumsum(gain[order])]) + always
+        objective = self.baseline + gained[grid - len(self.required)]
+        supports = UnitSupports(OrderedSupports(order), self)
+        return SparsityPath(grid, objective, objective, self.baseline, supports)
+
+
+def _top(gain: FloatArray, error: FloatArray, n: int) -> IntArray:
+    return top_k(gain, n, lambda columns, some: error[columns])
+
+
+def _order(gain: FloatArray, error: FloatArray) -> IntArray:
+    return gain_order(gain, lambda columns, some: error[columns])
+
+
+def _lowest(task: _Task, take: BoolArray, key: Array) -> BoolArray:
+    """Take the lowest of free units of equal keys, costs and classes instead of others: (n,)."""
+    near, number = _alike(task, take, key)
+    order = np.argsort(number, kind="stable")
+    start = np.searchsorted(number[order], number[order])
+    chosen = np.bincount(number, take[near])
+    lowest = take.copy()
+    lowest[near[order]] = np.arange(len(near)) - start < chosen[number[order]]
+    return lowest
+
+
+def _alike(task: _Task, take: BoolArray, key: Array) -> tuple[IntArray, IntArray]:
+    """Free units with the key of one that is taken, and equal numbers where all else is equal."""
+    near = np.flatnonzero(np.isin(key, key[take]))
+    keys = [key[near]]
+    if task.constraints.costs is not None:
+        keys.append(task.constraints.unit_costs[task.free[near]])
+    if task.speaks is not None:
+        keys.append(task.speaks[task.free[near]])
+    order = np.lexsort(keys)
+    new = np.zeros(len(near), dtype=np.bool_)
+    for each in keys:
+        new[1:] |= np.diff(each[order]) != 0
+    number = np.empty(len(near), dtype=np.int64)
+    number[order] = np.cumsum(new)
+    return near, number
+
+
+# --- coupled gains --------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Tied(_Task):
+    """Gains tied together by the class totals of what is chosen."""
+
+    counts: Coupled
+
+    @property
+    def _polytope(self) -> bool:
+        return self.constraints.costs is not None or self.speaks is not None
+
+    def select(self, k: int, limits: Limits) -> Selection:
+        """Select k units."""
+        n = self.to_choose(k)
+        if self._polytope or len(self.free) == 0:
+            return self._chosen(n, limits, None)[0]
+        coupled = self._coupled(screen=not limits.exact)
+        take, certificate = certified(coupled, n, limits)
+        columns = self.support(self.free[coupled.groups.expand(take)[0]])
+        k = len(self.required) + n
+        return Selection(columns, self._gains(columns), replace(certificate, k=k))
+
+    def path(self, grid: IntArray) -> SparsityPath:
+        """Select at every k of a grid."""
+        if self._polytope or len(self.free) == 0:
+            found, start = [], None
+            for k in grid.tolist():
+                selection, start = self._chosen(self.to_choose(k), Limits(), start)
+                found.append(selection)
+            return _listed_path(self, grid, found)
+        track = coupled_path(self._coupled(screen=True), grid - len(self.required))
+        return replace(track, k=grid, supports=UnitSupports(track.supports, self))
+
+    # any k free units: the problem without constraints, over some of the columns
+
+    def _coupled(self, *, screen: bool) -> CoupledProblem:
+        if self.constraints.groups is not None:
+            return self._coupled_groups()
+        table, alpha = self.counts.table, self.counts.alpha
+        others = np.concatenate([self.constraints.required, self.constraints.excluded])
+        wide = isinstance(table, SparseTable)
+        sums = table.sum(axis=1)[others] if wide else table[others].sum(axis=1)
+        g = sums + table.shape[1] * _some(alpha, others)
+        base = self._base(*self._columns(self.required))
+        base = replace(base, pooled=float(np.sum(xlogy(g, g))), total=float(np.sum(g)))
+        free = table.take(self.free) if wide else table[self.free]
+        some_alpha = alpha if isinstance(alpha, float) else alpha[self.free]
+        return coupled_columns(Coupled(free, some_alpha), screen=screen, base=base)
+
+    def _coupled_groups(self) -> CoupledProblem:
+        counts, alpha, entropy = self._units()
+        base = self._base(counts[self.required], alpha[self.required], entropy[self.required])
+        base = replace(base, baseline=self._baseline())
+        some = Groups(counts[self.free], np.ones(len(self.free), np.int64), SingleColumns())
+        order = class_order(self.counts.table)
+        return grouped(some, order, alpha[self.free], base, entropy[self.free])
+
+    def _base(self, counts: Matrix, alpha: FloatArray, entropy: FloatArray) -> Base:
+        """Make constants of the required units."""
+        totals = np.asarray(counts.sum(axis=0)).ravel() + alpha.sum()
+        return Base(float(entropy.sum()), totals if len(alpha) else None)
+
+    def _baseline(self) -> float:
+        """Objective with all columns pooled: nats."""
+        g = self.counts.table.sum(axis=1) + self.counts.table.shape[1] * np.asarray(
+            self.counts.alpha
+        )
+        total = float(np.sum(g))
+        return finite_baseline(float(np.sum(xlogy(g, g)) - xlogy(total, total)))
+
+    # units one by one
+
+    def _columns(self, columns: IntArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Return counts, smoothing and entropies of columns; those without counts have neither."""
+        counts = np.asarray(self.counts.table[columns], dtype=np.float64)
+        alpha = np.where((counts > 0).any(axis=1), _some(self.counts.alpha, columns), 0.0)
+        return counts, alpha, entropies(counts, alpha)
+
+    def _units(self) -> tuple[Matrix, FloatArray, FloatArray]:
+        """Return counts, smoothing and entropies of all units: sums over columns with counts."""
+        table, constraints = self.counts.table, self.constraints
+        counts = table.tocsr() if isinstance(table, SparseTable) else table
+        counts = counts.astype(np.float64)
+        seen = np.asarray(counts.sum(axis=1)).ravel() > 0
+        alpha = np.where(seen, _some(self.counts.alpha, np.arange(len(table))), 0.0)
+        entropy = entropies(counts, alpha)
+        if constraints.groups is None:
+            return counts, alpha, entropy
+        n, units = constraints.n_units, constraints.units
+        members = sparse.csr_array(
+            (np.ones(len(units)), (units, np.arange(len(units)))), shape=(n, len(units))
+        )
+        summed = [np.bincount(units, each).astype(np.float64) for each in (alpha, entropy)]
+        return members @ counts, summed[0], summed[1]
+
+    def _chosen(
+        self, n: int, limits: Limits, start: FloatArray | None
+    ) -> tuple[Selection, FloatArray]:
+        """Select n free units, or at most n, among the sets that are allowed."""
+        counts, alpha, entropy = self._units()
+        order = class_order(self.counts.table)
+        base = self._base(counts[self.required], alpha[self.required], entropy[self.required])
+        free = self.free
+        inner = of_classes(counts[free], order)
+        inner = inner if sparse.issparse(inner) else np.ascontiguousarray(inner)
+        problem = Problem(inner, alpha[free], entropy[free], np.ones(len(free), dtype=np.int64))
+        problem = base.under(problem, order)
+        allowed = self.allowed(n)
+        found = best_within(problem, allowed, limits, start)
+        value = problem.value(found.take.astype(np.int64))
+        lowest = _lowest(self, found.take, problem.gains(np.log(found.shares)))
+        if problem.value(lowest.astype(np.int64)) >= value:
+            found = replace(found, take=lowest)
+        columns = self.support(free[found.take])
+        return Selection(columns, self._gains(columns), self._certificate(found, columns)), (
+            found.shares
+        )
+
+    def _certificate(self, found: Found, columns: IntArray) -> Certificate:
+        baseline = self._baseline()
+        return Certificate(
+            k=len(self.constraints.units_of(columns)),
+            objective=baseline + found.value,
+            bound=baseline + found.bound,
+            baseline=baseline,
+            a_priori=-np.inf,
+            proven_optimal=found.bound - found.value <= TOLERANCE * abs(found.bound),
+            evaluations=found.evaluations,
+            nodes=found.nodes,
+        )
+
+    def _gains(self, columns: IntArray) -> FloatArray:
+        """Contribution of each column to the gain of all of them, at their class shares."""
+        counts, alpha, entropy = self._columns(columns)
+        ones = np.ones(len(columns), dtype=np.int64)
+        problem = Problem(counts, alpha, entropy, ones)
+        return np.maximum(problem.gains(log_shares(problem.totals(ones))), 0.0)
+
+
+def _some(alpha: float | FloatArray, columns: IntArray) -> FloatArray:
+    return np.full(len(columns), alpha) if isinstance(alpha, float) else alpha[columns]
+
+
+# --- paths ----------------------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class UnitSupports:
+    """Supports over the free units, with the columns behind them and those that are required."""
+
+    inner: Supports  # over the free units, for k less what is required
+    task: _Task
+
+    @property
+    def n_features(self) -> int:
+        """See `Supports`."""
+        return self.task.constraints.n_features
+
+    def at(self, k: int) -> IntArray:
+        """See `Supports`."""
+        return self.task.support(self.task.free[self.inner.at(self.task.to_choose(k))])
+
+    def first_grid_position(self, k: IntArray) -> IntArray:
+        """See `Supports`."""
+        first = np.full(self.task.constraints.n_units, len(k))
+        first[self.task.required] = 0
+        inner = k - len(self.task.required)
+        first[self.task.free] = self.inner.first_grid_position(inner)
+        return np.asarray(first[self.task.constraints.units])
+
+    def order(self, k: IntArray) -> IntArray:
+        """See `Supports`."""
+        inner = self.task.free[self.inner.order(k - len(self.task.required))]
+        units = np.concatenate([self.task.required, inner])
+        rank = np.full(self.task.constraints.n_units, len(units))
+        rank[units] = np.arange(len(units))
+        of_column = rank[self.task.constraints.units]
+        return np.argsort(of_column, kind="stable")[: np.count_nonzero(of_column < len(units))]
+
+    def a_priori(self, k: IntArray, objective: FloatArray) -> FloatArray:
+        """See `Supports`."""
+        return self.inner.a_priori(k - len(self.task.required), objective)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class ListedSupports:
+    """Supports that have nothing in common, one by one."""
+
+    grid: IntArray
+    supports: list[IntArray]
+    n_features: int
+    solve: Callable[[int], IntArray]
+
+    def at(self, k: int) -> IntArray:
+        """See `Supports`."""
+        position = int(np.searchsorted(self.grid, k))
+        if position < len(self.grid) and self.grid[position] == k:
+            return self.supports[position]
+        return self.solve(k)
+
+    def first_grid_position(self, k: IntArray) -> IntArray:
+        """See `Supports`."""
+        first = np.full(self.n_features, len(k))
+        for g in range(len(k) - 1, -1, -1):
+            first[self.at(int(k[g]))] = g
+        return first
+
+    def order(self, k: IntArray) -> IntArray:
+        """See `Supports`."""
+        first = self.first_grid_position(k)
+        return np.argsort(first, kind="stable")[: np.count_nonzero(first < len(k))]
+
+    def a_priori(self, k: IntArray, objective: FloatArray) -> FloatArray:
+        """See `Supports`: nothing is promised of sets that have to meet more than their number."""
+        return np.full(len(k), -np.inf)
+
+
+def _listed_path(task: _Adding | _Tied, grid: IntArray, found: list[Selection]) -> SparsityPath:
+    certificates = [each.certificate for each in found]
+    supports = ListedSupports(
+        grid, [each.support for each in found], task.constraints.n_features,
+        lambda k: task.select(k, Limits()).support,
+    )  # fmt: skip
+    return SparsityPath(
+        grid,
+        np.array([each.objective for each in certificates]),
+        np.array([each.bound for each in certificates]),
+        certificates[0].baseline,
+        supports,
+    )

@@ -1,0 +1,360 @@
+"""Constraints on the features that are chosen: against all choices that meet them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import chain, combinations
+from math import log
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.class_weight import compute_sample_weight
+
+from naively import (
+    ClassCounts,
+    SparseBernoulliNB,
+    SparseCategoricalNB,
+    SparseGaussianNB,
+    SparseL1Centers,
+    SparseL2Centers,
+    SparseMultinomialNB,
+    SparseNegativeBinomialNB,
+    SparsePoissonNB,
+    SparsityCV,
+)
+from naively.models import MODELS
+from naively.models.constraints import Constraints
+from naively.models.model import Limits, Model
+from naively.selection.constrained import speaks_for
+from naively.selection.train import model_path, train
+
+EXACT = Limits(exact=True)
+M = 9
+ADDING = [name for name in MODELS if name not in ("multinomial", "hybrid")]
+
+
+def _rows(seed: int, n_classes: int, n: int = 30) -> tuple[Any, Any]:
+    rng, m = np.random.default_rng(seed), M
+    y = np.arange(n) % n_classes
+    X = rng.poisson(rng.gamma(1.0, 1.0, (n_classes, m))[y])
+    X[:, 3] = X[:, 5]  # copies tie
+    X[:, 7] = 0
+    return X, y
+
+
+def _kinds_of_constraints(m: int, seed: int) -> dict[str, Constraints | None]:
+    costs = np.random.default_rng(seed).integers(1, 6, m).astype(float)
+    groups = [0, 1, 1, 2, 3, 4, 4, 4, *range(5, m - 3)]
+    asked: dict[str, dict[str, Any]] = {
+        "required": {"required": [2, 6]},
+        "one required": {"required": [1]},
+        "excluded": {"excluded": [0, 4]},
+        "both": {"required": [5], "excluded": [0, 3]},
+        "groups": {"groups": groups},
+        "groups, some settled": {"groups": groups, "required": [5], "excluded": [2]},
+        "quota": {"quota": 1},
+        "quota and required": {"quota": 1, "required": [0, 3]},
+        "budget": {"costs": costs, "budget": 9.0},
+        "budget and required": {"costs": costs, "budget": 11.0, "required": [1]},
+        "budget and groups": {"costs": costs, "budget": 12.0, "groups": groups},
+        "budget and quota": {"costs": costs, "budget": 14.0, "quota": 1, "excluded": [8]},
+        "unseen required": {"required": [7]},
+    }
+    return {name: Constraints.checked(m, **each) for name, each in asked.items()}
+
+
+NAMES = list(_kinds_of_constraints(M, 0))
+
+
+def _allowed(constraints: Constraints, k: int, speaks: Any, n_classes: int) -> list[list[int]]:
+    """All sets of columns that meet constraints, by their definition."""
+    units = constraints.units.tolist()
+    members = {u: [i for i in range(len(units)) if units[i] == u] for u in set(units)}
+    sizes = range(k + 1) if constraints.costs is not None else [k]
+    found = []
+    for chosen in chain(*(combinations(sorted(members), size) for size in sizes)):
+        columns = sorted(i for u in chosen for i in members[u])
+        others = [i for u in members if u not in chosen for i in members[u]]
+        if set(constraints.required.tolist()) & set(others):
+            continue
+        if set(constraints.excluded.tolist()) & set(columns):
+            continue
+        if constraints.costs is not None and constraints.costs[columns].sum() > constraints.budget:
+            continue
+        spoken = [sum(speaks[i] == c for i in columns) for c in range(n_classes)]
+        if constraints.quota and min(spoken) < constraints.quota:
+            continue
+        found.append(columns)
+    return found
+
+
+def _coupled_gain(table: Any, alpha: float, columns: list[int]) -> float:
+    """Gain of freeing some columns: the objective of `models.multinomial`, in plain loops."""
+    seen = [[float(f) + alpha for f in table[i]] for i in columns if sum(table[i]) > 0]
+
+    def part(f: float) -> float:
+        return f * log(f) if f > 0 else 0.0
+
+    totals = [sum(row[c] for row in seen) for c in range(len(table[0]))]
+    gain = sum(sum(part(f) for f in row) - part(sum(row)) for row in seen)
+    return gain - sum(part(f) for f in totals) + part(sum(totals))
+
+
+def _gain(model: Model[Any], statistics: Any, columns: list[int], alpha: float) -> float:
+    if model.name in ("multinomial", "hybrid"):
+        table = getattr(statistics, "words", statistics).table
+        return _coupled_gain(table.tolist(), alpha, columns)
+    return float(model.family.gain(statistics)[columns].sum())
+
+
+def _made(name: str, constraints: Constraints | None, **parameters: Any) -> Model[Any]:
+    return replace(MODELS[name].build(**parameters), constraints=constraints)
+
+
+CASES = [(name, {}) for name in ADDING]
+CASES += [
+    ("multinomial", {"alpha": 1.0}),
+    ("multinomial", {"alpha": 0.0}),
+    ("hybrid", {"penalty": 0.1}),
+]
+
+
+@pytest.mark.parametrize("asked", NAMES)
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize(("name", "parameters"), CASES)
+def test_best_of_all_choices(
+    name: str, parameters: dict[str, Any], n_classes: int, asked: str
+) -> None:
+    alpha = parameters.get("alpha", 1.0)
+    for seed in range(3):
+        constraints = _kinds_of_constraints(M, seed)[asked]
+        assert constraints is not None
+        model = _made(name, constraints, **parameters)
+        statistics = model.gather(*_rows(seed, n_classes))
+        speaks = speaks_for(model, statistics)
+        for k in range(1, min(7, constraints.n_choices + 1)):
+            allowed = _allowed(constraints, k, speaks, n_classes)
+            if not allowed:
+                with pytest.raises(ValueError, match="must be"):
+                    train(model, statistics, k)
+                continue
+            best = max(_gain(model, statistics, each, alpha) for each in allowed)
+            for limits in (EXACT, Limits()):
+                selection = train(model, statistics, k, limits).selection
+                support, certificate = selection.support.tolist(), selection.certificate
+                assert support in allowed
+                own = _gain(model, statistics, support, alpha)
+                assert certificate.gain == pytest.approx(own, rel=1e-9, abs=1e-9)
+                assert selection.gain.sum() == pytest.approx(own, rel=1e-9, abs=1e-9)
+                reach = certificate.bound - certificate.baseline
+                assert reach >= best - 1e-9 * (1 + abs(best))
+                if limits is EXACT or name in ADDING:
+                    assert certificate.proven_optimal
+                    assert own == pytest.approx(best, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("asked", NAMES)
+@pytest.mark.parametrize("name", [*ADDING, "multinomial", "hybrid"])
+def test_path_is_fits(name: str, asked: str) -> None:
+    constraints = _kinds_of_constraints(M, 1)[asked]
+    model = _made(name, constraints, **({"penalty": 0.1} if name == "hybrid" else {}))
+    statistics = model.gather(*_rows(1, 3))
+    track = model_path(model, statistics)
+    for g, k in enumerate(track.k.tolist()):
+        selection = train(model, statistics, k).selection
+        if name in ADDING:
+            assert track.support(k).tolist() == selection.support.tolist()
+        reached = selection.certificate
+        assert track.objective[g] == pytest.approx(reached.objective, rel=1e-9)
+        assert track.bound[g] == pytest.approx(reached.bound, rel=1e-9)
+    first = {i: k for k in reversed(track.k.tolist()) for i in track.support(k).tolist()}
+    assert {i: k for i, k in enumerate(track.entry.tolist()) if k} == first
+    assert sorted(track.order.tolist()) == sorted(first)
+
+
+# What they are asked by -------------------------------------------------------------------------
+
+
+def test_what_no_choice_can_meet_is_refused() -> None:
+    costs = [3.0] * M
+    for asked, message in (
+        (
+            {"required": [3], "excluded": [3]},
+            "`required` and `excluded` must not overlap.*column 3",
+        ),
+        (
+            {"required": [0], "excluded": [1], "groups": [0, 0, *range(1, M - 1)]},
+            "group of column 0",
+        ),
+        ({"required": [M]}, r"`required` must hold column indices in \[0, 9\)"),
+        ({"excluded": [-1]}, "got -1"),
+        ({"excluded": [True]}, "`excluded`, as a mask, must have one bool for each of the 9"),
+        ({"excluded": range(M)}, "`excluded` must leave a feature"),
+        ({"required": "w3"}, "`required` must be a list"),
+        ({"required": [0.5]}, "`required` must be a list"),
+        ({"required": ["w3"]}, "the columns have none"),
+        ({"groups": [0]}, "`groups` must have one label for each of the 9"),
+        ({"costs": costs}, "`costs` has no effect without `budget`"),
+        ({"budget": 1.0}, "`budget` has no effect without `costs`"),
+        ({"costs": costs, "budget": -1.0}, "`budget` must be a finite number >= 0"),
+        ({"costs": costs, "budget": 2.0, "required": [0]}, "`required` features, 3; got 2"),
+        ({"costs": [-1.0] * M, "budget": 2.0}, "`costs` must be finite and >= 0"),
+        ({"costs": [1.0], "budget": 2.0}, "`costs` must have one number for each of the 9"),
+        ({"quota": -1}, "`quota` must be an int >= 0"),
+        ({"quota": 1, "groups": [0] * M}, "leave out `quota` or `groups`"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            Constraints.checked(M, **asked)
+    with pytest.raises(ValueError, match="no `colour`: did you mean `color`"):
+        Constraints.checked(2, ["color", "size"], required=["colour"])
+    assert Constraints.checked(M, required=[], quota=0) is None
+
+
+def test_constraints_of_some_columns() -> None:
+    constraints = Constraints.checked(
+        6, required=[4], excluded=[1, 2], groups=list("aabbcc"), costs=range(6), budget=9.0
+    )
+    assert constraints is not None
+    some = constraints.take(np.array([2, 3, 4]))
+    assert some.required.tolist() == [2]
+    assert some.excluded.tolist() == [0]
+    assert some.units.tolist() == [0, 0, 1]
+    assert some.unit_costs.tolist() == [5.0, 4.0]
+    with pytest.raises(ValueError, match="column 4"):
+        constraints.take(np.array([0, 1]))
+
+
+def _frame() -> tuple[pd.DataFrame, Any]:
+    X, y = _rows(2, 3)
+    return pd.DataFrame(X, columns=[f"w{i}" for i in range(M)]), y
+
+
+ESTIMATORS = [
+    SparseMultinomialNB, SparseBernoulliNB, SparsePoissonNB, SparseNegativeBinomialNB,
+    SparseCategoricalNB, SparseGaussianNB, SparseL2Centers, SparseL1Centers,
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_names_indices_and_masks_mean_the_same(kind: Any) -> None:
+    X, y = _frame()
+    mask = np.arange(M) == 6
+    for required, excluded in ((["w6"], ["w1", "w2"]), ([6], [2, 1]), (mask, [1, 2])):
+        fitted = kind(k=3, required=required, excluded=excluded).fit(X, y)
+        support = fitted.support_
+        assert support.sum() == 3
+        assert support[6]
+        assert not support[[1, 2]].any()
+        again = kind(k=3, required=[6], excluded=[1, 2]).fit(X.to_numpy(), y)
+        assert (again.support_ == support).all()
+        assert fitted.certificate_ == again.certificate_
+    assert "with the required ones" in str(fitted.certificate_)
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS)
+def test_search_and_auto_keep_to_the_constraints(kind: Any) -> None:
+    X, y = _frame()
+    asked = {"required": ["w6"], "excluded": ["w1"]}
+    chosen = kind(k="auto", **asked).fit(X, y).support_
+    search = SparsityCV(kind(**asked), ks=[1, 2, 4, 6]).fit(X, y)
+    for support in (chosen, search.best_estimator_.support_):
+        assert support[6]
+        assert not support[1]
+    loop = GridSearchCV(kind(**asked), {"k": [1, 2, 4, 6]}, cv=5).fit(X, y)
+    np.testing.assert_allclose(
+        search.cv_results_["mean_test_score"], loop.cv_results_["mean_test_score"]
+    )
+    with pytest.raises(ValueError, match=r"`ks` must lie in \[1, 8\]"):
+        SparsityCV(kind(**asked), ks=[0, 9]).fit(X, y)
+
+
+@pytest.mark.parametrize("asked", [{"quota": 1}, {"costs": np.arange(M) + 1.0, "budget": 15.0}])
+@pytest.mark.parametrize("kind", [SparseMultinomialNB, SparseBernoulliNB])
+def test_search_is_a_loop_of_fits_where_supports_are_not_nested(kind: Any, asked: Any) -> None:
+    X, y = _rows(4, 3)
+    y = np.where(np.random.default_rng(0).random(len(y)) < 0.3, 0, y)
+    ks = [3, 4, 6, 7] if "quota" in asked else [1, 2, 4, 6]
+    search = SparsityCV(kind(**asked), ks=ks).fit(X, y)
+    loop = GridSearchCV(kind(**asked), {"k": ks}, cv=5).fit(X, y)
+    np.testing.assert_allclose(
+        search.cv_results_["mean_test_score"], loop.cv_results_["mean_test_score"]
+    )
+
+
+def test_a_budget_needs_no_k() -> None:
+    X, y = _rows(0, 2)
+    costs = np.arange(M) + 1.0
+    fitted = SparsePoissonNB(k=None, costs=costs, budget=12.0).fit(X, y)
+    assert costs[fitted.support_].sum() <= 12.0
+    assert fitted.certificate_.proven_optimal
+    assert "features of a cost of 12 at most" in str(fitted.certificate_)
+    with pytest.raises(ValueError, match="`k` must be"):
+        SparsePoissonNB(k=None).fit(X, y)
+
+
+@pytest.mark.parametrize("kind", ESTIMATORS[:6])
+@pytest.mark.parametrize("weights", ["balanced", {0: 0.5}])
+def test_weights_of_classes_are_weights_of_rows(kind: Any, weights: Any) -> None:
+    X, y = _rows(3, 3, 90)
+    X, y = X[(y == 0) | (np.arange(90) < 45)], y[(y == 0) | (np.arange(90) < 45)]
+    of_rows = compute_sample_weight(weights, y) if weights == "balanced" else np.where(y, 1.0, 0.5)
+    for k in (4, "auto"):
+        fitted = kind(k=k, class_weight=weights).fit(X, y)
+        plain = kind(k=k).fit(X, y, of_rows)
+        assert (fitted.support_ == plain.support_).all()
+        np.testing.assert_allclose(fitted.predict_log_proba(X), plain.predict_log_proba(X))
+    batches = kind(k=4, class_weight=weights)
+    batches.partial_fit(X[:20], y[:20], classes=[0, 1, 2]).partial_fit(X[20:], y[20:])
+    once = kind(k=4, class_weight=weights).fit(X, y)
+    np.testing.assert_allclose(batches.predict_log_proba(X), once.predict_log_proba(X), atol=1e-9)
+    counted = kind().gather(X, y)
+    stored = kind.from_statistics(counted, k=4, class_weight=weights)
+    np.testing.assert_allclose(stored.predict_log_proba(X), once.predict_log_proba(X), atol=1e-9)
+    search = SparsityCV(kind(class_weight=weights), ks=[1, 4]).fit(X, y)
+    loop = GridSearchCV(kind(class_weight=weights), {"k": [1, 4]}, cv=5).fit(X, y)
+    np.testing.assert_allclose(
+        search.cv_results_["mean_test_score"], loop.cv_results_["mean_test_score"]
+    )
+
+
+def test_weights_of_unknown_classes_are_refused() -> None:
+    X, y = _rows(0, 2)
+    for weights, message in (
+        ({7: 1.0}, "label 7"), ({0: 0.0}, "weights > 0"), ("even", "'balanced' or a dict")
+    ):  # fmt: skip
+        with pytest.raises(ValueError, match=message):
+            SparseBernoulliNB(class_weight=weights).fit(X, y)
+
+
+@pytest.mark.parametrize("asked", NAMES)
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_many_columns(n_classes: int, asked: str) -> None:
+    """Grouped, screened and sparse columns under constraints: bounds hold, sets are allowed."""
+    m, rng = 40_000, np.random.default_rng(0)
+    whole = rng.poisson(rng.gamma(0.4, 5.0, (m, 1)) * rng.gamma(5.0, 0.2, (m, n_classes)))
+    constraints = _kinds_of_constraints(m, 0)[asked]
+    assert constraints is not None
+    for table in (whole, whole * rng.uniform(0.5, 1.5, (m, 1))):
+        model = _made("multinomial", constraints)
+        counts = ClassCounts.zero(m, list(range(n_classes)))
+        statistics = replace(counts, table=table, class_weight=counts.class_weight + 9.0)
+        k = 60 if constraints.costs is None else 5
+        selection = train(model, statistics, k).selection
+        certificate = selection.certificate
+        own = _coupled_gain(
+            table[selection.support].tolist(), 1.0, list(range(len(selection.support)))
+        )
+        assert certificate.gain == pytest.approx(own, rel=1e-7)
+        assert 0 <= certificate.relative_gap < 0.1
+        assert set(constraints.required.tolist()) <= set(selection.support.tolist())
+        assert not set(constraints.excluded.tolist()) & set(selection.support.tolist())
+        some = np.random.default_rng(1).choice(constraints.free, k - constraints.least)
+        if constraints.costs is None and not constraints.quota:
+            others = constraints.columns_of(
+                np.union1d(np.unique(some), constraints.units_of(constraints.required))
+            )
+            reached = _coupled_gain(table[others].tolist(), 1.0, list(range(len(others))))
+            assert reached <= certificate.bound - certificate.baseline
