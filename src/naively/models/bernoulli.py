@@ -20,6 +20,10 @@ The gain is computed as a sum of non-negative terms. With e_ci = n_c theta_i the
 
 where f_ci - e_ci is one exact difference of products of counts; subtracting v_i from w_i would lose
 all digits of a small gain.
+
+Distance of two classes (:mod:`naively.models.distances`), with the smoothed probabilities p, q:
+
+    B = -log(1 - H),    H = ((p^(1/2) - q^(1/2))^2 + ((1 - p)^(1/2) - (1 - q)^(1/2))^2) / 2
 """
 
 from __future__ import annotations
@@ -35,6 +39,7 @@ from scipy.special import xlogy
 from naively._kernels.residue import RESIDUE
 from naively._types import Array, FloatArray, IntArray
 from naively.models.counting import of_own_counts, presence_of
+from naively.models.distances import Distances, in_blocks, of_overlap, squares, weighed
 from naively.models.family import (
     CountTable,
     Family,
@@ -49,7 +54,7 @@ from naively.models.family import (
     smoothing,
 )
 from naively.models.kinds import PRESENCE
-from naively.models.model import Model
+from naively.models.model import Model, Objective, with_objective
 from naively.models.priors import fitted_prior
 from naively.models.rules import LinearRule, event_log, joint_rule
 from naively.statistics.counts import ClassCounts
@@ -62,11 +67,12 @@ def model(
     fit_prior: bool = True,
     class_prior: ArrayLike | None = None,
     binarize: float | None = 0.0,
+    objective: Objective = "likelihood",
 ) -> Model[ClassCounts]:
     """Bernoulli model of entries above `binarize`; None: of rows that hold 0 and 1 only."""
     alpha, above = checked_alpha(alpha), _checked_threshold(binarize)
     gather = partial(ClassCounts.from_matrix, presence=True, threshold=above)
-    return Model(
+    made = Model(
         name="bernoulli",
         family=of_own_counts(bernoulli(alpha), presence=True, threshold=above),
         gather=gather if binarize is not None else partial(_gather_binary, gather),
@@ -76,6 +82,7 @@ def model(
         alpha=alpha,
         learns_prior=fit_prior and class_prior is None,
     )
+    return with_objective(made, objective)
 
 
 def _checked_threshold(binarize: float | None) -> float:
@@ -113,6 +120,7 @@ def bernoulli(alpha: object = 1.0) -> Family[CountTable]:
         rule=smoothed(_rule, alpha),
         feature_log_prob=smoothed(_log_prob, alpha),
         joint_rule=smoothed(_joint_rule, alpha),
+        distances=smoothed(_distances, alpha),
     )
 
 
@@ -312,3 +320,34 @@ def _log_absent(statistics: CountTable, support: IntArray, alpha: float | FloatA
         log_absent = np.tile(np.log(pooled) - np.log(n + 2 * n_classes * smooth), (n_classes, 1))
         log_absent[:, support] = np.log(absent.T) - np.log(rows.T)
     return log_absent
+
+
+def _roots(
+    alpha: float | FloatArray, statistics: CountTable, columns: IntArray
+) -> tuple[FloatArray, FloatArray]:
+    """Roots of the probabilities of presence and of absence, (d, C) each."""
+    present, absent, rows = _free(alpha, statistics, columns)
+    same = _is_constant(statistics.table[columns], statistics.class_weight)[:, None]
+    return np.where(same, 0.0, np.sqrt(present / rows)), np.where(same, 0.0, np.sqrt(absent / rows))
+
+
+def _distances(alpha: float | FloatArray, statistics: CountTable) -> Distances:
+    roots, m = partial(_roots, alpha, statistics), len(statistics.table)
+
+    def between(columns: IntArray) -> FloatArray:
+        return of_overlap(0.5 * sum(squares(each) for each in roots(columns)))
+
+    def most(columns: IntArray) -> FloatArray:
+        """Largest part -log(1 - H) / H of the pairs of each column."""
+        lost = 0.5 * sum(np.ptp(each, axis=1) ** 2 for each in roots(columns))
+        return np.divide(of_overlap(lost), lost, out=np.ones_like(lost), where=lost > 0)
+
+    def sums(weights: FloatArray) -> FloatArray:
+        lost = sum(weighed(m, lambda columns, at=at: roots(columns)[at], weights) for at in (0, 1))
+        return 0.5 * lost * in_blocks(m, len(statistics.class_weight), most)
+
+    def size(columns: IntArray) -> FloatArray:
+        rarer = np.minimum(*(each.max(axis=1, initial=0.0) for each in roots(columns)))
+        return np.asarray(2.0 * rarer)
+
+    return Distances(m, len(statistics.class_weight), between, sums, size)

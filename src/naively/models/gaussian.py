@@ -17,6 +17,11 @@ class has an infinite gain, if it varies at all; one that never varies has gain 
 the likelihood.
 
 Variance per class makes the rule quadratic, shared variance linear.
+
+Distance of two classes of means m, s and variances v, w (:mod:`naively.models.distances`):
+
+    variance per class   B = (m - s)^2 / (4 (v + w)) + log((v + w)^2 / (4 v w)) / 4
+    shared variance      B = (m - s)^2 / (8 v)
 """
 
 from __future__ import annotations
@@ -27,10 +32,11 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from naively._types import FloatArray, IntArray
+from naively.models.distances import CERTAIN, Distances, by_blocks, euclidean, squares
 from naively.models.family import ROUNDING, Family, checked_number, separable
 from naively.models.kinds import NORMAL
 from naively.models.l2_centers import Moments, beyond_rounding
-from naively.models.model import Model
+from naively.models.model import Model, Objective, with_objective
 from naively.models.priors import fitted_prior
 from naively.models.rules import LinearRule, Rule, finite
 from naively.models.value_rules import QuadraticRule
@@ -44,9 +50,10 @@ def model(
     variance: str = "class",
     priors: ArrayLike | None = None,
     var_smoothing: float = 1e-9,
+    objective: Objective = "likelihood",
 ) -> Model[ClassMoments]:
     """Gaussian model."""
-    return Model(
+    made = Model(
         name="gaussian",
         family=gaussian(variance, var_smoothing),
         gather=ClassMoments.from_matrix,
@@ -56,6 +63,7 @@ def model(
         subtracts=variance == "shared",
         learns_prior=priors is None,
     )
+    return with_objective(made, objective)
 
 
 def gaussian(variance: str = "class", var_smoothing: object = 1e-9) -> Family[Moments]:
@@ -83,6 +91,7 @@ def gaussian(variance: str = "class", var_smoothing: object = 1e-9) -> Family[Mo
         gain=gain,
         problem=partial(separable, gain, partial(_baseline, var_smoothing), _rounding),
         rule=partial(_rule, shared, var_smoothing),
+        distances=partial(_distances, shared, var_smoothing),
     )
 
 
@@ -177,3 +186,44 @@ def _rule(
         return LinearRule(intercept, weights, log_prior)
     intercept = log_prior_here - 0.5 * np.log(2 * np.pi * variance).sum(axis=1)
     return QuadraticRule(intercept, mean, 1.0 / variance)
+
+
+def _distances(shared: bool, var_smoothing: float, statistics: Moments) -> Distances:
+    mean = statistics.mean
+    pooled, free = smoothed_variances(statistics, shared=shared, var_smoothing=var_smoothing)
+    center = overall_mean(statistics)
+
+    def size(columns: IntArray) -> FloatArray:
+        """Means, in units of the least deviation, are off by so much more."""
+        least = np.sqrt(free[columns].min(axis=1, initial=np.inf))
+        far = np.abs(mean[columns]).max(axis=1, initial=0.0)
+        return 2.0 * (1.0 + np.divide(far, least, out=np.zeros_like(far), where=least > 0))
+
+    def roots(columns: IntArray) -> FloatArray:
+        """Means over deviations; where classes do not vary, those that differ are CERTAIN."""
+        apart = (mean[columns] - center[columns, None]) / np.sqrt(8.0)
+        return apart / np.sqrt(np.where(free[columns] > 0, free[columns], 1.0))
+
+    def between(columns: IntArray) -> FloatArray:
+        found = squares(roots(columns)) if shared else _distance(mean[columns], free[columns])
+        a, b = np.triu_indices(mean.shape[1], 1)
+        least = np.minimum(free[columns][:, a], free[columns][:, b])
+        same = (mean[columns][:, a] == mean[columns][:, b]) & (
+            free[columns][:, a] == free[columns][:, b]
+        )
+        certain = np.where(same, 0.0, CERTAIN)
+        return np.where(least > 0, found, certain)
+
+    if shared and (free > 0).all():
+        return euclidean(*mean.shape, roots, size)
+    return by_blocks(*mean.shape, between, size)
+
+
+def _distance(mean: FloatArray, variance: FloatArray) -> FloatArray:
+    """Distances (d, P) of normal classes of some means and variances, (d, C) each."""
+    a, b = np.triu_indices(mean.shape[1], 1)
+    v, w = variance[:, a], variance[:, b]
+    both = np.where(v + w > 0, v + w, 1.0)
+    # (v + w)^2 / (4 v w) = 1 + (v - w)^2 / (4 v w): no digits of a small distance are lost.
+    product = np.where((v > 0) & (w > 0), 2.0 * np.sqrt(v) * np.sqrt(w), 1.0)
+    return squares(mean) / (4.0 * both) + 0.25 * np.log1p(((v - w) / product) ** 2)

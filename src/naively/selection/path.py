@@ -7,6 +7,7 @@ not be nested, and are stored as what changes from one k of the grid to the next
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, Protocol, TypeVar
@@ -85,9 +86,14 @@ class SparsityPath:
 
     k: IntArray
     objective: FloatArray
-    bound: FloatArray
+    limit: FloatArray | Callable[[], FloatArray] = field(repr=False)  # (K,) or solved on demand
     baseline: float
     supports: Supports = field(repr=False)  # large
+
+    @property
+    def bound(self) -> FloatArray:
+        """No selection of k features does better, at each k: (K,)."""
+        return self.limit() if callable(self.limit) else self.limit
 
     @property
     def a_priori(self) -> FloatArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from dataclasses import dataclass
 from numbers import Integral, Real
-from typing import Generic
+from typing import Any, Generic
 
 import numpy as np
 
@@ -13,6 +13,8 @@ from naively._types import Array, FloatArray, K
 from naively.models.model import Limits, Model, S
 from naively.models.rules import Rule
 from naively.selection.certificate import Selection
+from naively.selection.pairs import pairs_path, select_pairs
+from naively.selection.path import SparsityPath, path
 from naively.selection.solve import solve
 from naively.statistics.matrix import Matrix
 
@@ -56,9 +58,23 @@ def train(model: Model[S], statistics: S, k: int, limits: Limits | None = None) 
         If the statistics or a parameter cannot be used.
     """
     log_prior = model.log_prior(statistics)
-    selection = solve(model.family, statistics, k, model.limits if limits is None else limits)
+    selection = select(model, statistics, k, model.limits if limits is None else limits)
     rule = model.family.rule(statistics, selection.support, log_prior)
     return Trained(model, statistics, selection, rule)
+
+
+def select(model: Model[S], statistics: S, k: int, limits: Limits) -> Selection:
+    """Select k features by the objective of the model; see `train`."""
+    if model.objective is not None:
+        return select_pairs(model, statistics, k, limits)
+    return solve(model.family, statistics, k, limits)
+
+
+def path_of(model: Model[S], statistics: S, ks: Any = None) -> SparsityPath:
+    """Select by the objective of the model for a whole grid of k; see `path`."""
+    if model.objective is not None:
+        return pairs_path(model, statistics, ks)
+    return path(model.family, statistics, ks)
 
 
 def is_auto(k: object) -> bool:
