@@ -19,7 +19,7 @@ SLACK = 1e-9  # relative: how far a stale bound is trusted
 
 @summing_kernel
 def weighed_squares(roots: FloatArray, weights: FloatArray, total: FloatArray) -> None:
-    """Add sum_ab weights_ab (roots_ia - roots_ib)^2, a < b row by row, to total (d,)."""
+    """Total (d,) of weights_ab (roots_ia - roots_ib)^2 over the pairs a < b, row by row."""
     d, n_classes = roots.shape
     for i in range(d):
         at, value = 0, 0.0
@@ -29,7 +29,7 @@ def weighed_squares(roots: FloatArray, weights: FloatArray, total: FloatArray) -
                 difference = here - roots[i, b]
                 value += weights[at + b - a - 1] * difference * difference
             at += n_classes - 1 - a
-        total[i] += value
+        total[i] = value
 
 
 @kernel
@@ -252,26 +252,27 @@ def mix_vertices(
             return
         for p in range(n_pairs):
             step[p] = vertices[best, p] - vertices[worst, p]
-        left, right = 0.0, mixture[worst]
-        for attempt in range(60):
-            middle = right if attempt == 0 else 0.5 * (left + right)
-            total, slope = 0.0, 0.0
+        left, right, moved = 0.0, mixture[worst], mixture[worst]
+        for _ in range(30):  # Newton, kept between two ends of opposite slopes
             top = -np.inf
             for p in range(n_pairs):
-                top = max(top, at[p] - middle * step[p])
+                top = max(top, at[p] - moved * step[p])
+            total, slope, square = 0.0, 0.0, 0.0
             for p in range(n_pairs):
-                weight = math.exp(at[p] - middle * step[p] - top)
+                weight = math.exp(at[p] - moved * step[p] - top)
                 total += weight
                 slope += weight * step[p]
+                square += weight * step[p] * step[p]
+            slope /= total
+            curvature = square / total - slope * slope
             if slope >= 0:
-                left = middle
-                if attempt == 0:
-                    break
+                left = moved
             else:
-                right = middle
-            if right - left <= 1e-13:
+                right = moved
+            if left == mixture[worst] or abs(slope) <= 0.1 * tolerance * abs(high):
                 break
-        moved = left
+            following = moved + slope / curvature if curvature > 0 else -1.0
+            moved = following if left < following < right else 0.5 * (left + right)
         if moved <= 0.0:
             return
         mixture[best] += moved

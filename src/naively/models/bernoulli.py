@@ -23,7 +23,9 @@ all digits of a small gain.
 
 Distance of two classes (:mod:`naively.models.distances`), with the smoothed probabilities p, q:
 
-    B = -log(1 - H),    H = ((p^(1/2) - q^(1/2))^2 + ((1 - p)^(1/2) - (1 - q)^(1/2))^2) / 2
+    B = -log( (p q)^(1/2) + ((1 - p) (1 - q))^(1/2) ) = -log cos(u - v)
+
+with the angles u, v whose sines are p^(1/2), q^(1/2). B / (u - v)^2 grows with the difference.
 """
 
 from __future__ import annotations
@@ -39,7 +41,7 @@ from scipy.special import xlogy
 from naively._kernels.residue import RESIDUE
 from naively._types import Array, FloatArray, IntArray
 from naively.models.counting import of_own_counts, presence_of
-from naively.models.distances import Distances, in_blocks, of_overlap, squares, weighed
+from naively.models.distances import Distances, in_blocks, largest, of_overlap, squares, weighed_sum
 from naively.models.family import (
     CountTable,
     Family,
@@ -322,32 +324,39 @@ def _log_absent(statistics: CountTable, support: IntArray, alpha: float | FloatA
     return log_absent
 
 
-def _roots(
-    alpha: float | FloatArray, statistics: CountTable, columns: IntArray
-) -> tuple[FloatArray, FloatArray]:
-    """Roots of the probabilities of presence and of absence, (d, C) each."""
-    present, absent, rows = _free(alpha, statistics, columns)
-    same = _is_constant(statistics.table[columns], statistics.class_weight)[:, None]
-    return np.where(same, 0.0, np.sqrt(present / rows)), np.where(same, 0.0, np.sqrt(absent / rows))
+def _angles(alpha: float | FloatArray, statistics: CountTable, columns: IntArray) -> FloatArray:
+    """Angle of each class, (d, C), from the axis of the more frequent event: exact where small."""
+    present, absent, _ = _free(alpha, statistics, columns)
+    same = _is_constant(statistics.table[columns], statistics.class_weight)
+    flip = (present.sum(axis=1) > absent.sum(axis=1))[:, None]
+    rarer, other = np.where(flip, absent, present), np.where(flip, present, absent)
+    return np.where(same[:, None], 0.0, np.arctan2(np.sqrt(rarer), np.sqrt(other)))
+
+
+def _overlap_lost(angle: FloatArray) -> FloatArray:
+    """1 - cos of angles."""
+    return np.asarray(2.0 * np.sin(0.5 * angle) ** 2)
 
 
 def _distances(alpha: float | FloatArray, statistics: CountTable) -> Distances:
-    roots, m = partial(_roots, alpha, statistics), len(statistics.table)
+    angles, m = partial(_angles, alpha, statistics), len(statistics.table)
 
     def between(columns: IntArray) -> FloatArray:
-        return of_overlap(0.5 * sum(squares(each) for each in roots(columns)))
+        return of_overlap(_overlap_lost(np.sqrt(squares(angles(columns)))))
 
-    def most(columns: IntArray) -> FloatArray:
-        """Largest part -log(1 - H) / H of the pairs of each column."""
-        lost = 0.5 * sum(np.ptp(each, axis=1) ** 2 for each in roots(columns))
-        return np.divide(of_overlap(lost), lost, out=np.ones_like(lost), where=lost > 0)
+    def sums(weights: FloatArray, columns: IntArray) -> FloatArray:
+        """Squared angles, times the largest B / angle^2 of any two classes."""
+        angle = angles(columns)
+        widest = np.ptp(angle, axis=1)
+        most = of_overlap(_overlap_lost(widest))
+        most = np.divide(most, widest**2, out=np.zeros_like(most), where=widest > 0)
+        return most * weighed_sum(angle, weights)
 
-    def sums(weights: FloatArray) -> FloatArray:
-        lost = sum(weighed(m, lambda columns, at=at: roots(columns)[at], weights) for at in (0, 1))
-        return 0.5 * lost * in_blocks(m, len(statistics.class_weight), most)
-
-    def size(columns: IntArray) -> FloatArray:
-        rarer = np.minimum(*(each.max(axis=1, initial=0.0) for each in roots(columns)))
-        return np.asarray(2.0 * rarer)
-
-    return Distances(m, len(statistics.class_weight), between, sums, size)
+    n_classes = len(statistics.class_weight)
+    return Distances(
+        m,
+        n_classes,
+        between,
+        lambda weights: in_blocks(m, n_classes, partial(sums, weights)),
+        lambda columns: largest(angles(columns)),
+    )

@@ -97,13 +97,21 @@ def weighed(
     n_features: int, roots: Callable[[IntArray], FloatArray], weights: FloatArray
 ) -> FloatArray:
     """Weighted sums (m,) of squared differences, for roots of any columns and weights (P,)."""
+    return in_blocks(
+        n_features, _width(weights), lambda columns: weighed_sum(roots(columns), weights)
+    )
 
-    def sums(columns: IntArray) -> FloatArray:
-        total = np.zeros(len(columns))
-        weighed_squares(np.ascontiguousarray(roots(columns)), weights, total)
-        return total
 
-    return in_blocks(n_features, 1 + len(weights) // 4, sums)
+def _width(weights: FloatArray) -> int:
+    """Number of classes of which these are the pairs (P,)."""
+    return int(np.sqrt(2 * len(weights))) + 1
+
+
+def weighed_sum(roots: FloatArray, weights: FloatArray) -> FloatArray:
+    """Weighted sums (d,) of squared differences of roots (d, C), with weights (P,)."""
+    total = np.empty(len(roots))
+    weighed_squares(np.ascontiguousarray(roots), weights, total)
+    return total
 
 
 def in_blocks(
@@ -126,5 +134,5 @@ def largest(roots: FloatArray) -> FloatArray:
 
 def of_overlap(lost: FloatArray) -> FloatArray:
     """Distances -log(1 - lost) of laws whose roots overlap but for so much; CERTAIN at most."""
-    with np.errstate(divide="ignore"):
-        return np.minimum(-np.log1p(-np.minimum(lost, 1.0)), CERTAIN)
+    certain = lost >= 1.0 - 1e-15
+    return np.where(certain, CERTAIN, -np.log1p(-np.where(certain, 0.0, lost)))

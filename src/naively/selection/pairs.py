@@ -55,6 +55,7 @@ _CELLS = 1 << 24  # distances held at a time: 128 MB
 _FIRST = 1024  # columns looked at first
 _ROUNDS = 40  # of the decomposition
 _CLOSED = 1e-12  # relative gap that counts as closed
+_LITTLE = 0.01  # of a gap that is open anyhow
 _NEAR = 1e-7  # relative gap of the relaxation at which the decomposition stops
 
 
@@ -84,6 +85,12 @@ class Cover:
         weights[self.kept] = share
         with np.errstate(over="ignore", invalid="ignore"):
             return _finite(self.exponent * self.distances.weighed(weights))
+
+    def falls(self, log_weight: FloatArray) -> FloatArray:
+        """Log of a bound on what each column takes off the sum of some weights: (m,)."""
+        log_f = logsumexp(log_weight)
+        with np.errstate(divide="ignore"):
+            return np.asarray(log_f + np.log(-np.expm1(-self.most(np.exp(log_weight - log_f)))))
 
     def energy(self, columns: IntArray) -> FloatArray:
         """E_p of a support: (Q,)."""
@@ -179,11 +186,10 @@ def _greedy_order(cover: Cover, k: int) -> IntArray:
     m = cover.n_features
     most = max(_CELLS // len(cover.kept), 2)
     log_weight, order, found = cover.log_weight.copy(), np.empty(k, dtype=np.int64), 0
-    with np.errstate(divide="ignore"):
-        first = np.log(-np.expm1(-cover.most(cover.share(np.zeros(len(log_weight))))))
-    stale = logsumexp(log_weight) + first  # (m,) log of a bound on the fall of each; nan: taken
+    stale = np.full(m, np.inf)  # log of a bound on the fall of each; nan: taken
     n = min(max(_FIRST, 2 * k), m, most)
     while found < k:
+        stale = np.minimum(stale, cover.falls(log_weight))
         columns, floor = _largest(stale, n)
         rows = cover.rows(columns)
         head = first_equal(rows)
@@ -245,7 +251,7 @@ def _proven(cover: Cover, support: IntArray) -> _Found:
     columns, _ = _largest(cover.most(share), min(4 * k + _FIRST, cover.n_features))
     if len(columns) * len(cover.kept) > _CELLS:
         return _Found(support, objective, max(_bound(cover, share, k), objective), 1)
-    relaxed = _relax(cover, cover.rows(columns), k, energy)
+    relaxed = _relax(cover, cover.rows(columns), k, energy, objective)
     # Columns that were left aside take part with all they could have.
     bound, rounds = _bound(cover, relaxed.share, k, columns, relaxed.h), relaxed.rounds
     return _Found(support, objective, max(bound, objective), rounds + 1)
@@ -295,7 +301,12 @@ class _Relaxed:
 
 
 def _relax(
-    cover: Cover, rows: FloatArray, k: int, start: FloatArray, base: FloatArray | float = 0.0
+    cover: Cover,
+    rows: FloatArray,
+    k: int,
+    start: FloatArray,
+    known: float,
+    base: FloatArray | float = 0.0,
 ) -> _Relaxed:
     """Bound the best k of some columns (d, Q), on top of a base (Q,) that is in.
 
@@ -303,6 +314,8 @@ def _relax(
     ----------
     start : (Q,)
         Energies, the base among them, at whose shares to begin.
+    known : float
+        Separation that a support has: where it leaves a gap, a hundredth of that is near enough.
     """
     vertices: list[FloatArray] = []
     chosen: list[IntArray] = []
@@ -321,7 +334,8 @@ def _relax(
         if (separation := float(cover.separation(vertex))) > value:
             value, best = separation, at
         relaxed = float(cover.separation(energy)) if len(vertices) else -np.inf
-        if bound - max(relaxed, value) <= _NEAR * max(abs(bound - _nothing(cover)), 1e-300):
+        open_gap = _LITTLE * (bound - max(known, value))
+        if bound - max(relaxed, value) <= max(_NEAR * abs(bound - _nothing(cover)), open_gap):
             break
         if any(np.array_equal(at, each) for each in chosen):
             break
@@ -329,7 +343,7 @@ def _relax(
         vertices.append(vertex)
         mixture = np.append(mixture, 0.0 if len(mixture) else 1.0)
         hull = np.array(vertices)
-        mix_vertices(hull, cover.log_weight, mixture, 1e-10)
+        mix_vertices(hull, cover.log_weight, mixture, 1e-9)
         energy = mixture @ hull
     x = np.zeros(len(rows))
     for weight, at in zip(mixture, chosen, strict=True):
@@ -457,7 +471,8 @@ class _Tree:
             self._try(np.append(taken, columns[:missing]))
             return
         rows = self.rows[columns]
-        relaxed = _relax(self.cover, rows, missing, base + missing * rows.mean(axis=0), base)
+        start = base + missing * rows.mean(axis=0)
+        relaxed = _relax(self.cover, rows, missing, start, self.value, base)
         self._try(np.append(taken, columns[relaxed.best]))
         slack = relaxed.bound - self.value
         if slack <= self.tolerance:
