@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from naively._kernels.compiled import kernel, summing_kernel
+from naively._kernels.compiled import kernel, kernel_part, summing_kernel
 from naively._types import FloatArray, IntArray
 
 DONE, MORE = 0, 1  # why `cover_pairs` returned: it has all it was asked for; it needs more rows
@@ -87,6 +87,14 @@ def log_sum(log_weight: FloatArray, share: FloatArray) -> float:
     for p in range(len(log_weight)):
         share[p] /= total
     return top + math.log(total)
+
+
+@kernel_part
+def lost(x: float) -> float:
+    """1 - exp(-x); small x, which are many, by the series: to a relative 1e-14."""
+    if x < 0.004:
+        return x * (1.0 - x / 2 * (1.0 - x / 3 * (1.0 - x / 4 * (1.0 - x / 5))))
+    return -math.expm1(-x)
 
 
 @kernel
@@ -180,7 +188,7 @@ def cover_pairs(
                 fall = 0.0
                 for p in range(n_pairs):
                     if share[p] > 0.0:
-                        fall -= share[p] * math.expm1(-rows[i, p])
+                        fall += share[p] * lost(rows[i, p])
                 stale[i] = min(stale[i], log_f + math.log(fall)) if fall > 0 else -np.inf
                 fresh[looked], value[looked] = i, fall
                 looked += 1

@@ -41,7 +41,7 @@ from scipy.special import xlogy
 from naively._kernels.residue import RESIDUE
 from naively._types import Array, FloatArray, IntArray
 from naively.models.counting import of_own_counts, presence_of
-from naively.models.distances import Distances, in_blocks, largest, of_overlap, squares, weighed_sum
+from naively.models.distances import Distances, in_blocks, kept, largest, of_overlap, squares, weighed_sum
 from naively.models.family import (
     CountTable,
     Family,
@@ -339,7 +339,8 @@ def _overlap_lost(angle: FloatArray) -> FloatArray:
 
 
 def _distances(alpha: float | FloatArray, statistics: CountTable) -> Distances:
-    angles, m = partial(_angles, alpha, statistics), len(statistics.table)
+    m, n_classes = statistics.table.shape
+    angles = kept(m, n_classes, partial(_angles, alpha, statistics))
 
     def between(columns: IntArray) -> FloatArray:
         return of_overlap(_overlap_lost(np.sqrt(squares(angles(columns)))))
@@ -352,7 +353,6 @@ def _distances(alpha: float | FloatArray, statistics: CountTable) -> Distances:
         most = np.divide(most, widest**2, out=np.zeros_like(most), where=widest > 0)
         return most * weighed_sum(angle, weights)
 
-    n_classes = len(statistics.class_weight)
     return Distances(
         m,
         n_classes,

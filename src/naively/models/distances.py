@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from naively.models.family import blocks
 from naively.statistics.threads import in_threads
 
 CERTAIN = 1e6  # nats, of classes that a feature never confuses
+_KEPT = 1 << 24  # roots kept: 128 MB
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +47,21 @@ class Distances:
         return self.n_classes * (self.n_classes - 1) // 2
 
 
+def kept(
+    n_features: int, n_classes: int, roots: Callable[[IntArray], FloatArray]
+) -> Callable[[IntArray], FloatArray]:
+    """Return roots that are computed once, unless there are very many."""
+    if n_features * n_classes > _KEPT:
+        return roots
+    table = np.empty((n_features, n_classes))
+
+    def fill(block: slice) -> None:
+        table[block] = roots(np.arange(block.start, block.stop))
+
+    in_threads(fill, blocks(n_features, n_classes))
+    return lambda columns: table[columns]
+
+
 def euclidean(
     n_features: int,
     n_classes: int,
@@ -61,11 +78,12 @@ def euclidean(
     size : callable, optional
         As in `Distances`; by default the roots are off by a few digits of themselves.
     """
+    roots = kept(n_features, n_classes, roots)
     return Distances(
         n_features,
         n_classes,
         lambda columns: squares(roots(columns)),
-        lambda weights: weighed(n_features, roots, weights),
+        partial(weighed, n_features, n_classes, roots),
         size or (lambda columns: largest(roots(columns))),
     )
 
@@ -94,17 +112,10 @@ def squares(roots: FloatArray) -> FloatArray:
 
 
 def weighed(
-    n_features: int, roots: Callable[[IntArray], FloatArray], weights: FloatArray
+    n_features: int, n_classes: int, roots: Callable[[IntArray], FloatArray], weights: FloatArray
 ) -> FloatArray:
     """Weighted sums (m,) of squared differences, for roots of any columns and weights (P,)."""
-    return in_blocks(
-        n_features, _width(weights), lambda columns: weighed_sum(roots(columns), weights)
-    )
-
-
-def _width(weights: FloatArray) -> int:
-    """Number of classes of which these are the pairs (P,)."""
-    return int(np.sqrt(2 * len(weights))) + 1
+    return in_blocks(n_features, n_classes, lambda columns: weighed_sum(roots(columns), weights))
 
 
 def weighed_sum(roots: FloatArray, weights: FloatArray) -> FloatArray:

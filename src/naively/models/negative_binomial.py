@@ -57,7 +57,7 @@ from numpy.typing import ArrayLike
 from scipy.special import xlogy
 
 from naively._types import FloatArray, IntArray
-from naively.models.distances import Distances, largest, squares, weighed
+from naively.models.distances import Distances, kept, largest, squares, weighed
 from naively.models.family import (
     Family,
     Separable,
@@ -331,7 +331,7 @@ def _rule(
 def _distances(
     alpha: float | FloatArray, dispersion: Dispersion, statistics: ClassMoments
 ) -> Distances:
-    m = statistics.n_features
+    m, n_classes = statistics.n_features, len(statistics.classes)
 
     def free(columns: IntArray) -> tuple[FloatArray, FloatArray]:
         """Means (d, C) and dispersions (d,)."""
@@ -351,9 +351,9 @@ def _distances(
 
     return Distances(
         m,
-        len(statistics.classes),
+        n_classes,
         between,
-        partial(weighed, m, roots),
+        partial(weighed, m, n_classes, kept(m, n_classes, roots)),
         lambda columns: largest(np.sqrt(0.5 * free(columns)[0])),
     )
 

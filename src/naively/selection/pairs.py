@@ -51,7 +51,7 @@ from naively.selection.certificate import Certificate, Selection, refuse_huge
 from naively.selection.path import SparsityPath, checked_grid
 from naively.selection.top_k import TIE_TOLERANCE, gain_order, top_k
 
-_CELLS = 1 << 24  # distances held at a time: 128 MB
+_CELLS = 1 << 25  # distances held at a time: 256 MB
 _FIRST = 1024  # columns looked at first
 _ROUNDS = 40  # of the decomposition
 _CLOSED = 1e-12  # relative gap that counts as closed
