@@ -30,6 +30,7 @@ from naively.judging.coverage import (
     accuracy_coverage_curve as accuracy_coverage_curve,
 )
 from naively.judging.error_path import ErrorPath as ErrorPath
+from naively.models.model import Pairs as Pairs
 from naively.plots.coverage import CoverageDisplay as CoverageDisplay
 from naively.plots.error_path import ErrorPathDisplay as ErrorPathDisplay
 from naively.plots.feature_weights import FeatureWeightsDisplay as FeatureWeightsDisplay

@@ -79,7 +79,7 @@ def first_equal(rows: FloatArray) -> IntArray:
 @kernel
 def log_sum(log_weight: FloatArray, share: FloatArray) -> float:
     """Log of the sum of the weights; `share` (P,) receives their shares of it."""
-    top = log_weight.max()
+    top: float = log_weight.max()
     total = 0.0
     for p in range(len(log_weight)):
         share[p] = math.exp(log_weight[p] - top)
@@ -124,7 +124,7 @@ def _push(heap: IntArray, size: int, item: int, stale: FloatArray) -> None:
 
 
 @kernel
-def cover_pairs(
+def cover_pairs(  # noqa: C901, PLR0915 (a heap and the ties at its top; calls would copy both)
     rows: FloatArray,
     members: IntArray,
     pointer: IntArray,
@@ -229,7 +229,7 @@ def cover_pairs(
 
 
 @kernel
-def mix_vertices(
+def mix_vertices(  # noqa: C901 (a line search inside the steps)
     vertices: FloatArray, log_weight: FloatArray, mixture: FloatArray, tolerance: float
 ) -> None:
     """Change a mixture (J,) until that of the vertices (J, P) has the least F, to a tolerance.

@@ -16,7 +16,7 @@ from naively.estimators.base import (
     PosteriorMixin,
 )
 from naively.models import l1_centers, l2_centers
-from naively.models.model import Model
+from naively.models.model import Model, Objective
 from naively.statistics.moments import ClassMoments
 from naively.statistics.values import ClassMedians
 
@@ -47,6 +47,9 @@ class SparseL2Centers(
         the classes whose means differ separates them perfectly, scores inf and comes first.
     priors : {None, "uniform", "empirical"} or array-like of shape (n_classes,), default=None
         Log priors added to minus half the squared distance. By default classes weigh the same.
+    objective : "likelihood", "pairs" or Pairs, default="likelihood"
+        What the features are chosen for: the smallest distances, or to tell every pair
+        of classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).
 
     Attributes
     ----------
@@ -103,16 +106,22 @@ class SparseL2Centers(
     """
 
     def __init__(
-        self, k: K = 10, *, scale: str | None = None, priors: ArrayLike | None = None
+        self,
+        k: K = 10,
+        *,
+        scale: str | None = None,
+        priors: ArrayLike | None = None,
+        objective: Objective = "likelihood",
     ) -> None:
         self.k = k
         self.scale = scale
         self.priors = priors
+        self.objective = objective
 
     # -- the model ------------------------------------------------------------------------------
 
     def _model(self) -> Model[ClassMoments]:
-        return l2_centers.model(scale=self.scale, priors=self.priors)
+        return l2_centers.model(scale=self.scale, priors=self.priors, objective=self.objective)
 
     # -- what was learned -----------------------------------------------------------------------
 
@@ -154,6 +163,9 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
         long as classes weigh the same, its predictions; see the notes.
     priors : {None, "uniform", "empirical"} or array-like of shape (n_classes,), default=None
         Log priors added to minus the distance. By default classes weigh the same.
+    objective : "likelihood", "pairs" or Pairs, default="likelihood"
+        What the features are chosen for: the smallest distances, or to tell every pair
+        of classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).
 
     Attributes
     ----------
@@ -205,12 +217,19 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
            [2., 0.]])
     """
 
-    def __init__(self, k: K = 10, *, priors: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        k: K = 10,
+        *,
+        priors: ArrayLike | None = None,
+        objective: Objective = "likelihood",
+    ) -> None:
         self.k = k
         self.priors = priors
+        self.objective = objective
 
     def _model(self) -> Model[ClassMedians]:
-        return l1_centers.model(priors=self.priors)
+        return l1_centers.model(priors=self.priors, objective=self.objective)
 
     @property
     def centers_(self) -> FloatArray:

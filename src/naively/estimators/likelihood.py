@@ -12,7 +12,7 @@ from naively._types import Array, FloatArray, IntArray, K
 from naively.estimators.base import AbstractSparseNaiveBayes, LinearWeightsMixin, refuse_negative
 from naively.models import categorical, gaussian, negative_binomial, poisson
 from naively.models.family import checked_alpha
-from naively.models.model import Model
+from naively.models.model import Model, Objective
 from naively.statistics.categories import ClassCategories
 from naively.statistics.counts import ClassCounts
 from naively.statistics.matrix import Matrix
@@ -41,6 +41,9 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
     var_smoothing : float, default=1e-9
         Share of the largest variance of all features that is added to every variance. With 0, a
         feature that does not vary within a class scores inf.
+    objective : "likelihood", "pairs" or Pairs, default="likelihood"
+        What the features are chosen for: the largest likelihood, or to tell every pair
+        of classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).
 
     Attributes
     ----------
@@ -87,15 +90,20 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
         variance: str = "class",
         priors: ArrayLike | None = None,
         var_smoothing: float = 1e-9,
+        objective: Objective = "likelihood",
     ) -> None:
         self.k = k
         self.variance = variance
         self.priors = priors
         self.var_smoothing = var_smoothing
+        self.objective = objective
 
     def _model(self) -> Model[ClassMoments]:
         return gaussian.model(
-            variance=self.variance, priors=self.priors, var_smoothing=self.var_smoothing
+            variance=self.variance,
+            priors=self.priors,
+            var_smoothing=self.var_smoothing,
+            objective=self.objective,
         )
 
     @property
@@ -149,6 +157,9 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         Whether to learn the class priors; otherwise they are equal.
     class_prior : array-like of shape (n_classes,), default=None
         Prior probabilities of the classes in the order of `classes_`, instead of learned ones.
+    objective : "likelihood", "pairs" or Pairs, default="likelihood"
+        What the features are chosen for: the largest likelihood, or to tell every pair
+        of classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).
 
     Attributes
     ----------
@@ -197,15 +208,20 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         alpha: ArrayLike = 1.0,
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
+        objective: Objective = "likelihood",
     ) -> None:
         self.k = k
         self.alpha = alpha
         self.fit_prior = fit_prior
         self.class_prior = class_prior
+        self.objective = objective
 
     def _model(self) -> Model[ClassCounts]:
         return poisson.model(
-            alpha=self.alpha, fit_prior=self.fit_prior, class_prior=self.class_prior
+            alpha=self.alpha,
+            fit_prior=self.fit_prior,
+            class_prior=self.class_prior,
+            objective=self.objective,
         )
 
     def _check_values(self, X: Matrix) -> None:
@@ -257,6 +273,9 @@ class SparseNegativeBinomialNB(
     dispersion : "moments", float or array-like of shape (n_features,), default="moments"
         Dispersion of each feature, >= 0; "moments" estimates it from the means and variances
         within the classes. With 0 the model is :class:`SparsePoissonNB`.
+    objective : "likelihood", "pairs" or Pairs, default="likelihood"
+        What the features are chosen for: the largest likelihood, or to tell every pair
+        of classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).
 
     Attributes
     ----------
@@ -324,12 +343,14 @@ class SparseNegativeBinomialNB(
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
         dispersion: ArrayLike = "moments",
+        objective: Objective = "likelihood",
     ) -> None:
         self.k = k
         self.alpha = alpha
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.dispersion = dispersion
+        self.objective = objective
 
     def _model(self) -> Model[ClassMoments]:
         return negative_binomial.model(
@@ -337,6 +358,7 @@ class SparseNegativeBinomialNB(
             fit_prior=self.fit_prior,
             class_prior=self.class_prior,
             dispersion=self.dispersion,
+            objective=self.objective,
         )
 
     def _check_values(self, X: Matrix) -> None:
@@ -392,6 +414,9 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         Prior probabilities of the classes in the order of `classes_`, instead of learned ones.
     min_categories : int or array-like of shape (n_features,), default=None
         Number of categories of each feature, where X may lack the last ones.
+    objective : "likelihood", "pairs" or Pairs, default="likelihood"
+        What the features are chosen for: the largest likelihood, or to tell every pair
+        of classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).
 
     Attributes
     ----------
@@ -442,12 +467,14 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
         min_categories: ArrayLike | None = None,
+        objective: Objective = "likelihood",
     ) -> None:
         self.k = k
         self.alpha = alpha
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.min_categories = min_categories
+        self.objective = objective
 
     def _model(self) -> Model[ClassCategories]:
         return categorical.model(
@@ -455,6 +482,7 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
             fit_prior=self.fit_prior,
             class_prior=self.class_prior,
             min_categories=self.min_categories,
+            objective=self.objective,
         )
 
     def _check_values(self, X: Matrix) -> None:

@@ -15,7 +15,7 @@ from naively.estimators.base import (
     refuse_negative,
 )
 from naively.models import bernoulli, multinomial
-from naively.models.model import Model
+from naively.models.model import Model, Objective
 from naively.statistics.counts import ClassCounts
 from naively.statistics.matrix import Matrix
 
@@ -90,6 +90,9 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         Most nodes that `exact` may visit; the best selection found is then returned with its gap.
     time_limit : float, default=None
         Most seconds that `exact` may take.
+    objective : "likelihood", "pairs" or Pairs, default="likelihood"
+        What the features are chosen for: the largest likelihood, or to tell every pair of
+        classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).
 
     Attributes
     ----------
@@ -148,6 +151,7 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         exact: bool = False,
         max_nodes: int = 1000,
         time_limit: float | None = None,
+        objective: Objective = "likelihood",
     ) -> None:
         self.k = k
         self.alpha = alpha
@@ -156,6 +160,7 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         self.exact = exact
         self.max_nodes = max_nodes
         self.time_limit = time_limit
+        self.objective = objective
 
     def _model(self) -> Model[ClassCounts]:
         return multinomial.model(
@@ -165,6 +170,7 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
             exact=self.exact,
             max_nodes=self.max_nodes,
             time_limit=self.time_limit,
+            objective=self.objective,
         )
 
     def _check_values(self, X: Matrix) -> None:
@@ -201,6 +207,9 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         Whether to learn the class priors; otherwise they are equal.
     class_prior : array-like of shape (n_classes,), default=None
         Prior probabilities of the classes in the order of `classes_`, instead of learned ones.
+    objective : "likelihood", "pairs" or Pairs, default="likelihood"
+        What the features are chosen for: the largest likelihood, or to tell every pair of
+        classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).
 
     Attributes
     ----------
@@ -256,12 +265,14 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         binarize: float | None = 0.0,
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
+        objective: Objective = "likelihood",
     ) -> None:
         self.k = k
         self.alpha = alpha
         self.binarize = binarize
         self.fit_prior = fit_prior
         self.class_prior = class_prior
+        self.objective = objective
 
     def _model(self) -> Model[ClassCounts]:
         return bernoulli.model(
@@ -269,6 +280,7 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
             fit_prior=self.fit_prior,
             class_prior=self.class_prior,
             binarize=self.binarize,
+            objective=self.objective,
         )
 
     def _check_values(self, X: Matrix) -> None:

@@ -10,7 +10,8 @@ from sklearn.base import clone
 from naively._types import MatrixLike
 from naively.estimators.base import AbstractSparseClassifier, check_sparse_classifier
 from naively.models.model import S
-from naively.selection.path import SparsityPath, path
+from naively.selection.path import SparsityPath
+from naively.selection.train import path_of
 
 
 def sparsity_path(
@@ -65,4 +66,4 @@ def sparsity_path(
     statistics = (
         cast("S", X) if y is None else estimator.gather(cast("MatrixLike", X), y, sample_weight)
     )
-    return path(estimator._model().family, statistics, ks)
+    return path_of(estimator._model(), statistics, ks)

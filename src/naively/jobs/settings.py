@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from naively.models import MODELS
-from naively.models.model import Model
+from naively.models.model import Model, Pairs
 from naively.read.errors import InputError
 from naively.read.formats import FORMATS, format_by_name
 from naively.read.layout import Layout
@@ -28,6 +28,8 @@ class ModelSettings:
     min_count: int = 1  # features counted less often in training are left out
     binary: bool = False  # every count above 0 becomes 1
     scale: str | None = None  # of l2 centers: what the features are divided by
+    objective: str = "likelihood"  # or "pairs": what the features are chosen for
+    exponent: float | None = None  # of pairs
 
     def model(self, n_regions: int = 1) -> Model[Any]:
         """Return the model with its parameters, of so many columns of text where it parts them.
@@ -44,6 +46,7 @@ class ModelSettings:
             "binary": self.binary or None,
         }
         asked |= {"time_limit": self.time_limit, "scale": self.scale}
+        asked |= self._objective()
         if "var_smoothing" in kind.parameters:
             asked["var_smoothing"] = asked.pop("alpha")
         given = {name: value for name, value in asked.items() if value is not None}
@@ -60,6 +63,19 @@ class ModelSettings:
             return kind.build(**given)
         except ValueError as error:
             raise InputError(str(error)) from error
+
+    def _objective(self) -> dict[str, Any]:
+        """Parameters of the objective; a search is that of the objective."""
+        if self.objective == "likelihood":
+            if self.exponent is not None:
+                raise InputError("`--exponent` has no effect without --objective pairs; add it.")
+            return {}
+        exponent = 1.0 if self.exponent is None else self.exponent
+        try:
+            pairs = Pairs(exponent=exponent, exact=self.exact, time_limit=self.time_limit)
+        except ValueError as error:
+            raise InputError(str(error)) from error
+        return {"objective": pairs, "exact": None, "time_limit": None}
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,8 @@ from naively.models import MODELS
 from naively.read.batch import Part
 from naively.read.errors import InputError, told_of
 from naively.read.progress import Progress, silent
-from naively.selection.path import checked_grid, path
+from naively.selection.path import checked_grid
+from naively.selection.train import path_of as solved_path
 
 _NEW_FEATURES = 1000  # named at each k
 _SHOWN_CLASSES = 5
@@ -86,18 +87,19 @@ def path_of(recipe: Recipe, ks: Sequence[int] | None, progress: Progress = silen
     _check_ks(recipe.name, ks, statistics.n_features)
     progress("solving", 0, 0)
     with told_of(recipe.name):
-        track = path(model.family, statistics, ks)
-    rows, before = [], np.empty(0, dtype=np.int64)
+        track = solved_path(model, statistics, ks)
+        bounds = track.bound
+    rows, before, gaps = [], np.empty(0, dtype=np.int64), track.gap
     for g, k in enumerate(track.k.tolist()):
         support = track.support(k)
         new = np.setdiff1d(support, before)[:_NEW_FEATURES]
-        limit = float(track.bound[g] - track.baseline)
-        gap = float(track.gap[g]) / limit if limit > 0 and np.isfinite(limit) else 0.0
+        limit = float(bounds[g] - track.baseline)
+        gap = float(gaps[g]) / limit if limit > 0 and np.isfinite(limit) else 0.0
         gain = float(track.objective[g] - track.baseline)
         entered = data.named(new if kept is None else kept[new])
         rows.append(PathRow(k, gain, limit, gap, entered))
         before = support
-    words = kind.words
+    words = model.words
     n_rows = data.n_rows(*kinds)
     return PathTable(statistics.n_features, n_rows, words.quantity, words.unit, tuple(rows))
 

@@ -275,8 +275,8 @@ def path_errors(model: Model[S], fold: Fold[S], grid: IntArray) -> FloatArray:
 
 
 def _is_swept(model: Model[S], problem: Coupled) -> bool:
-    """Whether no event has probability zero, and the supports are those of the path."""
-    dense = isinstance(problem.table, np.ndarray)
+    """Whether no event has probability zero, and the supports are those of the coupled path."""
+    dense = isinstance(problem.table, np.ndarray) and model.objective is None
     return dense and has_path(model) and bool(np.min(problem.alpha) > 0)
 
 

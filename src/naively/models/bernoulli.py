@@ -41,7 +41,15 @@ from scipy.special import xlogy
 from naively._kernels.residue import RESIDUE
 from naively._types import Array, FloatArray, IntArray
 from naively.models.counting import of_own_counts, presence_of
-from naively.models.distances import Distances, in_blocks, kept, largest, of_overlap, squares, weighed_sum
+from naively.models.distances import (
+    Distances,
+    in_blocks,
+    kept,
+    largest,
+    of_overlap,
+    squares,
+    weighed_sum,
+)
 from naively.models.family import (
     CountTable,
     Family,
@@ -74,7 +82,7 @@ def model(
     """Bernoulli model of entries above `binarize`; None: of rows that hold 0 and 1 only."""
     alpha, above = checked_alpha(alpha), _checked_threshold(binarize)
     gather = partial(ClassCounts.from_matrix, presence=True, threshold=above)
-    made = Model(
+    made: Model[ClassCounts] = Model(
         name="bernoulli",
         family=of_own_counts(bernoulli(alpha), presence=True, threshold=above),
         gather=gather if binarize is not None else partial(_gather_binary, gather),
@@ -351,7 +359,7 @@ def _distances(alpha: float | FloatArray, statistics: CountTable) -> Distances:
         widest = np.ptp(angle, axis=1)
         most = of_overlap(_overlap_lost(widest))
         most = np.divide(most, widest**2, out=np.zeros_like(most), where=widest > 0)
-        return most * weighed_sum(angle, weights)
+        return np.asarray(most * weighed_sum(angle, weights))
 
     return Distances(
         m,

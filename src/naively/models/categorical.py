@@ -70,7 +70,7 @@ def model(
     objective: Objective = "likelihood",
 ) -> Model[ClassCategories]:
     """Categorical model; `min_categories` where rows may lack the last ones."""
-    made = Model(
+    made: Model[ClassCategories] = Model(
         name="categorical",
         family=categorical(alpha),
         gather=partial(ClassCategories.from_matrix, min_categories=min_categories),

@@ -8,8 +8,8 @@ that are independent given the class. So the sum over all pairs of classes bound
 Bayes with its parameters taken for true: the union bound.
 
 Each model has the distances of its own laws, at the free parameters that its rule uses. Many are
-squares of differences of *roots*, one for each class and feature (for Poisson means l: (l/2)^(1/2)),
-so that sums over the pairs need no table of columns and pairs.
+squares of differences of *roots*, one for each class and feature ((l / 2)^(1/2) for Poisson means
+l), so that sums over the pairs need no table of columns and pairs.
 """
 
 from __future__ import annotations
@@ -125,9 +125,7 @@ def weighed_sum(roots: FloatArray, weights: FloatArray) -> FloatArray:
     return total
 
 
-def in_blocks(
-    n_features: int, width: int, values: Callable[[IntArray], FloatArray]
-) -> FloatArray:
+def in_blocks(n_features: int, width: int, values: Callable[[IntArray], FloatArray]) -> FloatArray:
     """Values (m,) of all columns, computed some at a time, by threads."""
     out = np.empty(n_features)
 
@@ -139,7 +137,7 @@ def in_blocks(
 
 
 def largest(roots: FloatArray) -> FloatArray:
-    """Largest root of each column, (d,), doubled: the size of both that a difference is taken of."""
+    """Size of two roots whose difference is taken, at most: (d,)."""
     return np.asarray(2.0 * np.abs(roots).max(axis=1, initial=0.0))
 
 

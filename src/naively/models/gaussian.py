@@ -53,7 +53,7 @@ def model(
     objective: Objective = "likelihood",
 ) -> Model[ClassMoments]:
     """Gaussian model."""
-    made = Model(
+    made: Model[ClassMoments] = Model(
         name="gaussian",
         family=gaussian(variance, var_smoothing),
         gather=ClassMoments.from_matrix,
@@ -189,41 +189,40 @@ def _rule(
 
 
 def _distances(shared: bool, var_smoothing: float, statistics: Moments) -> Distances:
-    mean = statistics.mean
     pooled, free = smoothed_variances(statistics, shared=shared, var_smoothing=var_smoothing)
-    center = overall_mean(statistics)
+    center = overall_mean(statistics)[:, None]
+    deviation = statistics.mean - center
+    deviation[np.abs(deviation) <= ROUNDING * np.abs(center)] = 0.0
+    m, n_classes = deviation.shape
+    a, b = np.triu_indices(n_classes, 1)
 
     def size(columns: IntArray) -> FloatArray:
         """Means, in units of the least deviation, are off by so much more."""
         least = np.sqrt(free[columns].min(axis=1, initial=np.inf))
-        far = np.abs(mean[columns]).max(axis=1, initial=0.0)
-        return 2.0 * (1.0 + np.divide(far, least, out=np.zeros_like(far), where=least > 0))
+        far = np.abs(statistics.mean[columns]).max(axis=1, initial=0.0)
+        far = np.divide(far, least, out=np.zeros_like(far), where=least > 0)
+        return np.asarray(2.0 * (1.0 + far))
 
     def roots(columns: IntArray) -> FloatArray:
-        """Means over deviations; where classes do not vary, those that differ are CERTAIN."""
-        apart = (mean[columns] - center[columns, None]) / np.sqrt(8.0)
-        return apart / np.sqrt(np.where(free[columns] > 0, free[columns], 1.0))
+        return np.asarray(deviation[columns] / np.sqrt(8.0 * free[columns]))
 
     def between(columns: IntArray) -> FloatArray:
-        found = squares(roots(columns)) if shared else _distance(mean[columns], free[columns])
-        a, b = np.triu_indices(mean.shape[1], 1)
-        least = np.minimum(free[columns][:, a], free[columns][:, b])
-        same = (mean[columns][:, a] == mean[columns][:, b]) & (
-            free[columns][:, a] == free[columns][:, b]
-        )
-        certain = np.where(same, 0.0, CERTAIN)
-        return np.where(least > 0, found, certain)
+        """Classes of which one does not vary are CERTAIN, unless they are the same."""
+        apart, variance = deviation[columns], free[columns]
+        same = (apart[:, a] == apart[:, b]) & (variance[:, a] == variance[:, b])
+        vary = np.minimum(variance[:, a], variance[:, b]) > 0
+        found = _distance(apart, np.where(variance > 0, variance, 1.0))
+        return np.where(vary, found, np.where(same, 0.0, CERTAIN))
 
     if shared and (free > 0).all():
-        return euclidean(*mean.shape, roots, size)
-    return by_blocks(*mean.shape, between, size)
+        return euclidean(m, n_classes, roots, size)
+    return by_blocks(m, n_classes, between, size)
 
 
-def _distance(mean: FloatArray, variance: FloatArray) -> FloatArray:
-    """Distances (d, P) of normal classes of some means and variances, (d, C) each."""
-    a, b = np.triu_indices(mean.shape[1], 1)
+def _distance(deviation: FloatArray, variance: FloatArray) -> FloatArray:
+    """Distances (d, P) of normal classes, (d, C), of some deviations from a center."""
+    a, b = np.triu_indices(deviation.shape[1], 1)
     v, w = variance[:, a], variance[:, b]
-    both = np.where(v + w > 0, v + w, 1.0)
     # (v + w)^2 / (4 v w) = 1 + (v - w)^2 / (4 v w): no digits of a small distance are lost.
-    product = np.where((v > 0) & (w > 0), 2.0 * np.sqrt(v) * np.sqrt(w), 1.0)
-    return squares(mean) / (4.0 * both) + 0.25 * np.log1p(((v - w) / product) ** 2)
+    ratio = (v - w) / (2.0 * np.sqrt(v) * np.sqrt(w))
+    return np.asarray(squares(deviation) / (4.0 * (v + w)) + 0.25 * np.log1p(ratio**2))

@@ -75,6 +75,7 @@ class Kind:
 
 
 _PRIOR = ("fit_prior", "class_prior")
+_OBJECTIVE = "objective"
 _EXACT = ("exact", "max_nodes", "time_limit")
 _REGIONS = ("regions", "shared_vocabulary", "normalize")
 
@@ -90,10 +91,38 @@ MODELS: Mapping[str, Kind] = MappingProxyType(
     {
         kind.name: kind
         for kind in (
-            _kind("multinomial", "counts", "counts", COUNTS, "alpha", *_PRIOR, "binary", *_EXACT),
-            _kind("bernoulli", "presence", "presence", PRESENCE, "alpha", *_PRIOR, "binarize"),
-            _kind("poisson", "counts", "counts", COUNTS, "alpha", *_PRIOR),
-            _kind("negative-binomial", "counts", "moments", RATES, "alpha", *_PRIOR, "dispersion"),
+            _kind(
+                "multinomial",
+                "counts",
+                "counts",
+                COUNTS,
+                "alpha",
+                *_PRIOR,
+                "binary",
+                *_EXACT,
+                _OBJECTIVE,
+            ),
+            _kind(
+                "bernoulli",
+                "presence",
+                "presence",
+                PRESENCE,
+                "alpha",
+                *_PRIOR,
+                "binarize",
+                _OBJECTIVE,
+            ),
+            _kind("poisson", "counts", "counts", COUNTS, "alpha", *_PRIOR, _OBJECTIVE),
+            _kind(
+                "negative-binomial",
+                "counts",
+                "moments",
+                RATES,
+                "alpha",
+                *_PRIOR,
+                "dispersion",
+                _OBJECTIVE,
+            ),
             _kind(
                 "categorical",
                 "categories",
@@ -102,10 +131,20 @@ MODELS: Mapping[str, Kind] = MappingProxyType(
                 "alpha",
                 *_PRIOR,
                 "min_categories",
+                _OBJECTIVE,
             ),
-            _kind("gaussian", "values", "moments", NORMAL, "variance", "priors", "var_smoothing"),
-            _kind("l2-centers", "values", "moments", MEANS, "scale", "priors"),
-            _kind("l1-centers", "values", None, MEDIANS, "priors"),
+            _kind(
+                "gaussian",
+                "values",
+                "moments",
+                NORMAL,
+                "variance",
+                "priors",
+                "var_smoothing",
+                _OBJECTIVE,
+            ),
+            _kind("l2-centers", "values", "moments", MEANS, "scale", "priors", _OBJECTIVE),
+            _kind("l1-centers", "values", None, MEDIANS, "priors", _OBJECTIVE),
             _kind("hybrid", "counts", None, COUNTS, *_REGIONS, "alpha", "penalty", *_EXACT),
         )
     }

@@ -16,8 +16,8 @@ The rule is not linear: score_c = log_prior_c - sum_{i in S} |x_i - theta_ci|.
 
 Distance of two classes (:mod:`naively.models.distances`): the rule is that of Laplace laws of scale
 1 about the centers. With d the difference of two of them, integration over the three parts of the
-line gives the overlap (1 + d / 2) exp(-d / 2), so that B = d / 2 - log(1 + d / 2). It depends on the
-units of the columns, as the rule does.
+line gives the overlap (1 + d / 2) exp(-d / 2), so that B = d / 2 - log(1 + d / 2). It depends on
+the units of the columns, as the rule does.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def model(
     *, priors: ArrayLike | None = None, objective: Objective = "likelihood"
 ) -> Model[ClassMedians]:
     """Centers that are medians; those of some rows do not follow from those of others."""
-    made = Model(
+    made: Model[ClassMedians] = Model(
         name="l1-centers",
         family=l1_centers(),
         gather=ClassMedians.from_matrix,
@@ -139,4 +139,6 @@ def _distances(statistics: Medians) -> Distances:
         half = 0.5 * np.abs(center[a][:, columns] - center[b][:, columns]).T
         return divergence(-half, 1.0 + half)
 
-    return by_blocks(center.shape[1], len(center), between, lambda columns: largest(center[:, columns].T))
+    return by_blocks(
+        center.shape[1], len(center), between, lambda columns: largest(center[:, columns].T)
+    )

@@ -85,7 +85,7 @@ def model(
     objective: Objective = "likelihood",
 ) -> Model[ClassMoments]:
     """Centers that are means."""
-    made = Model(
+    made: Model[ClassMoments] = Model(
         name="l2-centers",
         family=l2_centers(scale),
         gather=partial(ClassMoments.from_matrix, deviations=scale is not None),
@@ -228,16 +228,17 @@ def _distances(power: int, statistics: Moments) -> Distances:
     deviation, common = center_deviations(statistics)
     factor = _factors(statistics, (deviation != 0).any(axis=1).astype(np.float64), power)
     scale = np.sqrt(factor / 8.0)
+    m, n_classes = deviation.shape
 
     def roots(columns: IntArray) -> FloatArray:
         return deviation[columns] * scale[columns, None]
 
     def size(columns: IntArray) -> FloatArray:
         far = np.abs(common[columns]) + np.abs(deviation[columns]).max(axis=1, initial=0.0)
-        return 2.0 * far * np.where(np.isfinite(scale[columns]), scale[columns], 0.0)
+        return np.asarray(2.0 * far * np.where(np.isfinite(scale[columns]), scale[columns], 0.0))
 
     if not np.isinf(scale).any():
-        return euclidean(*deviation.shape, roots, size)
+        return euclidean(m, n_classes, roots, size)
 
     def between(columns: IntArray) -> FloatArray:
         """Centers that differ without any spread are CERTAIN."""
@@ -246,4 +247,4 @@ def _distances(power: int, statistics: Moments) -> Distances:
         sure = np.where(apart > 0, CERTAIN, 0.0)
         return np.where(certain[:, None], sure, apart * unit**2)
 
-    return by_blocks(*deviation.shape, between, size)
+    return by_blocks(m, n_classes, between, size)

@@ -82,7 +82,7 @@ def model(
 ) -> Model[ClassCounts]:
     """Multinomial model; `binary` counts every entry above 0 as 1."""
     alpha = checked_alpha(alpha)
-    made = Model(
+    made: Model[ClassCounts] = Model(
         name="multinomial",
         family=of_own_counts(multinomial(alpha), presence=binary),
         gather=partial(ClassCounts.from_matrix, presence=binary),

@@ -94,7 +94,7 @@ def model(
 ) -> Model[ClassMoments]:
     """Negative binomial model of entries with a mean for each class."""
     alpha, given = checked_alpha(alpha), checked_dispersion(dispersion)
-    made = Model(
+    made: Model[ClassMoments] = Model(
         name="negative-binomial",
         family=negative_binomial(alpha, dispersion),
         gather=partial(_gather, deviations=given is None),
@@ -347,7 +347,7 @@ def _distances(
         """Scaled so that half of their squares is not below any distance."""
         mean, phi = free(columns)
         least = mean.min(axis=1, keepdims=True, initial=np.inf)
-        return np.sqrt(mean / (2.0 * (1.0 + phi[:, None] * least)))
+        return np.asarray(np.sqrt(mean / (2.0 * (1.0 + phi[:, None] * least))))
 
     return Distances(
         m,

@@ -65,7 +65,7 @@ def model(
 ) -> Model[ClassCounts]:
     """Poisson model of entries with a mean for each class."""
     alpha = checked_alpha(alpha)
-    made = Model(
+    made: Model[ClassCounts] = Model(
         name="poisson",
         family=poisson(alpha),
         gather=ClassCounts.from_matrix,
@@ -220,9 +220,7 @@ def rate_rule(
     )
 
 
-def free_rates(
-    statistics: CountTable, columns: IntArray, alpha: float | FloatArray
-) -> FloatArray:
+def free_rates(statistics: CountTable, columns: IntArray, alpha: float | FloatArray) -> FloatArray:
     """Mean entry of each class, (d, C), of columns that are all free."""
     weight, of_columns = statistics.class_weight, np.broadcast_to(alpha, len(statistics.table))
     some = SomeCounts(statistics.table[columns], weight)
@@ -233,4 +231,5 @@ def _distances(alpha: float | FloatArray, statistics: CountTable) -> Distances:
     def roots(columns: IntArray) -> FloatArray:
         return np.sqrt(0.5 * free_rates(statistics, columns, alpha))
 
-    return euclidean(*statistics.table.shape, roots)
+    m, n_classes = statistics.table.shape
+    return euclidean(m, n_classes, roots)

@@ -1,4 +1,4 @@
-r"""A panel that covers every pair of classes: greedy with lazy evaluation, and how near the optimum.
+r"""A panel that covers every pair of classes: greedy with lazy evaluation, and a proven bound.
 
 With weights w_p = (pi_a pi_b)^(1/2) of the pairs p of classes and distances e_ip = t B_i,ab of the
 features (:class:`naively.models.model.Pairs`),
@@ -13,8 +13,8 @@ Greedy. F is supermodular and falls: what feature i takes off,
 
 shrinks as S grows. So falls that were computed earlier are bounds, and few are computed again
 (Minoux 1978). The first bound costs no table of columns and pairs: by concavity the fall is at most
-F (1 - exp(-sum_p l_p e_ip)) with l_p the share of pair p in F. Greedy supports are nested: one order
-serves every k.
+F (1 - exp(-sum_p l_p e_ip)) with l_p the share of pair p in F. Greedy supports are nested: one
+order serves every k.
 
 Bound. G is concave in x, if E = sum_i x_i e_i with 0 <= x <= 1, sum x = k. For any shares l in the
 simplex of the pairs
@@ -154,7 +154,9 @@ def select_pairs(model: Model[S], statistics: S, k: int, limits: Limits) -> Sele
     cover = cover_of(model, statistics)
     k = min(k, cover.n_features)
     support = np.sort(_order(cover, k)[:k])
-    return _told(cover, _searched(cover, k, support, limits) if limits.exact else _proven(cover, support))
+    return _told(
+        cover, _searched(cover, k, support, limits) if limits.exact else _proven(cover, support)
+    )
 
 
 # --- the order ----------------------------------------------------------------------------------
@@ -321,8 +323,8 @@ def _relax(
     chosen: list[IntArray] = []
     mixture = np.zeros(0)
     bound, value, energy = np.inf, -np.inf, start
-    share = h = best = np.zeros(0)
-    here = share
+    share = h = np.zeros(0)
+    best = np.zeros(0, dtype=np.int64)
     for _ in range(_ROUNDS):
         here = cover.share(energy)
         found = row_sums(rows, here)
@@ -348,7 +350,7 @@ def _relax(
     x = np.zeros(len(rows))
     for weight, at in zip(mixture, chosen, strict=True):
         x[at] += weight
-    return _Relaxed(bound, share, h, x, np.asarray(best, np.int64), value, len(vertices) + 1)
+    return _Relaxed(bound, share, h, x, best, value, len(vertices) + 1)
 
 
 def _nothing(cover: Cover) -> float:
@@ -510,7 +512,9 @@ def pairs_path(model: Model[S], statistics: S, ks: Any = None) -> SparsityPath:
     baseline = _nothing(cover)
     bound: FloatArray | Callable[[], FloatArray] = objective
     if len(cover.kept) > 1:
-        bound = cache(lambda: np.array([_proven(cover, supports.at(k)).bound for k in grid.tolist()]))
+        bound = cache(
+            lambda: np.array([_proven(cover, supports.at(k)).bound for k in grid.tolist()])
+        )
     return SparsityPath(grid, objective, bound, baseline, supports)
 
 
