@@ -253,17 +253,7 @@ SMOOTHING: Options = [
     ),
 ]
 
-MODEL: Options = [
-    KIND,
-    click.option(
-        "-k",
-        "--fraction",
-        "k",
-        type=Amount(),
-        help="How many features: 100, or a share such as 0.01, or all, or auto (cross-validated).  "
-        "[default: 100, or all if there are fewer]",
-    ),
-    *SMOOTHING,
+OBJECTIVE: Options = [
     click.option(
         "--objective",
         type=click.Choice(["likelihood", "pairs"]),
@@ -277,6 +267,20 @@ MODEL: Options = [
         type=Finite(min=0, min_open=True),
         help="Of --objective pairs; below 1 it hedges against dependence.  [default: 1]",
     ),
+]
+
+MODEL: Options = [
+    KIND,
+    click.option(
+        "-k",
+        "--fraction",
+        "k",
+        type=Amount(),
+        help="How many features: 100, or a share such as 0.01, or all, or auto (cross-validated).  "
+        "[default: 100, or all if there are fewer]",
+    ),
+    *SMOOTHING,
+    *OBJECTIVE,
     click.option(
         "--exact",
         is_flag=True,
