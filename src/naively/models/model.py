@@ -89,10 +89,11 @@ class Pairs:
     most.
 
     What is reported is the separation -log F, in nats. Features are taken one by one, each time
-    the one of most separation, so that the features of a smaller k are among those of a larger
-    one. Two classes have one pair, and the k largest distances are the optimum.
+    the one of most separation; the first 64 are then put into the order in which they are best
+    kept. So the features of a smaller k are among those of a larger one. Two classes have one
+    pair, and the k largest distances are the optimum.
 
-    Parameters
+    Attributes
     ----------
     exponent : float, default=1.0
         The t above, > 0. Below 1 it hedges against dependence: a pair counts as told apart only
@@ -104,6 +105,8 @@ class Pairs:
         Most nodes that `exact` may visit; the best selection found is then returned with its gap.
     time_limit : float, default=None
         Most seconds that `exact` may take.
+    limits : Limits
+        The last three, as the search takes them.
 
     Raises
     ------

@@ -12,9 +12,14 @@ Greedy. F is supermodular and falls: what feature i takes off,
     F(S) - F(S + i) = sum_p w_p exp(-E_p(S)) (1 - exp(-e_ip)),
 
 shrinks as S grows. So falls that were computed earlier are bounds, and few are computed again
-(Minoux 1978). The first bound costs no table of columns and pairs: by concavity the fall is at most
-F (1 - exp(-sum_p l_p e_ip)) with l_p the share of pair p in F. Greedy supports are nested: one
-order serves every k.
+(Minoux 1978). Other bounds cost no table of columns and pairs: by concavity the fall is at most
+F (1 - exp(-sum_p l_p e_ip)) with l_p the share of pair p in F.
+
+While F is large, a feature that parts a few pairs beyond need takes off nearly as much as one that
+parts more of them by little, which serves few features worse than the same features all at once.
+So the first 64 are put into another order: the one that F rises least without is given up first.
+(On two sets of genes, five features by the first order reach 67 to 96 % of the separation that is
+proven possible, by the second 85 to 95 %; 64 of them are the same.) One order serves every k.
 
 Bound. G is concave in x, if E = sum_i x_i e_i with 0 <= x <= 1, sum x = k. For any shares l in the
 simplex of the pairs
@@ -52,6 +57,7 @@ from naively.selection.path import SparsityPath, checked_grid
 from naively.selection.top_k import TIE_TOLERANCE, gain_order, top_k
 
 _CELLS = 1 << 25  # distances held at a time: 256 MB
+_GIVEN_UP = 64  # columns that elimination starts from
 _FIRST = 1024  # columns looked at first
 _ROUNDS = 40  # of the decomposition
 _CLOSED = 1e-12  # relative gap that counts as closed
@@ -165,7 +171,8 @@ def select_pairs(model: Model[S], statistics: S, k: int, limits: Limits) -> Sele
 def _order(cover: Cover, k: int) -> IntArray:
     """First k columns in the order in which they are taken, or more."""
     if len(cover.kept) > 1:
-        return _greedy_order(cover, k)
+        order = _greedy_order(cover, max(k, min(_GIVEN_UP, cover.n_features)))
+        return np.append(_elimination_order(cover, order[:_GIVEN_UP]), order[_GIVEN_UP:])
     return gain_order(_of_one_pair(cover), partial(_rounding, cover))
 
 
@@ -217,6 +224,19 @@ def _greedy_order(cover: Cover, k: int) -> IntArray:
         stale[columns[by_group]] = np.repeat(bound, np.diff(np.append(start, len(columns))))
         stale[order[before:found]] = np.nan
         n = min(2 * n, m - found, most) if why != DONE else n
+    return order
+
+
+def _elimination_order(cover: Cover, columns: IntArray) -> IntArray:
+    """Order in which columns are best kept: the last is that which F rises least without."""
+    left = np.sort(columns)
+    rows, order = cover.rows(left), np.empty_like(left)
+    for n in range(len(left), 0, -1):
+        loss = _losses(cover, rows)
+        error = TIE_TOLERANCE * (loss.min() + float(rows.sum(axis=0).max()))
+        least = int(np.flatnonzero(loss <= loss.min() + error)[-1])  # of those that tie, the last
+        order[n - 1] = left[least]
+        left, rows = np.delete(left, least), np.delete(rows, least, axis=0)
     return order
 
 

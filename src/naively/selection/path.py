@@ -66,6 +66,8 @@ class SparsityPath:
         Objective of the selection at each k.
     bound : ndarray of shape (n_points,)
         No selection of k features does better.
+    limit : ndarray of shape (n_points,) or callable
+        The bound, or what computes it when it is asked for.
     gap : ndarray of shape (n_points,)
         How far the objective could still rise, at most.
     baseline : float
