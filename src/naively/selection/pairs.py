@@ -61,6 +61,7 @@ _GIVEN_UP = 64  # columns that elimination starts from
 _FIRST = 1024  # columns looked at first
 _ROUNDS = 40  # of the decomposition
 _CLOSED = 1e-12  # relative gap that counts as closed
+_ENLARGED = 8  # times that columns join the relaxation
 _LITTLE = 0.01  # of a gap that is open anyhow
 _NEAR = 1e-7  # relative gap of the relaxation at which the decomposition stops
 
@@ -264,38 +265,35 @@ class _Found:
 
 
 def _proven(cover: Cover, support: IntArray) -> _Found:
-    """Bound what any support of this size could reach."""
+    """Bound what any support of this size could reach.
+
+    The relaxation is solved over the columns that matter at some shares, and the bound at its
+    shares taken over all; those that it then lacks join it.
+    """
     energy, k = cover.energy(support), len(support)
     objective = _separation_or_nothing(cover, energy)
     if len(cover.kept) < 2 or k in (0, cover.n_features):
         return _Found(support, objective, objective)
-    share = cover.share(energy)
-    columns, _ = _largest(cover.most(share), min(4 * k + _FIRST, cover.n_features))
-    if len(columns) * len(cover.kept) > _CELLS:
-        return _Found(support, objective, max(_bound(cover, share, k), objective), 1)
-    relaxed = _relax(cover, cover.rows(columns), k, energy, objective)
-    # Columns that were left aside take part with all they could have.
-    bound, rounds = _bound(cover, relaxed.share, k, columns, relaxed.h), relaxed.rounds
-    return _Found(support, objective, max(bound, objective), rounds + 1)
+    baseline, share, columns = _nothing(cover), cover.share(energy), support
+    most = cover.most(share)
+    bound, rounds = _largest_sum(most, k) + _entropy(cover, share), 1
+    for _ in range(_ENLARGED):
+        columns = np.union1d(columns, _largest(most, min(2 * k + _FIRST, cover.n_features))[0])
+        if len(columns) * len(cover.kept) > _CELLS:
+            break
+        relaxed = _relax(cover, cover.rows(columns), k, energy, objective)
+        most, energy = cover.most(relaxed.share), relaxed.energy
+        most[columns] = relaxed.h
+        bound = min(bound, _largest_sum(most, k) + _entropy(cover, relaxed.share))
+        rounds += relaxed.rounds + 1
+        if bound - relaxed.bound <= max(_NEAR * (bound - baseline), _LITTLE * (bound - objective)):
+            break
+    return _Found(support, objective, max(bound, objective), rounds)
 
 
 def _separation_or_nothing(cover: Cover, energy: FloatArray) -> float:
     """Separation; 0 where there is no pair of classes to tell apart."""
     return float(cover.separation(energy)) if len(cover.kept) else 0.0
-
-
-def _bound(
-    cover: Cover,
-    share: FloatArray,
-    k: int,
-    columns: IntArray | None = None,
-    h: FloatArray | None = None,
-) -> float:
-    """Bound of any support of k columns at some shares; h (d,) of some columns is known exactly."""
-    most = cover.most(share)
-    if columns is not None:
-        most[columns] = h
-    return _largest_sum(most, k) + _entropy(cover, share)
 
 
 def _entropy(cover: Cover, share: FloatArray) -> float:
@@ -315,6 +313,7 @@ class _Relaxed:
 
     bound: float
     share: FloatArray  # (Q,) that gives it
+    energy: FloatArray  # (Q,) of the best mixture
     h: FloatArray  # (d,) at these shares
     x: FloatArray  # (d,) of the best mixture, 0 to 1
     best: IntArray  # (k,) positions of the best support met
@@ -370,7 +369,7 @@ def _relax(
     x = np.zeros(len(rows))
     for weight, at in zip(mixture, chosen, strict=True):
         x[at] += weight
-    return _Relaxed(bound, share, h, x, best, value, len(vertices) + 1)
+    return _Relaxed(bound, share, energy, h, x, best, value, len(vertices) + 1)
 
 
 def _nothing(cover: Cover) -> float:
