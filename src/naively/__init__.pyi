@@ -33,6 +33,7 @@ from naively.judging.coverage import (
 )
 from naively.judging.error_path import ErrorPath as ErrorPath
 from naively.judging.stability import SelectionStability as SelectionStability
+from naively.models.model import Pairs as Pairs
 from naively.plots.coverage import CoverageDisplay as CoverageDisplay
 from naively.plots.error_path import ErrorPathDisplay as ErrorPathDisplay
 from naively.plots.feature_weights import FeatureWeightsDisplay as FeatureWeightsDisplay

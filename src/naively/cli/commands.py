@@ -291,6 +291,22 @@ CONSTRAINTS: Options = [
     ),
 ]
 
+OBJECTIVE: Options = [
+    click.option(
+        "--objective",
+        type=click.Choice(["likelihood", "pairs"]),
+        default="likelihood",
+        show_default=True,
+        help="Choose the features of the likeliest model, or those that tell every pair of classes "
+        "apart.",
+    ),
+    click.option(
+        "--exponent",
+        type=Finite(min=0, min_open=True),
+        help="Of --objective pairs; below 1 it hedges against dependence.  [default: 1]",
+    ),
+]
+
 MODEL: Options = [
     KIND,
     click.option(
@@ -302,8 +318,11 @@ MODEL: Options = [
         "[default: 100, or all if there are fewer]",
     ),
     *SMOOTHING,
+    *OBJECTIVE,
     click.option(
-        "--exact", is_flag=True, help="Search on until the choice is proven optimal (multinomial)."
+        "--exact",
+        is_flag=True,
+        help="Search on until the choice is proven optimal (multinomial, and --objective pairs).",
     ),
     click.option("--time-limit", type=Finite(min=0), metavar="SECONDS", help="Of --exact."),
     *CONSTRAINTS,
@@ -503,7 +522,8 @@ def recipe_of(input: str, options: Mapping[str, Any]) -> Any:
     """Return what the learner is asked; options that a command does not have are at defaults."""
     from naively.jobs.settings import ModelSettings, Recipe
 
-    settings = ["k", "alpha", "exact", "time_limit", "min_count", "binary", "scale"]
+    settings = ["k", "alpha", "min_count", "binary", "scale"]
+    settings += ["objective", "exponent", "exact", "time_limit"]
     settings += ["require", "exclude", "feature_groups", "costs", "budget", "quota", "class_weight"]
     given = {name: options[name] for name in settings if name in options}
     layout = layout_of(input, options)

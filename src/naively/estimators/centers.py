@@ -17,7 +17,7 @@ from naively.estimators.base import (
 )
 from naively.estimators.constrained import describe_constraints
 from naively.models import l1_centers, l2_centers
-from naively.models.model import Model
+from naively.models.model import Model, Objective
 from naively.statistics.moments import ClassMoments
 from naively.statistics.values import ClassMedians
 
@@ -49,6 +49,9 @@ class SparseL2Centers(
         the classes whose means differ separates them perfectly, scores inf and comes first.
     priors : {None, "uniform", "empirical"} or array-like of shape (n_classes,), default=None
         Log priors added to minus half the squared distance. By default classes weigh the same.
+    objective : "likelihood", "pairs" or Pairs, default="likelihood"
+        What the features are chosen for: the smallest distances, or to tell every pair
+        of classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).
 
     Attributes
     ----------
@@ -110,6 +113,7 @@ class SparseL2Centers(
         *,
         scale: str | None = None,
         priors: ArrayLike | None = None,
+        objective: Objective = "likelihood",
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -120,6 +124,7 @@ class SparseL2Centers(
         self.k = k
         self.scale = scale
         self.priors = priors
+        self.objective = objective
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
 
@@ -169,6 +174,9 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
         long as classes weigh the same, its predictions; see the notes.
     priors : {None, "uniform", "empirical"} or array-like of shape (n_classes,), default=None
         Log priors added to minus the distance. By default classes weigh the same.
+    objective : "likelihood", "pairs" or Pairs, default="likelihood"
+        What the features are chosen for: the smallest distances, or to tell every pair
+        of classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).
 
     Attributes
     ----------
@@ -225,6 +233,7 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
         k: K = 10,
         *,
         priors: ArrayLike | None = None,
+        objective: Objective = "likelihood",
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -234,6 +243,7 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
     ) -> None:
         self.k = k
         self.priors = priors
+        self.objective = objective
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
 

@@ -8,7 +8,7 @@ from typing import Any, Self, TypeVar
 
 from naively._types import Array
 from naively.models.constraints import Constraints
-from naively.models.model import Model, S
+from naively.models.model import Model, S, with_objective
 from naively.statistics.weights import class_weights
 
 C = TypeVar("C", bound=type)
@@ -72,7 +72,8 @@ class ConstrainedMixin:
         return any(each is not None for each in self._asked.values())
 
     def _constrained(self, model: Model[S]) -> Model[S]:
-        """Return the model with the constraints on the features of the data at hand."""
+        """Return the model with the objective, and the constraints on the features of the data."""
+        model = with_objective(model, getattr(self, "objective", "likelihood"))
         if not self._is_constrained:
             return model
         names = getattr(self, "feature_names_in_", None)

@@ -14,7 +14,7 @@ from naively.estimators.base import AbstractSparseNaiveBayes, LinearWeightsMixin
 from naively.estimators.constrained import describe_constraints
 from naively.models import categorical, gaussian, negative_binomial, poisson
 from naively.models.family import checked_alpha
-from naively.models.model import Model
+from naively.models.model import Model, Objective
 from naively.statistics.categories import ClassCategories
 from naively.statistics.counts import ClassCounts
 from naively.statistics.matrix import Matrix
@@ -44,6 +44,9 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
     var_smoothing : float, default=1e-9
         Share of the largest variance of all features that is added to every variance. With 0, a
         feature that does not vary within a class scores inf.
+    objective : "likelihood", "pairs" or Pairs, default="likelihood"
+        What the features are chosen for: the largest likelihood, or to tell every pair
+        of classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).
 
     Attributes
     ----------
@@ -92,6 +95,7 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
         variance: str = "class",
         priors: ArrayLike | None = None,
         var_smoothing: float = 1e-9,
+        objective: Objective = "likelihood",
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -104,6 +108,7 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
         self.variance = variance
         self.priors = priors
         self.var_smoothing = var_smoothing
+        self.objective = objective
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
         self.class_weight = class_weight
@@ -167,6 +172,9 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         Whether to learn the class priors; otherwise they are equal.
     class_prior : array-like of shape (n_classes,), default=None
         Prior probabilities of the classes in the order of `classes_`, instead of learned ones.
+    objective : "likelihood", "pairs" or Pairs, default="likelihood"
+        What the features are chosen for: the largest likelihood, or to tell every pair
+        of classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).
 
     Attributes
     ----------
@@ -217,6 +225,7 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         alpha: ArrayLike = 1.0,
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
+        objective: Objective = "likelihood",
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -229,6 +238,7 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         self.alpha = alpha
         self.fit_prior = fit_prior
         self.class_prior = class_prior
+        self.objective = objective
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
         self.class_weight = class_weight
@@ -288,6 +298,9 @@ class SparseNegativeBinomialNB(
     dispersion : "moments", float or array-like of shape (n_features,), default="moments"
         Dispersion of each feature, >= 0; "moments" estimates it from the means and variances
         within the classes. With 0 the model is :class:`SparsePoissonNB`.
+    objective : "likelihood", "pairs" or Pairs, default="likelihood"
+        What the features are chosen for: the largest likelihood, or to tell every pair
+        of classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).
 
     Attributes
     ----------
@@ -357,6 +370,7 @@ class SparseNegativeBinomialNB(
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
         dispersion: ArrayLike = "moments",
+        objective: Objective = "likelihood",
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -370,6 +384,7 @@ class SparseNegativeBinomialNB(
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.dispersion = dispersion
+        self.objective = objective
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
         self.class_weight = class_weight
@@ -438,6 +453,9 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         Prior probabilities of the classes in the order of `classes_`, instead of learned ones.
     min_categories : int or array-like of shape (n_features,), default=None
         Number of categories of each feature, where X may lack the last ones.
+    objective : "likelihood", "pairs" or Pairs, default="likelihood"
+        What the features are chosen for: the largest likelihood, or to tell every pair
+        of classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).
 
     Attributes
     ----------
@@ -490,6 +508,7 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
         min_categories: ArrayLike | None = None,
+        objective: Objective = "likelihood",
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -503,6 +522,7 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.min_categories = min_categories
+        self.objective = objective
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
         self.class_weight = class_weight

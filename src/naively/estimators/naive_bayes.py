@@ -17,7 +17,7 @@ from naively.estimators.base import (
 )
 from naively.estimators.constrained import describe_constraints
 from naively.models import bernoulli, multinomial
-from naively.models.model import Model
+from naively.models.model import Model, Objective
 from naively.statistics.counts import ClassCounts
 from naively.statistics.matrix import Matrix
 
@@ -93,6 +93,9 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         Most nodes that `exact` may visit; the best selection found is then returned with its gap.
     time_limit : float, default=None
         Most seconds that `exact` may take.
+    objective : "likelihood", "pairs" or Pairs, default="likelihood"
+        What the features are chosen for: the largest likelihood, or to tell every pair of
+        classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).
 
     Attributes
     ----------
@@ -153,6 +156,7 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         exact: bool = False,
         max_nodes: int = 1000,
         time_limit: float | None = None,
+        objective: Objective = "likelihood",
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -168,6 +172,7 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         self.exact = exact
         self.max_nodes = max_nodes
         self.time_limit = time_limit
+        self.objective = objective
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
         self.class_weight = class_weight
@@ -219,6 +224,9 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         Whether to learn the class priors; otherwise they are equal.
     class_prior : array-like of shape (n_classes,), default=None
         Prior probabilities of the classes in the order of `classes_`, instead of learned ones.
+    objective : "likelihood", "pairs" or Pairs, default="likelihood"
+        What the features are chosen for: the largest likelihood, or to tell every pair of
+        classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).
 
     Attributes
     ----------
@@ -276,6 +284,7 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         binarize: float | None = 0.0,
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
+        objective: Objective = "likelihood",
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -289,6 +298,7 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         self.binarize = binarize
         self.fit_prior = fit_prior
         self.class_prior = class_prior
+        self.objective = objective
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
         self.class_weight = class_weight

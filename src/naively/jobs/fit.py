@@ -170,6 +170,8 @@ def _tie_note(trained: Trained[Any], settings: ModelSettings) -> Iterator[str]:
         trained.statistics,
         trained.selection.support,
     )
+    if trained.model.objective is not None:
+        return  # what a feature adds depends on the others
     if MODELS[settings.kind].regions or not 0 < len(support) < statistics.n_features:
         return
     gain = family.gain(statistics)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from naively.models import MODELS
-from naively.models.model import Model
+from naively.models.model import Model, Objective, Pairs, with_objective
 from naively.read.errors import InputError
 from naively.read.formats import FORMATS, format_by_name
 from naively.read.layout import Layout
@@ -35,6 +35,8 @@ class ModelSettings:
     budget: float | None = None  # of the costs
     quota: int | None = None  # features that speak for each class, at least
     class_weight: str | None = None  # "balanced": all classes weigh the same
+    objective: str = "likelihood"  # or "pairs": what the features are chosen for
+    exponent: float | None = None  # of pairs
 
     @property
     def is_constrained(self) -> bool:
@@ -57,6 +59,8 @@ class ModelSettings:
             "binary": self.binary or None,
         }
         asked |= {"time_limit": self.time_limit, "scale": self.scale}
+        if self.objective == "pairs":  # whose search it is
+            asked |= {"exact": None, "time_limit": None}
         if "var_smoothing" in kind.parameters:
             asked["var_smoothing"] = asked.pop("alpha")
         given = {name: value for name, value in asked.items() if value is not None}
@@ -78,9 +82,17 @@ class ModelSettings:
         if kind.regions:
             given["regions"] = n_regions
         try:
-            return kind.build(**given)
+            return with_objective(kind.build(**given), self._objective())
         except ValueError as error:
             raise InputError(str(error)) from error
+
+    def _objective(self) -> Objective:
+        if self.objective == "pairs":
+            exponent = 1.0 if self.exponent is None else self.exponent
+            return Pairs(exponent=exponent, exact=self.exact, time_limit=self.time_limit)
+        if self.exponent is not None:
+            raise InputError("`--exponent` has no effect without --objective pairs; add it.")
+        return "likelihood"
 
 
 @dataclass(frozen=True, slots=True)

@@ -89,17 +89,18 @@ def path_of(recipe: Recipe, ks: Sequence[int] | None, progress: Progress = silen
     progress("solving", 0, 0)
     with told_of(recipe.name), in_options():
         track = model_path(model, statistics, ks)
-    rows, before = [], np.empty(0, dtype=np.int64)
+        bounds = track.bound
+    rows, before, gaps = [], np.empty(0, dtype=np.int64), track.gap
     for g, k in enumerate(track.k.tolist()):
         support = track.support(k)
         new = np.setdiff1d(support, before)[:_NEW_FEATURES]
-        limit = float(track.bound[g] - track.baseline)
-        gap = float(track.gap[g]) / limit if limit > 0 and np.isfinite(limit) else 0.0
+        limit = float(bounds[g] - track.baseline)
+        gap = float(gaps[g]) / limit if limit > 0 and np.isfinite(limit) else 0.0
         gain = float(track.objective[g] - track.baseline)
         entered = data.named(new if kept is None else kept[new])
         rows.append(PathRow(k, gain, limit, gap, entered))
         before = support
-    words = kind.words
+    words = model.words
     n_rows = data.n_rows(*kinds)
     return PathTable(statistics.n_features, n_rows, words.quantity, words.unit, tuple(rows))
 

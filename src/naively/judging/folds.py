@@ -277,9 +277,9 @@ def path_errors(model: Model[S], fold: Fold[S], grid: IntArray) -> FloatArray:
 
 
 def _is_swept(model: Model[S], problem: Coupled) -> bool:
-    """Whether no event has probability zero, and supports are any k, those of the path."""
+    """Whether no event has probability zero, and the supports are those of the coupled path."""
+    free = model.constraints is None and model.objective is None
     dense = isinstance(problem.table, np.ndarray)
-    free = model.constraints is None
     return dense and free and has_path(model) and bool(np.min(problem.alpha) > 0)
 
 

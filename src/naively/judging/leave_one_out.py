@@ -33,7 +33,7 @@ from naively.judging.visits import Stays, Visits, path_stays, path_visits
 from naively.models.family import Coupled, alpha_of
 from naively.models.model import Model, S
 from naively.models.rules import winners
-from naively.selection.path import SparsityPath
+from naively.selection.path import SparsityPath, SteppedSupports
 from naively.statistics.counts import ClassCounts
 
 _SMALL_COUNTS = 4096
@@ -77,8 +77,8 @@ def _by_formula(
     weight, prepared = statistics.class_weight, replace(rows, X=rule_rows(model, rows.X))
     prior = None if model.learns_prior else model.log_prior(statistics)
     if isinstance(problem, Coupled):
-        if model.constraints is not None:
-            return None
+        if not isinstance(track.supports, SteppedSupports):
+            return None  # of another objective than that of the coupled problem
         return multinomial_errors(alpha, weight, path_stays(track), prepared, prior)
     if not isinstance(statistics, ClassCounts) or not statistics.presence:
         return None

@@ -266,7 +266,8 @@ def times_selected(
     """
     m = statistics.n_features
     n = max(_CANDIDATES * int(grid[-1]), _FEWEST)
-    while not isinstance(model.alpha, np.ndarray) and model.constraints is None and n < m:
+    separate = model.constraints is None and model.objective is None
+    while separate and not isinstance(model.alpha, np.ndarray) and n < m:
         # Features of large gain are looked at: enough, if half of them are hardly ever selected.
         columns = top_k(model.family.gain(statistics), n)
         some = statistics.take(columns)

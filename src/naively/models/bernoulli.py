@@ -20,6 +20,12 @@ The gain is computed as a sum of non-negative terms. With e_ci = n_c theta_i the
 
 where f_ci - e_ci is one exact difference of products of counts; subtracting v_i from w_i would lose
 all digits of a small gain.
+
+Distance of two classes (:mod:`naively.models.distances`), with the smoothed probabilities p, q:
+
+    B = -log( (p q)^(1/2) + ((1 - p) (1 - q))^(1/2) ) = -log cos(u - v)
+
+with the angles u, v whose sines are p^(1/2), q^(1/2). B / (u - v)^2 grows with the difference.
 """
 
 from __future__ import annotations
@@ -35,6 +41,15 @@ from scipy.special import xlogy
 from naively._kernels.residue import RESIDUE
 from naively._types import Array, FloatArray, IntArray
 from naively.models.counting import of_own_counts, presence_of
+from naively.models.distances import (
+    Distances,
+    in_blocks,
+    kept,
+    largest,
+    of_overlap,
+    squares,
+    weighed_sum,
+)
 from naively.models.family import (
     CountTable,
     Family,
@@ -115,6 +130,7 @@ def bernoulli(alpha: object = 1.0) -> Family[CountTable]:
         feature_log_prob=smoothed(_log_prob, alpha),
         joint_rule=smoothed(_joint_rule, alpha),
         freedom=one_a_class,
+        distances=smoothed(_distances, alpha),
     )
 
 
@@ -314,3 +330,41 @@ def _log_absent(statistics: CountTable, support: IntArray, alpha: float | FloatA
         log_absent = np.tile(np.log(pooled) - np.log(n + 2 * n_classes * smooth), (n_classes, 1))
         log_absent[:, support] = np.log(absent.T) - np.log(rows.T)
     return log_absent
+
+
+def _angles(alpha: float | FloatArray, statistics: CountTable, columns: IntArray) -> FloatArray:
+    """Angle of each class, (d, C), from the axis of the more frequent event: exact where small."""
+    present, absent, _ = _free(alpha, statistics, columns)
+    same = _is_constant(statistics.table[columns], statistics.class_weight)
+    flip = (present.sum(axis=1) > absent.sum(axis=1))[:, None]
+    rarer, other = np.where(flip, absent, present), np.where(flip, present, absent)
+    return np.where(same[:, None], 0.0, np.arctan2(np.sqrt(rarer), np.sqrt(other)))
+
+
+def _overlap_lost(angle: FloatArray) -> FloatArray:
+    """1 - cos of angles."""
+    return np.asarray(2.0 * np.sin(0.5 * angle) ** 2)
+
+
+def _distances(alpha: float | FloatArray, statistics: CountTable) -> Distances:
+    m, n_classes = statistics.table.shape
+    angles = kept(m, n_classes, partial(_angles, alpha, statistics))
+
+    def between(columns: IntArray) -> FloatArray:
+        return of_overlap(_overlap_lost(np.sqrt(squares(angles(columns)))))
+
+    def sums(weights: FloatArray, columns: IntArray) -> FloatArray:
+        """Squared angles, times the largest B / angle^2 of any two classes."""
+        angle = angles(columns)
+        widest = np.ptp(angle, axis=1)
+        most = of_overlap(_overlap_lost(widest))
+        most = np.divide(most, widest**2, out=np.zeros_like(most), where=widest > 0)
+        return np.asarray(most * weighed_sum(angle, weights))
+
+    return Distances(
+        m,
+        n_classes,
+        between,
+        lambda weights: in_blocks(m, n_classes, partial(sums, weights)),
+        lambda columns: largest(angles(columns)),
+    )

@@ -11,6 +11,10 @@ feature with one category in all rows gains nothing by definition: only the smoo
 its classes apart.
 
 A category that was never seen in training tells nothing about the class.
+
+Distance of two classes (:mod:`naively.models.distances`), with the smoothed probabilities p, q:
+
+    B = -log(1 - H),    H = sum_v (p_v^(1/2) - q_v^(1/2))^2 / 2
 """
 
 from __future__ import annotations
@@ -23,6 +27,7 @@ from numpy.typing import ArrayLike
 from scipy.special import xlogy
 
 from naively._types import Array, FloatArray, IntArray
+from naively.models.distances import Distances, by_blocks, of_overlap, squares
 from naively.models.family import (
     Family,
     checked_number,
@@ -93,6 +98,7 @@ def categorical(alpha: object = 1.0) -> Family[CategoryCounts]:
         problem=partial(separable, gain, partial(_baseline, alpha), partial(_rounding, alpha)),
         rule=partial(_rule, alpha),
         freedom=_freedom,
+        distances=partial(_distances, alpha),
     )
 
 
@@ -178,3 +184,17 @@ def _rule(
 ) -> TableRule:
     log_prob, starts = log_probabilities(statistics, support, alpha)
     return TableRule(log_prior, np.ascontiguousarray(log_prob), starts)
+
+
+def _distances(alpha: float, statistics: CategoryCounts) -> Distances:
+    seen = np.any(statistics.table > 0, axis=1).astype(np.int64)
+    starts = _starts(statistics.n_categories)
+    one = np.add.reduceat(seen, starts) < 2 if len(starts) else np.zeros(0, dtype=np.bool_)
+
+    def between(columns: IntArray) -> FloatArray:
+        log_prob, first = log_probabilities(statistics, columns, alpha)
+        lost = 0.5 * np.add.reduceat(squares(np.exp(0.5 * log_prob)), first[:-1], axis=0)
+        return np.where(one[columns, None], 0.0, of_overlap(lost))
+
+    m, n_classes = len(statistics.n_categories), len(statistics.class_weight)
+    return by_blocks(m, n_classes, between, lambda columns: np.full(len(columns), 2.0))

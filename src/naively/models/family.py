@@ -11,12 +11,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from numbers import Real
-from typing import Any, Generic, Protocol, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
 from naively.models.rules import LinearRule, Rule
+
+if TYPE_CHECKING:
+    from naively.models.distances import Distances
 
 S = TypeVar("S", contravariant=True)
 R = TypeVar("R")
@@ -84,6 +87,8 @@ class Family(Generic[S]):
     feature_log_prob: Callable[[S, IntArray], FloatArray] | None = None
     # Joint log-likelihood over all features: statistics, support, log prior
     joint_rule: Callable[[S, IntArray, FloatArray], LinearRule] | None = None
+    # Of the classes, under the free parameters of every feature; None: of no known form
+    distances: Callable[[S], Distances] | None = None
     objective: str = "training likelihood"  # what is maximised, and its unit, for the reader
     unit: str = "nats"
     # Parameters that a free feature has more than a pooled one, one number or (m,): twice its gain

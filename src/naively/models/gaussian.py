@@ -17,6 +17,11 @@ class has an infinite gain, if it varies at all; one that never varies has gain 
 the likelihood.
 
 Variance per class makes the rule quadratic, shared variance linear.
+
+Distance of two classes of means m, s and variances v, w (:mod:`naively.models.distances`):
+
+    variance per class   B = (m - s)^2 / (4 (v + w)) + log((v + w)^2 / (4 v w)) / 4
+    shared variance      B = (m - s)^2 / (8 v)
 """
 
 from __future__ import annotations
@@ -27,6 +32,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from naively._types import FloatArray, IntArray
+from naively.models.distances import CERTAIN, Distances, by_blocks, euclidean, squares
 from naively.models.family import ROUNDING, Family, checked_number, one_a_class, separable
 from naively.models.kinds import NORMAL
 from naively.models.l2_centers import Moments, beyond_rounding
@@ -84,6 +90,7 @@ def gaussian(variance: str = "class", var_smoothing: object = 1e-9) -> Family[Mo
         problem=partial(separable, gain, partial(_baseline, var_smoothing), _rounding),
         rule=partial(_rule, shared, var_smoothing),
         freedom=partial(_freedom, shared),
+        distances=partial(_distances, shared, var_smoothing),
     )
 
 
@@ -183,3 +190,43 @@ def _rule(
         return LinearRule(intercept, weights, log_prior)
     intercept = log_prior_here - 0.5 * np.log(2 * np.pi * variance).sum(axis=1)
     return QuadraticRule(intercept, mean, 1.0 / variance)
+
+
+def _distances(shared: bool, var_smoothing: float, statistics: Moments) -> Distances:
+    pooled, free = smoothed_variances(statistics, shared=shared, var_smoothing=var_smoothing)
+    center = overall_mean(statistics)[:, None]
+    deviation = statistics.mean - center
+    deviation[np.abs(deviation) <= ROUNDING * np.abs(center)] = 0.0
+    m, n_classes = deviation.shape
+    a, b = np.triu_indices(n_classes, 1)
+
+    def size(columns: IntArray) -> FloatArray:
+        """Means, in units of the least deviation, are off by so much more."""
+        least = np.sqrt(free[columns].min(axis=1, initial=np.inf))
+        far = np.abs(statistics.mean[columns]).max(axis=1, initial=0.0)
+        far = np.divide(far, least, out=np.zeros_like(far), where=least > 0)
+        return np.asarray(2.0 * (1.0 + far))
+
+    def roots(columns: IntArray) -> FloatArray:
+        return np.asarray(deviation[columns] / np.sqrt(8.0 * free[columns]))
+
+    def between(columns: IntArray) -> FloatArray:
+        """Classes of which one does not vary are CERTAIN, unless they are the same."""
+        apart, variance = deviation[columns], free[columns]
+        same = (apart[:, a] == apart[:, b]) & (variance[:, a] == variance[:, b])
+        vary = np.minimum(variance[:, a], variance[:, b]) > 0
+        found = _distance(apart, np.where(variance > 0, variance, 1.0))
+        return np.where(vary, found, np.where(same, 0.0, CERTAIN))
+
+    if shared and (free > 0).all():
+        return euclidean(m, n_classes, roots, size)
+    return by_blocks(m, n_classes, between, size)
+
+
+def _distance(deviation: FloatArray, variance: FloatArray) -> FloatArray:
+    """Distances (d, P) of normal classes, (d, C), of some deviations from a center."""
+    a, b = np.triu_indices(deviation.shape[1], 1)
+    v, w = variance[:, a], variance[:, b]
+    # (v + w)^2 / (4 v w) = 1 + (v - w)^2 / (4 v w): no digits of a small distance are lost.
+    ratio = (v - w) / (2.0 * np.sqrt(v) * np.sqrt(w))
+    return np.asarray(squares(deviation) / (4.0 * (v + w)) + 0.25 * np.log1p(ratio**2))

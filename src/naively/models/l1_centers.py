@@ -13,6 +13,11 @@ and the k largest gains are the optimum. Any value between two middle ones is a 
 deviations are the same for all of them, the centers are midpoints (proposition 2).
 
 The rule is not linear: score_c = log_prior_c - sum_{i in S} |x_i - theta_ci|.
+
+Distance of two classes (:mod:`naively.models.distances`): the rule is that of Laplace laws of scale
+1 about the centers. With d the difference of two of them, integration over the three parts of the
+line gives the overlap (1 + d / 2) exp(-d / 2), so that B = d / 2 - log(1 + d / 2). It depends on
+the units of the columns, as the rule does.
 """
 
 from __future__ import annotations
@@ -24,7 +29,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from naively._types import FloatArray, IntArray
-from naively.models.family import ROUNDING, Family, separable
+from naively.models.distances import Distances, by_blocks, largest
+from naively.models.family import ROUNDING, Family, divergence, separable
 from naively.models.kinds import MEDIANS
 from naively.models.model import Model
 from naively.models.priors import center_prior
@@ -83,6 +89,7 @@ def l1_centers() -> Family[Medians]:
         gain=l1_gain,
         problem=partial(separable, l1_gain, _baseline, _rounding),
         rule=_rule,
+        distances=_distances,
         objective="saving of distance",
         unit="units",
     )
@@ -119,3 +126,16 @@ def _baseline(statistics: Medians) -> float:
 def _rule(statistics: Medians, support: IntArray, log_prior: FloatArray) -> AbsoluteRule:
     intercept = np.where(statistics.class_weight > 0, log_prior, -np.inf)
     return AbsoluteRule(intercept, np.ascontiguousarray(statistics.center[:, support]))
+
+
+def _distances(statistics: Medians) -> Distances:
+    center = statistics.center
+    a, b = np.triu_indices(len(center), 1)
+
+    def between(columns: IntArray) -> FloatArray:
+        half = 0.5 * np.abs(center[a][:, columns] - center[b][:, columns]).T
+        return divergence(-half, 1.0 + half)
+
+    return by_blocks(
+        center.shape[1], len(center), between, lambda columns: largest(center[:, columns].T)
+    )

@@ -20,6 +20,10 @@ is infinite, and in the rule its distance outweighs that of any other column.
 
 With a full covariance S, the Mahalanobis distance of CEN section 4.1 is the squared distance of
 whitened features S^(-1/2) x: see `naively.Whitener`.
+
+Distance of two classes (:mod:`naively.models.distances`): the rule is that of normal classes of
+variance 1 in the scaled features, so that B = (difference of the centers)^2 / 8, in squared units
+of the scaled features. Without `scale` it depends on the units of the columns, as the rule does.
 """
 
 from __future__ import annotations
@@ -31,6 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from naively._types import FloatArray, IntArray
+from naively.models.distances import CERTAIN, Distances, by_blocks, euclidean, squares
 from naively.models.family import ROUNDING, Family, separable
 from naively.models.kinds import MEANS
 from naively.models.model import Model
@@ -73,7 +78,11 @@ class Moments(Protocol):
         ...
 
 
-def model(*, scale: str | None = None, priors: ArrayLike | None = None) -> Model[ClassMoments]:
+def model(
+    *,
+    scale: str | None = None,
+    priors: ArrayLike | None = None,
+) -> Model[ClassMoments]:
     """Centers that are means."""
     return Model(
         name="l2-centers",
@@ -107,6 +116,7 @@ def l2_centers(scale: str | None = None) -> Family[Moments]:
         gain=gain,
         problem=partial(separable, gain, _baseline, _rounding),
         rule=partial(_rule, power),
+        distances=partial(_distances, power),
         objective="saving of squared distance",
         unit="squared units",
     )
@@ -210,3 +220,29 @@ def _rule(power: int, statistics: Moments, support: IntArray, log_prior: FloatAr
     finite(intercept[None], log_prior)
     intercept[statistics.class_weight <= 0] = -np.inf
     return LinearRule(intercept, weights, log_prior)
+
+
+def _distances(power: int, statistics: Moments) -> Distances:
+    deviation, common = center_deviations(statistics)
+    factor = _factors(statistics, (deviation != 0).any(axis=1).astype(np.float64), power)
+    scale = np.sqrt(factor / 8.0)
+    m, n_classes = deviation.shape
+
+    def roots(columns: IntArray) -> FloatArray:
+        return deviation[columns] * scale[columns, None]
+
+    def size(columns: IntArray) -> FloatArray:
+        far = np.abs(common[columns]) + np.abs(deviation[columns]).max(axis=1, initial=0.0)
+        return np.asarray(2.0 * far * np.where(np.isfinite(scale[columns]), scale[columns], 0.0))
+
+    if not np.isinf(scale).any():
+        return euclidean(m, n_classes, roots, size)
+
+    def between(columns: IntArray) -> FloatArray:
+        """Centers that differ without any spread are CERTAIN."""
+        apart, certain = squares(deviation[columns]), np.isinf(scale[columns])
+        unit = np.where(certain, 0.0, scale[columns])[:, None]
+        sure = np.where(apart > 0, CERTAIN, 0.0)
+        return np.where(certain[:, None], sure, apart * unit**2)
+
+    return by_blocks(m, n_classes, between, size)

@@ -9,9 +9,9 @@ Whoever has a `Model` can train it (:mod:`naively.selection.train`), judge it on
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Generic, Protocol, Self, TypeVar
+from typing import Generic, Literal, Protocol, Self, TypeAlias, TypeVar
 
 from naively._types import Array, FloatArray, IntArray
 from naively.models.constraints import Constraints
@@ -75,6 +75,84 @@ class Limits:
         return cls(exact, max_nodes, time_limit)
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pairs:
+    r"""Objective of selection: tell every pair of classes apart.
+
+    The k features S are those with the smallest
+
+        F(S) = sum over pairs of classes a < b of (pi_a pi_b)^(1/2) exp(-t sum_{i in S} B_i,ab)
+
+    with class priors pi, and with the Bhattacharyya distance B_i,ab of the two classes in feature
+    i, in nats, under the parameters that the model gives a selected feature. At t = 1 this is the
+    union bound of the error of naive Bayes itself, if its assumptions hold. A feature that parts
+    classes that are told apart already gains next to nothing; one that parts the closest two gains
+    most.
+
+    What is reported is the separation -log F, in nats. Features are taken one by one, each time
+    the one of most separation; the first 64 are then put into the order in which they are best
+    kept. So the features of a smaller k are among those of a larger one. Two classes have one
+    pair, and the k largest distances are the optimum.
+
+    Attributes
+    ----------
+    exponent : float, default=1.0
+        The t above, > 0. Below 1 it hedges against dependence: a pair counts as told apart only
+        after more features do so.
+    exact : bool, default=False
+        Whether to search on until the choice is proven optimal (branch and bound; for small
+        problems). The features of a smaller k then need not be among those of a larger one.
+    max_nodes : int, default=1000
+        Most nodes that `exact` may visit; the best selection found is then returned with its gap.
+    time_limit : float, default=None
+        Most seconds that `exact` may take.
+    limits : Limits
+        The last three, as the search takes them.
+
+    Raises
+    ------
+    ValueError
+        If one is out of range.
+
+    References
+    ----------
+    Kailath, "The divergence and Bhattacharyya distance measures in signal selection", IEEE
+    Transactions on Communication Technology 15, 1967.
+
+    Examples
+    --------
+    >>> from naively import Pairs, SparseL2Centers
+    >>> X = [[9.0, 1, 0], [9.0, 1, 0], [0.0, 1, 0], [0.0, 1, 0], [0.0, 0, 2], [0.0, 0, 2]]
+    >>> y = ["a", "a", "b", "b", "c", "c"]
+    >>> SparseL2Centers(k=2, objective=Pairs(exponent=0.5)).fit(X, y).get_support(indices=True)
+    array([0, 2])
+    """
+
+    exponent: float = 1.0
+    exact: bool = False
+    max_nodes: int = 1000
+    time_limit: float | None = None
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.exponent, Real) and 0 < float(self.exponent) < float("inf")):
+            raise ValueError(
+                f"`exponent` must be a finite number > 0 (1: the bound of the error of naive "
+                f"Bayes); got {self.exponent!r}."
+            )
+        _ = self.limits
+
+    @property
+    def limits(self) -> Limits:
+        """Of the search."""
+        return Limits.checked(
+            exact=self.exact, max_nodes=self.max_nodes, time_limit=self.time_limit
+        )
+
+
+SEPARATION = "separation of the pairs of classes"  # -log F, see `Pairs`
+Objective: TypeAlias = Literal["likelihood", "pairs"] | Pairs
+
+
 def as_they_are(columns: Matrix) -> Matrix:
     """Return selected columns for a rule that reads the values themselves."""
     return columns
@@ -95,6 +173,7 @@ class Model(Generic[S]):
     alpha: float | FloatArray | None = None  # smoothing of counts, one value or (m,)
     constraints: Constraints | None = None  # on the features that are chosen
     learns_prior: bool = True  # from the rows; otherwise it is the same for all of them
+    objective: Pairs | None = None  # None: the likelihood, or distance, of the family
     # Where the features are no columns: statistics, rows, support (k,): selected features (n, k).
     project: Callable[[S, Matrix, IntArray], Matrix] | None = None
 
@@ -110,3 +189,32 @@ class Model(Generic[S]):
         elif len(support) != X.shape[1]:
             X = X[:, support]
         return self.prepare(X)
+
+
+def with_objective(model: Model[S], objective: Objective) -> Model[S]:
+    """Return the model with another objective of selection.
+
+    Raises
+    ------
+    ValueError
+        If `objective` is none, or the model has a search of its own.
+    """
+    if isinstance(objective, str) and objective == "likelihood":
+        return model
+    pairs = Pairs() if isinstance(objective, str) and objective == "pairs" else objective
+    if not isinstance(pairs, Pairs):
+        raise ValueError(
+            f"`objective` must be 'likelihood', 'pairs' or a `Pairs` record; got {objective!r}."
+        )
+    if model.family.distances is None:
+        raise ValueError(
+            f"`objective`='pairs' needs distances of classes, which the {model.name} model does not "
+            "have; leave it out."
+        )
+    if model.limits != Limits():
+        raise ValueError(
+            "`exact`, `max_nodes` and `time_limit` of the model are of objective='likelihood' and "
+            "have no effect on pairs of classes; give objective=Pairs(exact=True)."
+        )
+    words = replace(model.words, unit="nats", quantity=SEPARATION)
+    return replace(model, objective=pairs, limits=pairs.limits, words=words)

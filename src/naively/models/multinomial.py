@@ -27,6 +27,19 @@ One feature alone gains nothing: two probability vectors cannot differ in one en
 A feature without any count differs from its expectation only by the smoothing. It stays pooled for
 the objective, and its gain is 0 by definition; it enters a support only when all others are in.
 (It takes part in the normalisation when it is in, as in scikit-learn.)
+
+Distances of two classes (:mod:`naively.models.distances`). A document of n words, in cells of
+probabilities p and q, has sum_i (p_i q_i)^(1/2) = 1 - h per word, h = sum_i (p_i^(1/2) -
+q_i^(1/2))^2 / 2, and so the distance -n log(1 - h), which does not add up over the features. Its
+lower bound n h does: it is the distance of documents whose length is Poisson of mean n, in which
+the counts of the words are independent and Poisson, of means n p_i and n q_i,
+
+    B_i = n (p_i^(1/2) - q_i^(1/2))^2 / 2
+
+with n the mean length of a row and the probabilities f_ci / F_c of each class over all features.
+The bound of the error with B is no smaller than that with -n log(1 - h), also of the words in S and
+a cell of all others. As the rule normalises within S, the shares F_c(S) / F(S) are taken to be
+those of all features, as in the scores h_i at the totals.
 """
 
 from __future__ import annotations
@@ -38,6 +51,7 @@ from numpy.typing import ArrayLike
 
 from naively._types import Array, FloatArray, IntArray
 from naively.models.counting import of_own_counts, presence_of
+from naively.models.distances import Distances, euclidean
 from naively.models.family import (
     CountTable,
     Coupled,
@@ -92,6 +106,7 @@ def multinomial(alpha: object = 1.0) -> Family[CountTable]:
         feature_log_prob=smoothed(_log_prob, alpha),
         joint_rule=smoothed(_joint_rule, alpha),
         freedom=one_a_class,
+        distances=smoothed(_distances, alpha),
     )
 
 
@@ -211,3 +226,19 @@ def _joint_rule(
     alpha: float | FloatArray, statistics: CountTable, support: IntArray, log_prior: FloatArray
 ) -> LinearRule:
     return joint_rule(log_prior, feature_log_prob(statistics, support, alpha))
+
+
+def _distances(alpha: float | FloatArray, statistics: CountTable) -> Distances:
+    table, m = statistics.table, len(statistics.table)
+    rows = statistics.class_weight
+    length = table.sum() / (rows.sum() or 1.0)
+    totals = table.sum(axis=0) + np.sum(np.broadcast_to(alpha, m))
+    unit = length / (2.0 * np.where(totals > 0, totals, np.inf))  # (C,)
+
+    def roots(columns: IntArray) -> FloatArray:
+        smooth = alpha if isinstance(alpha, float) else alpha[columns, None]
+        counts = table[columns]
+        found = np.sqrt((counts + smooth) * unit)
+        return np.where(np.any(counts > 0, axis=1, keepdims=True), found, 0.0)
+
+    return euclidean(m, len(rows), roots)

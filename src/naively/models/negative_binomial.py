@@ -35,6 +35,15 @@ Means and squared deviations add up over batches and machines. The likelihood of
 single entry instead: its maximum does not follow from sums of a fixed size, and is left out.
 
 A feature that varies less than a Poisson law has phi_i = 0. A feature that never occurs has gain 0.
+
+Distance of two classes of means l, r (:mod:`naively.models.distances`). The roots of the two laws
+multiply to one of the same family but for its normalisation, so that
+
+    B = log( ((1 + phi l) (1 + phi r))^(1/2) - phi (l r)^(1/2) ) / phi
+      = log(1 + phi d / (((1 + phi l) (1 + phi r))^(1/2) + 1 + phi (l r)^(1/2))) / phi
+
+with d = (l^(1/2) - r^(1/2))^2; the second form keeps the digits of small distances, and goes to
+that of the Poisson model, d / 2, as phi goes to 0. It is at most d / (2 (1 + phi min(l, r))).
 """
 
 from __future__ import annotations
@@ -48,6 +57,7 @@ from numpy.typing import ArrayLike
 from scipy.special import xlogy
 
 from naively._types import FloatArray, IntArray
+from naively.models.distances import Distances, kept, largest, squares, weighed
 from naively.models.family import (
     Family,
     Separable,
@@ -148,6 +158,7 @@ def negative_binomial(
         problem=partial(_problem, *settings),
         rule=partial(_rule, *settings),
         freedom=one_a_class,
+        distances=partial(_distances, *settings),
     )
 
 
@@ -315,3 +326,45 @@ def _rule(
     far = np.all(spread > 1.0, axis=0)
     from_limit = -np.log1p(np.divide(1.0, spread, out=np.zeros_like(spread), where=far))
     return replace(rule, weights=np.where(far, from_limit, rule.weights))
+
+
+def _distances(
+    alpha: float | FloatArray, dispersion: Dispersion, statistics: ClassMoments
+) -> Distances:
+    m, n_classes = statistics.n_features, len(statistics.classes)
+
+    def free(columns: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Means (d, C) and dispersions (d,)."""
+        counts = spread_counts(alpha, dispersion, statistics, columns)
+        mean = rates(counts, np.arange(len(columns)), counts.alpha)[1].T
+        return mean, counts.dispersion
+
+    def between(columns: IntArray) -> FloatArray:
+        mean, phi = free(columns)
+        return _distance(mean, phi[:, None])
+
+    def roots(columns: IntArray) -> FloatArray:
+        """Scaled so that half of their squares is not below any distance."""
+        mean, phi = free(columns)
+        least = mean.min(axis=1, keepdims=True, initial=np.inf)
+        return np.asarray(np.sqrt(mean / (2.0 * (1.0 + phi[:, None] * least))))
+
+    return Distances(
+        m,
+        n_classes,
+        between,
+        partial(weighed, m, n_classes, kept(m, n_classes, roots)),
+        lambda columns: largest(np.sqrt(0.5 * free(columns)[0])),
+    )
+
+
+def _distance(mean: FloatArray, phi: FloatArray) -> FloatArray:
+    """Distances (d, P) of classes of some means (d, C), with the dispersions (d, 1) they share."""
+    a, b = np.triu_indices(mean.shape[1], 1)
+    root = np.sqrt(mean)
+    apart = squares(root)
+    # With phi l = u, so that nothing overflows: roots of 1 + u rather than of its square.
+    spread = np.sqrt(1.0 + phi * mean)
+    sum_of_roots = spread[:, a] * spread[:, b] + 1.0 + phi * root[:, a] * root[:, b]
+    ratio = phi * apart / sum_of_roots
+    return np.divide(np.log1p(ratio), phi, out=0.5 * apart, where=phi > 0)

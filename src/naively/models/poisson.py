@@ -11,10 +11,15 @@ same for all models of the same data, and left out.
 Smoothing adds alpha * C * n_c / n to f_ci: alpha for each class on average, shared out in
 proportion to the rows. So it moves all rates of a feature towards each other, and a feature whose
 rates agree still gains nothing.
+
+Distance of two classes (:mod:`naively.models.distances`), with the rates l, r of a feature:
+
+    B = (l^(1/2) - r^(1/2))^2 / 2
 """
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -22,6 +27,7 @@ from numpy.typing import ArrayLike
 from scipy.special import xlogy
 
 from naively._types import Array, FloatArray, IntArray
+from naively.models.distances import Distances, euclidean
 from naively.models.family import (
     CountTable,
     Family,
@@ -43,8 +49,19 @@ from naively.models.rules import LinearRule, event_log
 from naively.statistics.counts import ClassCounts
 
 
+@dataclass(frozen=True, slots=True)
+class SomeCounts:
+    """Counts of some columns."""
+
+    table: Array  # (d, C)
+    class_weight: FloatArray  # (C,)
+
+
 def model(
-    *, alpha: ArrayLike = 1.0, fit_prior: bool = True, class_prior: ArrayLike | None = None
+    *,
+    alpha: ArrayLike = 1.0,
+    fit_prior: bool = True,
+    class_prior: ArrayLike | None = None,
 ) -> Model[ClassCounts]:
     """Poisson model of entries with a mean for each class."""
     alpha = checked_alpha(alpha)
@@ -68,6 +85,7 @@ def poisson(alpha: object = 1.0) -> Family[CountTable]:
         problem=smoothed(_problem, alpha),
         rule=smoothed(_rule, alpha),
         freedom=one_a_class,
+        distances=smoothed(_distances, alpha),
     )
 
 
@@ -200,3 +218,18 @@ def rate_rule(
     return LinearRule(
         intercept, weights, log_prior, np.zeros(len(log_prior)), never.astype(np.float64)
     )
+
+
+def free_rates(statistics: CountTable, columns: IntArray, alpha: float | FloatArray) -> FloatArray:
+    """Mean entry of each class, (d, C), of columns that are all free."""
+    weight, of_columns = statistics.class_weight, np.broadcast_to(alpha, len(statistics.table))
+    some = SomeCounts(statistics.table[columns], weight)
+    return rates(some, np.arange(len(columns)), of_columns[columns])[1].T
+
+
+def _distances(alpha: float | FloatArray, statistics: CountTable) -> Distances:
+    def roots(columns: IntArray) -> FloatArray:
+        return np.sqrt(0.5 * free_rates(statistics, columns, alpha))
+
+    m, n_classes = statistics.table.shape
+    return euclidean(m, n_classes, roots)

@@ -7,6 +7,7 @@ not be nested, and are stored as what changes from one k of the grid to the next
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from numbers import Integral
 from typing import Any, Protocol, TypeVar
@@ -65,6 +66,8 @@ class SparsityPath:
         Objective of the selection at each k.
     bound : ndarray of shape (n_points,)
         No selection of k features does better.
+    limit : ndarray of shape (n_points,) or callable
+        The bound, or what computes it when it is asked for.
     gap : ndarray of shape (n_points,)
         How far the objective could still rise, at most.
     baseline : float
@@ -85,9 +88,14 @@ class SparsityPath:
 
     k: IntArray
     objective: FloatArray
-    bound: FloatArray
+    limit: FloatArray | Callable[[], FloatArray] = field(repr=False)  # (K,) or solved on demand
     baseline: float
     supports: Supports = field(repr=False)  # large
+
+    @property
+    def bound(self) -> FloatArray:
+        """No selection of k features does better, at each k: (K,)."""
+        return self.limit() if callable(self.limit) else self.limit
 
     @property
     def a_priori(self) -> FloatArray:

@@ -14,6 +14,7 @@ from naively.models.model import Limits, Model, S
 from naively.models.rules import Rule
 from naively.selection.certificate import Selection
 from naively.selection.constrained import path_within, select_within
+from naively.selection.pairs import pairs_path, select_pairs
 from naively.selection.path import SparsityPath, checked_grid, path
 from naively.selection.solve import solve
 from naively.statistics.matrix import Matrix
@@ -58,13 +59,19 @@ def train(model: Model[S], statistics: S, k: int, limits: Limits | None = None) 
         If the statistics or a parameter cannot be used.
     """
     log_prior = model.log_prior(statistics)
-    limits = model.limits if limits is None else limits
-    if model.constraints is None:
-        selection = solve(model.family, statistics, k, limits)
-    else:
-        selection = select_within(model, statistics, k, limits)
+    selection = select(model, statistics, k, model.limits if limits is None else limits)
     rule = model.family.rule(statistics, selection.support, log_prior)
     return Trained(model, statistics, selection, rule)
+
+
+def select(model: Model[S], statistics: S, k: int, limits: Limits) -> Selection:
+    """Select k features by the objective of the model, of those that may be chosen; see `train`."""
+    _refuse_both(model)
+    if model.objective is not None:
+        return select_pairs(model, statistics, k, limits)
+    if model.constraints is not None:
+        return select_within(model, statistics, k, limits)
+    return solve(model.family, statistics, k, limits)
 
 
 def model_path(model: Model[S], statistics: S, ks: Any = None) -> SparsityPath:
@@ -78,9 +85,20 @@ def model_path(model: Model[S], statistics: S, ks: Any = None) -> SparsityPath:
     ks : (K,) int, optional
         As in :func:`naively.selection.path.path`.
     """
-    if model.constraints is None:
-        return path(model.family, statistics, ks)
-    return path_within(model, statistics, ks)
+    _refuse_both(model)
+    if model.objective is not None:
+        return pairs_path(model, statistics, ks)
+    if model.constraints is not None:
+        return path_within(model, statistics, ks)
+    return path(model.family, statistics, ks)
+
+
+def _refuse_both(model: Model[S]) -> None:
+    if model.objective is not None and model.constraints is not None:
+        raise ValueError(
+            "Pairs of classes cannot be told apart within constraints on the features: give "
+            "`objective`='likelihood', or no constraints."
+        )
 
 
 def choices(model: Model[S], n_features: int, n_classes: int) -> tuple[int, int]:

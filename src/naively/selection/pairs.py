@@ -1,0 +1,581 @@
+r"""A panel that covers every pair of classes: greedy with lazy evaluation, and a proven bound.
+
+With weights w_p = (pi_a pi_b)^(1/2) of the pairs p of classes and distances e_ip = t B_i,ab of the
+features (:class:`naively.models.model.Pairs`),
+
+    minimise over |S| = k    F(S) = sum_p w_p exp(-E_p(S)),     E_p(S) = sum_{i in S} e_ip
+
+and told is the separation G = -log F, in nats.
+
+Greedy. F is supermodular and falls: what feature i takes off,
+
+    F(S) - F(S + i) = sum_p w_p exp(-E_p(S)) (1 - exp(-e_ip)),
+
+shrinks as S grows. So falls that were computed earlier are bounds, and few are computed again
+(Minoux 1978). Other bounds cost no table of columns and pairs: by concavity the fall is at most
+F (1 - exp(-sum_p l_p e_ip)) with l_p the share of pair p in F.
+
+While F is large, a feature that parts a few pairs beyond need takes off nearly as much as one that
+parts more of them by little, which serves few features worse than the same features all at once.
+So the first 64 are put into another order: the one that F rises least without is given up first.
+(On two sets of genes, five features by the first order reach 67 to 96 % of the separation that is
+proven possible, by the second 85 to 95 %; 64 of them are the same.) One order serves every k.
+
+Bound. G is concave in x, if E = sum_i x_i e_i with 0 <= x <= 1, sum x = k. For any shares l in the
+simplex of the pairs
+
+    G(x) <= sum_p l_p (E_p - log w_p + log l_p)
+
+(the sum of exponentials is the largest of such linear forms), so
+
+    max_S G(S) <= sum of the k largest h_i(l) + sum_p l_p log(l_p / w_p),    h_i(l) = sum_p l_p e_ip
+
+which is convex in l. Simplicial decomposition minimises it, as the dual of the multinomial model:
+keep a few supports, take the point of their hull with the least F, its shares, and the k features
+of largest h as the next support. With one pair h = e, and the bound is reached by the k largest.
+"""
+
+from __future__ import annotations
+
+import heapq
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, partial
+from typing import Any
+
+import numpy as np
+from scipy.special import logsumexp, xlogy
+
+from naively._kernels.pair_cover import DONE, cover_pairs, first_equal, mix_vertices, row_sums
+from naively._types import BoolArray, FloatArray, IntArray
+from naively.models.distances import Distances, in_blocks
+from naively.models.family import ROUNDING
+from naively.models.model import SEPARATION, Limits, Model, S
+from naively.selection.certificate import Certificate, Selection, refuse_huge
+from naively.selection.path import SparsityPath, checked_grid
+from naively.selection.top_k import TIE_TOLERANCE, gain_order, top_k
+
+_CELLS = 1 << 25  # distances held at a time: 256 MB
+_GIVEN_UP = 64  # columns that elimination starts from
+_FIRST = 1024  # columns looked at first
+_ROUNDS = 40  # of the decomposition
+_CLOSED = 1e-12  # relative gap that counts as closed
+_ENLARGED = 8  # times that columns join the relaxation
+_LITTLE = 0.01  # of a gap that is open anyhow
+_NEAR = 1e-7  # relative gap of the relaxation at which the decomposition stops
+
+
+@dataclass(frozen=True, slots=True)
+class Cover:
+    """Pairs of classes to be told apart, and what each feature adds to that."""
+
+    distances: Distances
+    exponent: float
+    kept: IntArray  # (Q,) pairs of classes that occur, among all P
+    log_weight: FloatArray  # (Q,)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features m."""
+        return self.distances.n_features
+
+    def rows(self, columns: IntArray) -> FloatArray:
+        """e_ip of some columns: (d, Q) nats."""
+        with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is refused
+            rows = self.exponent * self.distances.between(columns)[:, self.kept]
+        return _finite(np.ascontiguousarray(rows))
+
+    def most(self, share: FloatArray) -> FloatArray:
+        """h_i at some shares (Q,), or a little more: (m,) nats."""
+        weights = np.zeros(self.distances.n_pairs)
+        weights[self.kept] = share
+        with np.errstate(over="ignore", invalid="ignore"):
+            return _finite(self.exponent * self.distances.weighed(weights))
+
+    def falls(self, log_weight: FloatArray) -> FloatArray:
+        """Log of a bound on what each column takes off the sum of some weights: (m,)."""
+        log_f = logsumexp(log_weight)
+        with np.errstate(divide="ignore"):
+            return np.asarray(log_f + np.log(-np.expm1(-self.most(np.exp(log_weight - log_f)))))
+
+    def energy(self, columns: IntArray) -> FloatArray:
+        """E_p of a support: (Q,)."""
+        return np.asarray(self.rows(columns).sum(axis=0))
+
+    def separation(self, energy: FloatArray) -> FloatArray:
+        """G = -log F, at energies (..., Q)."""
+        return np.asarray(-logsumexp(self.log_weight - energy, axis=-1))
+
+    def share(self, energy: FloatArray) -> FloatArray:
+        """Share of each pair in F: (Q,)."""
+        exponents = self.log_weight - energy
+        return np.asarray(np.exp(exponents - logsumexp(exponents)))
+
+
+def _finite(values: FloatArray) -> FloatArray:
+    if not np.isfinite(values).all():
+        refuse_huge("distance of two classes in a feature")
+    return values
+
+
+def cover_of(model: Model[S], statistics: S) -> Cover:
+    """Return the problem of a model whose objective is the pairs of classes.
+
+    Raises
+    ------
+    ValueError
+        If the statistics cannot be used, or no form of the distances of the model is known.
+    """
+    assert model.objective is not None
+    model.family.problem(statistics)  # refuses statistics of something else
+    if model.family.distances is None:
+        raise ValueError(
+            f"`objective`='pairs' needs distances of the classes, which the {model.family.name} "
+            "model does not have; use objective='likelihood'."
+        )
+    log_prior = np.where(statistics.class_weight > 0, model.log_prior(statistics), -np.inf)
+    a, b = np.triu_indices(len(log_prior), 1)
+    with np.errstate(invalid="ignore"):
+        log_weight = 0.5 * (log_prior[a] + log_prior[b]) - logsumexp(log_prior)
+    kept = np.flatnonzero(log_weight > -np.inf)
+    return Cover(
+        model.family.distances(statistics), float(model.objective.exponent), kept, log_weight[kept]
+    )
+
+
+def select_pairs(model: Model[S], statistics: S, k: int, limits: Limits) -> Selection:
+    """Select k features that tell every pair of classes apart.
+
+    Parameters
+    ----------
+    model : Model
+        With an objective.
+    statistics
+        Class statistics of the data.
+    k : int
+        Number of features, >= 0; all of them if there are fewer.
+    limits : Limits
+        Whether to search on until the choice is optimal, and how far.
+    """
+    cover = cover_of(model, statistics)
+    k = min(k, cover.n_features)
+    support = np.sort(_order(cover, k)[:k])
+    return _told(
+        cover, _searched(cover, k, support, limits) if limits.exact else _proven(cover, support)
+    )
+
+
+# --- the order ----------------------------------------------------------------------------------
+
+
+def _order(cover: Cover, k: int) -> IntArray:
+    """First k columns in the order in which they are taken, or more."""
+    if len(cover.kept) > 1:
+        order = _greedy_order(cover, max(k, min(_GIVEN_UP, cover.n_features)))
+        return np.append(_elimination_order(cover, order[:_GIVEN_UP]), order[_GIVEN_UP:])
+    return gain_order(_of_one_pair(cover), partial(_rounding, cover))
+
+
+def _of_one_pair(cover: Cover) -> FloatArray:
+    """e_i of the one pair of classes there is, (m,); 0 if there is none."""
+    if len(cover.kept) == 0:
+        return np.zeros(cover.n_features)
+    return in_blocks(
+        cover.n_features, cover.distances.n_pairs, lambda columns: cover.rows(columns)[:, 0]
+    )
+
+
+def _rounding(cover: Cover, columns: IntArray, e: FloatArray) -> FloatArray:
+    size = cover.distances.size(columns) * np.sqrt(cover.exponent)
+    return np.asarray(ROUNDING * (e + 2.0 * size * np.sqrt(e)))
+
+
+def _greedy_order(cover: Cover, k: int) -> IntArray:
+    """Greedy order of k columns, of as many columns at a time as memory allows."""
+    m = cover.n_features
+    most = max(_CELLS // len(cover.kept), 2)
+    log_weight, order, found = cover.log_weight.copy(), np.empty(k, dtype=np.int64), 0
+    stale = np.full(m, np.inf)  # log of a bound on the fall of each; nan: taken
+    n = min(max(_FIRST, 2 * k), m, most)
+    while found < k:
+        stale = np.minimum(stale, cover.falls(log_weight))
+        columns, floor = _largest(stale, n)
+        rows = cover.rows(columns)
+        head = first_equal(rows)
+        by_group = np.argsort(head, kind="stable")  # columns of a group stay ascending
+        heads, start = np.unique(head[by_group], return_index=True)
+        pointer = np.append(start, len(columns))
+        bound = np.minimum.reduceat(stale[columns[by_group]], start)
+        before = found
+        found, why = cover_pairs(
+            rows[heads],
+            columns[by_group],
+            pointer,
+            cover.distances.size(columns[heads]) * np.sqrt(cover.exponent),
+            bound,
+            floor,
+            TIE_TOLERANCE,
+            ROUNDING,
+            n >= most,
+            log_weight,
+            order,
+            found,
+        )
+        stale[columns[by_group]] = np.repeat(bound, np.diff(np.append(start, len(columns))))
+        stale[order[before:found]] = np.nan
+        n = min(2 * n, m - found, most) if why != DONE else n
+    return order
+
+
+def _elimination_order(cover: Cover, columns: IntArray) -> IntArray:
+    """Order in which columns are best kept: the last is that which F rises least without."""
+    left = np.sort(columns)
+    rows, order = cover.rows(left), np.empty_like(left)
+    for n in range(len(left), 0, -1):
+        loss = _losses(cover, rows)
+        error = TIE_TOLERANCE * (loss.min() + float(rows.sum(axis=0).max()))
+        least = int(np.flatnonzero(loss <= loss.min() + error)[-1])  # of those that tie, the last
+        order[n - 1] = left[least]
+        left, rows = np.delete(left, least), np.delete(rows, least, axis=0)
+    return order
+
+
+def _largest(bound: FloatArray, n: int) -> tuple[IntArray, float]:
+    """Columns of the n largest bounds, ascending, and the largest bound of the others."""
+    left = np.flatnonzero(~np.isnan(bound))
+    n = min(n, len(left))
+    chosen = np.zeros(len(left), dtype=np.bool_)
+    chosen[top_k(bound[left], n)] = True
+    return left[chosen], float(bound[left[~chosen]].max(initial=-np.inf))
+
+
+# --- the bound ----------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Found:
+    """A support and what is proven about it."""
+
+    support: IntArray
+    objective: float
+    bound: float
+    rounds: int = 1
+    nodes: int = 0
+
+
+def _proven(cover: Cover, support: IntArray) -> _Found:
+    """Bound what any support of this size could reach.
+
+    The relaxation is solved over the columns that matter at some shares, and the bound at its
+    shares taken over all; those that it then lacks join it.
+    """
+    energy, k = cover.energy(support), len(support)
+    objective = _separation_or_nothing(cover, energy)
+    if len(cover.kept) < 2 or k in (0, cover.n_features):
+        return _Found(support, objective, objective)
+    baseline, share, columns = _nothing(cover), cover.share(energy), support
+    most = cover.most(share)
+    bound, rounds = _largest_sum(most, k) + _entropy(cover, share), 1
+    for _ in range(_ENLARGED):
+        columns = np.union1d(columns, _largest(most, min(2 * k + _FIRST, cover.n_features))[0])
+        if len(columns) * len(cover.kept) > _CELLS:
+            break
+        relaxed = _relax(cover, cover.rows(columns), k, energy, objective)
+        most, energy = cover.most(relaxed.share), relaxed.energy
+        most[columns] = relaxed.h
+        bound = min(bound, _largest_sum(most, k) + _entropy(cover, relaxed.share))
+        rounds += relaxed.rounds + 1
+        if bound - relaxed.bound <= max(_NEAR * (bound - baseline), _LITTLE * (bound - objective)):
+            break
+    return _Found(support, objective, max(bound, objective), rounds)
+
+
+def _separation_or_nothing(cover: Cover, energy: FloatArray) -> float:
+    """Separation; 0 where there is no pair of classes to tell apart."""
+    return float(cover.separation(energy)) if len(cover.kept) else 0.0
+
+
+def _entropy(cover: Cover, share: FloatArray) -> float:
+    """sum_p l_p log(l_p / w_p)."""  # noqa: D403
+    return float(np.sum(xlogy(share, share) - share * cover.log_weight))
+
+
+def _largest_sum(values: FloatArray, k: int) -> float:
+    if k >= len(values):
+        return float(values.sum())
+    return float(np.partition(values, len(values) - k)[len(values) - k :].sum()) if k else 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Relaxed:
+    """Solution of the relaxation over some columns."""
+
+    bound: float
+    share: FloatArray  # (Q,) that gives it
+    energy: FloatArray  # (Q,) of the best mixture
+    h: FloatArray  # (d,) at these shares
+    x: FloatArray  # (d,) of the best mixture, 0 to 1
+    best: IntArray  # (k,) positions of the best support met
+    value: float  # its separation
+    rounds: int
+
+
+def _relax(
+    cover: Cover,
+    rows: FloatArray,
+    k: int,
+    start: FloatArray,
+    known: float,
+    base: FloatArray | float = 0.0,
+) -> _Relaxed:
+    """Bound the best k of some columns (d, Q), on top of a base (Q,) that is in.
+
+    Parameters
+    ----------
+    start : (Q,)
+        Energies, the base among them, at whose shares to begin.
+    known : float
+        Separation that a support has: where it leaves a gap, a hundredth of that is near enough.
+    """
+    vertices: list[FloatArray] = []
+    chosen: list[IntArray] = []
+    mixture = np.zeros(0)
+    bound, value, energy = np.inf, -np.inf, start
+    share = h = np.zeros(0)
+    best = np.zeros(0, dtype=np.int64)
+    for _ in range(_ROUNDS):
+        here = cover.share(energy)
+        found = row_sums(rows, here)
+        at = top_k(found, k)
+        reached = float(here @ np.broadcast_to(base, here.shape)) + float(found[at].sum())
+        if (possible := reached + _entropy(cover, here)) < bound:
+            bound, share, h = possible, here, found
+        vertex = base + rows[at].sum(axis=0)
+        if (separation := float(cover.separation(vertex))) > value:
+            value, best = separation, at
+        relaxed = float(cover.separation(energy)) if len(vertices) else -np.inf
+        open_gap = _LITTLE * (bound - max(known, value))
+        if bound - max(relaxed, value) <= max(_NEAR * abs(bound - _nothing(cover)), open_gap):
+            break
+        if any(np.array_equal(at, each) for each in chosen):
+            break
+        chosen.append(at)
+        vertices.append(vertex)
+        mixture = np.append(mixture, 0.0 if len(mixture) else 1.0)
+        hull = np.array(vertices)
+        mix_vertices(hull, cover.log_weight, mixture, 1e-9)
+        energy = mixture @ hull
+    x = np.zeros(len(rows))
+    for weight, at in zip(mixture, chosen, strict=True):
+        x[at] += weight
+    return _Relaxed(bound, share, energy, h, x, best, value, len(vertices) + 1)
+
+
+def _nothing(cover: Cover) -> float:
+    """Separation without any feature."""
+    return _separation_or_nothing(cover, np.zeros(len(cover.kept)))
+
+
+def _told(cover: Cover, found: _Found) -> Selection:
+    rows = cover.rows(found.support)
+    gain = _losses(cover, rows)
+    baseline = _nothing(cover)
+    possible = abs(found.bound - baseline)
+    certificate = Certificate(
+        k=len(found.support),
+        objective=found.objective,
+        bound=found.bound,
+        baseline=baseline,
+        a_priori=-np.inf,
+        proven_optimal=found.bound - found.objective <= _CLOSED * possible,
+        evaluations=found.rounds,
+        nodes=found.nodes,
+        quantity=SEPARATION,
+    )
+    return Selection(found.support, gain, certificate)
+
+
+def _losses(cover: Cover, rows: FloatArray) -> FloatArray:
+    """Separation that a support would lose without each of its features, (k,)."""
+    if len(cover.kept) == 0:
+        return np.zeros(len(rows))
+    exponents = cover.log_weight - rows.sum(axis=0)
+    # exp(e) of the pairs, weighed by their shares: without feature i, F is so many times larger.
+    log_share = exponents - logsumexp(exponents)
+    return np.maximum(logsumexp(log_share + rows, axis=1), 0.0)
+
+
+# --- the search ---------------------------------------------------------------------------------
+
+
+def _searched(cover: Cover, k: int, support: IntArray, limits: Limits) -> _Found:
+    """Branch and bound, from a support that is good already."""
+    found = _proven(cover, support)
+    if found.bound - found.objective <= _CLOSED * abs(found.bound - _nothing(cover)):
+        return found
+    m = cover.n_features
+    columns = np.arange(m)
+    if m * len(cover.kept) > _CELLS:
+        raise ValueError(
+            f"`exact` holds the distances of {m:,} features for {len(cover.kept):,} pairs of "
+            f"classes, more than {_CELLS:,}; leave it out, or select among fewer features."
+        )
+    tree = _Tree(cover, cover.rows(columns), k, support)
+    tree.search(limits)
+    bound = max(min(tree.bound, found.bound), tree.value)
+    return _Found(np.sort(tree.support), tree.value, bound, found.rounds, tree.nodes)
+
+
+class _Tree:
+    """Nodes that are still open, best bound first, and the best support found.
+
+    A node fixes some columns in and some out. What its bound loses if a column changes sides
+    settles most of the others: with slack = bound - best, a column of h_i > h_[k+1] + slack is in
+    every better support, one of h_i < h_[k] - slack in none.
+    """
+
+    def __init__(self, cover: Cover, rows: FloatArray, k: int, support: IntArray) -> None:
+        self.cover, self.rows, self.k = cover, rows, k
+        self.support, self.value = self._swapped(support)
+        self.bound, self.nodes = np.inf, 0
+        self.tolerance = _CLOSED * max(abs(self.value - _nothing(cover)), 1e-300)
+        self._open: list[tuple[float, int, BoolArray, BoolArray, int]] = []
+        nobody = np.zeros(len(rows), dtype=np.bool_)
+        self._visit(nobody, ~nobody)
+
+    def search(self, limits: Limits) -> None:
+        """Divide the node of largest bound until none can improve on the best support."""
+        deadline = time.monotonic() + (limits.time_limit or np.inf)
+        while self._open and -self._open[0][0] > self.value + self.tolerance:
+            if self.nodes >= limits.max_nodes or time.monotonic() >= deadline:
+                self.bound = -self._open[0][0]
+                return
+            _, _, inside, left, branch = heapq.heappop(self._open)
+            left = left.copy()
+            left[branch] = False
+            taken = inside.copy()
+            taken[branch] = True
+            self._visit(taken, left)
+            self._visit(inside, left)
+        self.bound = self.value
+
+    def _swapped(self, support: IntArray) -> tuple[IntArray, float]:
+        """Exchange single columns as long as that helps."""
+        energy = self.rows[support].sum(axis=0)
+        value, outside = float(self.cover.separation(energy)), np.ones(len(self.rows), np.bool_)
+        outside[support] = False
+        better = True
+        while better and outside.any():
+            better = False
+            for at, column in enumerate(support.tolist()):
+                others = np.flatnonzero(outside)
+                reached = self.cover.separation(energy - self.rows[column] + self.rows[others])
+                other = int(others[np.argmax(reached)])
+                if reached.max() > value + 1e-12 * max(abs(value), 1.0):
+                    outside[[column, other]] = True, False
+                    support = support.copy()
+                    support[at] = other
+                    energy = self.rows[support].sum(axis=0)
+                    value, better = float(self.cover.separation(energy)), True
+        return support, value
+
+    def _visit(self, inside: BoolArray, left: BoolArray) -> None:
+        """Bound a node, try its best support, and keep it if it may hold something better."""
+        missing = self.k - int(inside.sum())
+        if missing < 0 or missing > int(left.sum()):
+            return
+        self.nodes += 1
+        taken, columns = np.flatnonzero(inside), np.flatnonzero(left)
+        base = self.rows[taken].sum(axis=0)
+        if missing in (0, len(columns)):
+            self._try(np.append(taken, columns[:missing]))
+            return
+        rows = self.rows[columns]
+        start = base + missing * rows.mean(axis=0)
+        relaxed = _relax(self.cover, rows, missing, start, self.value, base)
+        self._try(np.append(taken, columns[relaxed.best]))
+        slack = relaxed.bound - self.value
+        if slack <= self.tolerance:
+            return
+        last, following = np.sort(relaxed.h)[::-1][missing - 1 : missing + 1]
+        enters, leaves = relaxed.h > following + slack, relaxed.h < last - slack
+        inside, left = inside.copy(), left.copy()
+        inside[columns[enters]] = True
+        left[columns[enters | leaves]] = False
+        open_ones = ~(enters | leaves)
+        if not open_ones.any():
+            self._visit(inside, left)
+            return
+        marginal = np.where(open_ones, np.abs(relaxed.x - 0.5), np.inf)
+        branch = int(columns[np.argmin(marginal)])
+        heapq.heappush(self._open, (-relaxed.bound, self.nodes, inside, left, branch))
+
+    def _try(self, support: IntArray) -> None:
+        value = float(self.cover.separation(self.rows[support].sum(axis=0)))
+        if value > self.value:
+            self.support, self.value = support, value
+
+
+# --- the path -----------------------------------------------------------------------------------
+
+
+def pairs_path(model: Model[S], statistics: S, ks: Any = None) -> SparsityPath:
+    """Greedy selections over a grid of k; their bounds are computed when asked for."""
+    cover = cover_of(model, statistics)
+    grid = checked_grid(ks, cover.n_features)
+    order = _order(cover, int(grid[-1]))
+    supports = CoverSupports(cover, order)
+    energy = _energies(cover, order, grid)
+    objective = np.array([_separation_or_nothing(cover, each) for each in energy])
+    baseline = _nothing(cover)
+    bound: FloatArray | Callable[[], FloatArray] = objective
+    if len(cover.kept) > 1:
+        bound = cache(
+            lambda: np.array([_proven(cover, supports.at(k)).bound for k in grid.tolist()])
+        )
+    return SparsityPath(grid, objective, bound, baseline, supports)
+
+
+def _energies(cover: Cover, order: IntArray, grid: IntArray) -> FloatArray:
+    """E_p of the first k columns of an order at each k: (K, Q)."""
+    energy, out = np.zeros(len(cover.kept)), np.empty((len(grid), len(cover.kept)))
+    step, before = max(_CELLS // max(cover.distances.n_pairs, 1), 1), 0
+    for g, k in enumerate(grid.tolist()):
+        for start in range(before, k, step):
+            energy = energy + cover.energy(order[start : min(start + step, k)])
+        out[g], before = energy, k
+    return out
+
+
+@dataclass(frozen=True, slots=True)
+class CoverSupports:
+    """Supports are the first columns of one order, of which some are known."""
+
+    cover: Cover
+    first: IntArray  # columns in the order in which they are taken
+
+    @property
+    def n_features(self) -> int:
+        """See `Supports`."""
+        return self.cover.n_features
+
+    def at(self, k: int) -> IntArray:
+        """See `Supports`."""
+        known = self.first if k <= len(self.first) else _order(self.cover, k)
+        return np.sort(known[:k])
+
+    def first_grid_position(self, k: IntArray) -> IntArray:
+        """See `Supports`."""
+        position = np.full(self.n_features, len(k), dtype=np.int64)
+        taken = self.order(k)
+        position[taken] = np.searchsorted(k, np.arange(len(taken)), side="right")
+        return position
+
+    def order(self, k: IntArray) -> IntArray:
+        """See `Supports`."""
+        return (self.first if k[-1] <= len(self.first) else _order(self.cover, int(k[-1])))[: k[-1]]
+
+    def a_priori(self, k: IntArray, objective: FloatArray) -> FloatArray:
+        """See `Supports`; theory promises the optimum of two classes, and nothing of more."""
+        return objective if len(self.cover.kept) < 2 else np.full(len(k), -np.inf)

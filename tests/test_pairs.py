@@ -1,0 +1,606 @@
+"""A panel that covers every pair of classes: its distances, its choice and what is proven of it."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from itertools import combinations, product
+from math import exp, prod, sqrt
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from click.testing import CliRunner
+from hypothesis import given, settings, strategies as st
+from scipy.integrate import quad
+from scipy.special import logsumexp
+from scipy.stats import laplace, nbinom, norm, poisson
+
+import naively
+from naively import (
+    HybridNB,
+    Pairs,
+    SparseBernoulliNB,
+    SparseCategoricalNB,
+    SparseGaussianNB,
+    SparseL1Centers,
+    SparseL2Centers,
+    SparseMultinomialNB,
+    SparseNegativeBinomialNB,
+    SparsePoissonNB,
+    SparsityCV,
+    error_path,
+    sparsity_path,
+)
+from naively._kernels.pair_cover import first_equal, weighed_squares
+from naively.cli.scale import naively as command
+from naively.jobs import data
+from naively.models import MODELS
+from naively.models.distances import CERTAIN
+from naively.models.model import Limits
+from naively.selection import pairs
+from naively.selection.pairs import cover_of
+from naively.selection.train import path_of, train
+
+KINDS = {  # a model and its parameters
+    "bernoulli": {},
+    "bernoulli without smoothing": {"alpha": 0.0},
+    "multinomial": {"alpha": 0.5},
+    "poisson": {},
+    "negative-binomial": {},
+    "negative-binomial of given dispersion": {"dispersion": 0.7},
+    "categorical": {},
+    "categorical without smoothing": {"alpha": 0.0},
+    "gaussian": {},
+    "gaussian of shared variance": {"variance": "shared"},
+    "gaussian without smoothing": {"var_smoothing": 0.0},
+    "l2-centers": {"priors": "empirical"},
+    "l2-centers by deviation": {"scale": "std"},
+    "l1-centers": {},
+}
+every_kind = pytest.mark.parametrize("kind", KINDS)
+ESTIMATORS = {
+    "bernoulli": SparseBernoulliNB,
+    "multinomial": SparseMultinomialNB,
+    "poisson": SparsePoissonNB,
+    "negative-binomial": SparseNegativeBinomialNB,
+    "categorical": partial(SparseCategoricalNB, min_categories=3),
+    "gaussian": SparseGaussianNB,
+    "l2-centers": SparseL2Centers,
+    "l1-centers": SparseL1Centers,
+}
+
+
+def of(kind, **objective):
+    return MODELS[kind.split(" ")[0]].build(**KINDS[kind], objective=Pairs(**objective))
+
+
+def rows_of(kind, n_classes, m=9, n=42, seed=0):
+    """Rows whose features tell some of the classes apart; the classes are not of one size."""
+    rng = np.random.default_rng([seed, n_classes])
+    y = np.sort(np.append(np.arange(n_classes).repeat(3), rng.integers(0, n_classes, n)))
+    takes = MODELS[kind.split(" ")[0]].takes
+    if takes == "values":
+        return rng.normal(size=(len(y), m)) + rng.normal(size=(n_classes, m))[y], y
+    if takes == "categories":
+        own = (y[:, None] + np.arange(m)) % 3
+        return np.where(rng.random((len(y), m)) < 0.5, rng.integers(0, 3, (len(y), m)), own), y
+    return rng.poisson(rng.gamma(1.0, 1.0, (n_classes, m))[y]), y
+
+
+def known(kind, n_classes, **options):
+    model = of(kind)
+    return model.gather(*rows_of(kind, n_classes, **options))
+
+
+# -- distances: the laws of the models, summed and integrated ----------------------------------
+
+
+def of_sum(first, second):
+    return -np.log(sum(sqrt(a * b) for a, b in zip(first, second, strict=True)))
+
+
+def of_integral(first, second):
+    return -np.log(quad(lambda x: sqrt(first(x) * second(x)), -60, 60, limit=500, points=[0])[0])
+
+
+def laws(kind, statistics, i):
+    """Law of feature i in each class: probabilities of its values, or a density."""
+    name, weight = kind.split(" ")[0], statistics.class_weight
+    alpha = KINDS[kind].get("alpha", 1.0)
+    C, n = len(weight), weight.sum()
+    if name == "bernoulli":
+        p = (statistics.table[i] + alpha) / (weight + 2 * alpha)
+        return [(each, 1 - each) for each in p]
+    if name == "categorical":
+        counts = statistics.of_feature(i) + alpha
+        return (counts / counts.sum(axis=1, keepdims=True)).tolist()
+    x = np.arange(400)
+    if name == "poisson":
+        return [poisson(r).pmf(x) for r in (statistics.table[i] + alpha * C * weight / n) / weight]
+    if name == "multinomial":  # documents of Poisson length
+        p = (statistics.table[i] + alpha) / (statistics.table + alpha).sum(axis=0)
+        return [poisson(statistics.table.sum() / n * each).pmf(x) for each in p]
+    mean = statistics.center[:, i] if name == "l1-centers" else statistics.mean[i]
+    if name == "negative-binomial":
+        mean = (statistics.total[i] + alpha * C * weight / n) / weight
+        phi = KINDS[kind].get("dispersion")
+        if phi is None:
+            within = (statistics.scatter[i].sum() - statistics.total[i].sum()) / n
+            phi = max(within, 0) / ((statistics.mean[i] ** 2) @ weight / n)
+        return [
+            (nbinom(1 / phi, 1 / (1 + phi * m)) if phi > 0 else poisson(m)).pmf(x) for m in mean
+        ]
+    if name == "l1-centers":
+        return [laplace(m).pdf for m in mean]
+    within = statistics.scatter[i].sum() / n if statistics.scatter is not None else 1.0
+    if name == "l2-centers":
+        return [norm(m, sqrt(within) if "scale" in KINDS[kind] else 1.0).pdf for m in mean]
+    added = KINDS[kind].get("var_smoothing", 1e-9) * statistics.total_variance().max()
+    shared = np.full(C, within)
+    variance = shared if "variance" in KINDS[kind] else statistics.variance[i]
+    return [norm(m, sqrt(v + added)).pdf for m, v in zip(mean, variance, strict=True)]
+
+
+@every_kind
+def test_distances_are_those_of_the_laws(kind):
+    statistics = known(kind, 3, m=5)
+    found = of(kind).family.distances(statistics).between(np.arange(5))
+    for i in range(5):
+        law = laws(kind, statistics, i)
+        measure = of_integral if callable(law[0]) else of_sum
+        expected = [measure(law[a], law[b]) for a, b in combinations(range(3), 2)]
+        np.testing.assert_allclose(found[i], expected, rtol=1e-6, atol=1e-9)
+
+
+@every_kind
+def test_weighed_distances_are_bounds_of_their_sums(kind):
+    statistics = known(kind, 4, m=30)
+    distances = of(kind).family.distances(statistics)
+    weights = np.random.default_rng(1).dirichlet(np.full(6, 0.3))
+    sums = distances.between(np.arange(30)) @ weights
+    found = distances.weighed(weights)
+    assert (found >= sums * (1 - 1e-12)).all()
+    never = distances.between(np.arange(30)).max(axis=1) == CERTAIN
+    assert (found <= 4 * sums + 1e-12)[~never].all()  # else they would be of no use
+    one_by_one = [distances.between(np.array([i]))[0] for i in range(30)]
+    np.testing.assert_allclose(distances.between(np.arange(30)), one_by_one, rtol=1e-12)
+
+
+def test_words_bound_documents_of_one_length():
+    """-log of the overlap of documents of n words is not below the sum over the words."""
+    statistics = known("multinomial", 2, m=4)
+    table = statistics.table + 0.5
+    p = (table / table.sum(axis=0)).T
+    n = 3
+    overlap = sum(
+        sqrt(prod(p[0, i] for i in words) * prod(p[1, i] for i in words))
+        for words in product(range(4), repeat=n)
+    )
+    of_words = of("multinomial").family.distances(statistics).between(np.arange(4)).sum()
+    length = statistics.table.sum() / statistics.class_weight.sum()
+    assert of_words / length * n <= -np.log(overlap)
+    assert of_words / length * n == pytest.approx(-np.log(overlap), rel=0.3)
+
+
+def test_small_differences_keep_their_digits():
+    """At d / p -> 0 all distances go to d^2 times an eighth of the Fisher information."""
+    d = 1e-7
+    n = 10.0**9
+    counts = naively.ClassCounts.from_matrix(
+        [[0.25 * n, 3 * n], [(0.25 + d) * n, 3 * n]], [0, 1], [1.0, 1.0]
+    )
+    rate = SparsePoissonNB.from_statistics(counts, 1, alpha=0.0)
+    found = rate.model_.family.distances(counts).between(np.array([0, 1]))[:, 0]
+    assert found[0] == pytest.approx((d * n) ** 2 / (8 * 0.25 * n), rel=1e-6)
+    assert found[1] == 0.0
+
+
+# -- what the objective is, and the best of it -------------------------------------------------
+
+
+def separation(cover, support):
+    """-log F in plain loops."""
+    rows = cover.rows(np.array(support, dtype=np.int64))
+    return -logsumexp([w - sum(rows[:, p]) for p, w in enumerate(cover.log_weight)])
+
+
+def brute_force(cover, k):
+    return max(separation(cover, s) for s in combinations(range(cover.n_features), k))
+
+
+@every_kind
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+@pytest.mark.parametrize("exponent", [1.0, 0.3])
+def test_bound_holds_and_exact_is_brute_force(kind, n_classes, exponent):
+    greedy, exact = of(kind, exponent=exponent), of(kind, exponent=exponent, exact=True)
+    statistics = known(kind, n_classes)
+    cover = cover_of(greedy, statistics)
+    for k in (0, 1, 2, 5, 8, 9):
+        best = brute_force(cover, k)
+        slack = 1e-9 * max(1.0, abs(best))
+        found = train(greedy, statistics, k).selection
+        certificate = found.certificate
+        assert certificate.objective == pytest.approx(
+            separation(cover, found.support), rel=1e-12, abs=1e-12
+        )
+        assert certificate.objective - slack <= best <= certificate.bound + slack
+        assert (certificate.quantity, certificate.unit) == (
+            "separation of the pairs of classes",
+            "nats",
+        )
+        searched = train(exact, statistics, k).selection
+        assert searched.certificate.objective == pytest.approx(best, abs=slack)
+        assert searched.certificate.proven_optimal
+        assert searched.certificate.bound == pytest.approx(best, abs=slack)
+        if n_classes == 2:
+            assert certificate.proven_optimal
+            assert certificate.objective == pytest.approx(best, abs=slack)
+
+
+def test_the_bound_is_that_of_the_error_of_naive_bayes():
+    """Rows drawn from the model itself are decided wrongly no more often than F says."""
+    X, y = rows_of("bernoulli", 3, m=6)
+    fitted = SparseBernoulliNB(k=4, objective="pairs").fit(X, y)
+    p = np.exp(fitted.feature_log_prob_)[:, fitted.support_]
+    rows = np.zeros((16, 6), dtype=int)
+    rows[:, fitted.support_] = list(product([0, 1], repeat=4))
+    seen = rows[:, fitted.support_][:, None]
+    joint = np.exp(fitted.class_log_prior_) * np.where(seen, p, 1 - p).prod(axis=2)
+    wrong = 1 - joint.max(axis=1).sum()
+    answers = fitted.predict(rows)
+    assert wrong == pytest.approx(1 - joint[np.arange(16), answers].sum(), rel=1e-12)
+    bound = exp(-fitted.certificate_.objective)
+    assert wrong <= bound <= 20 * wrong
+
+
+@pytest.mark.parametrize("exponent", [1.0, 0.3])
+@every_kind
+def test_two_classes_are_in_the_order_of_their_distance(kind, exponent):
+    statistics = known(kind, 2, m=20)
+    distance = of(kind).family.distances(statistics).between(np.arange(20))[:, 0]
+    track = path_of(of(kind, exponent=exponent), statistics, np.arange(21))
+    np.testing.assert_array_equal(track.order, np.argsort(-distance, kind="stable"))
+    np.testing.assert_array_equal(track.gap, 0)
+    np.testing.assert_allclose(
+        track.objective - track.baseline,
+        exponent * np.append(0, np.cumsum(np.sort(distance)[::-1])),
+        atol=1e-12,
+    )
+
+
+def plain_elimination(cover, columns):
+    """Of some columns, each time give up the one without which F is least; of ties, the last."""
+    left, given_up = sorted(columns), []
+    while left:
+        reached = [separation(cover, [i for i in left if i != column]) for column in left]
+        near = max(reached) - 1e-9
+        given_up.append([c for c, value in zip(left, reached, strict=True) if value >= near][-1])
+        left.remove(given_up[-1])
+    return given_up[::-1]
+
+
+def plain_greedy(cover, k):
+    """Each time the feature that takes most off F; of those that tie, the first."""
+    rows, energy, order = cover.rows(np.arange(cover.n_features)), 0.0, []
+    for _ in range(k):
+        share = cover.share(np.zeros(rows.shape[1]) + energy)
+        fall = -(np.expm1(-rows) * share).sum(axis=1)
+        fall[order] = -1
+        order.append(int(np.flatnonzero(fall >= fall.max() * (1 - 1e-9))[0]))
+        energy = energy + rows[order[-1]]
+    return order
+
+
+@every_kind
+@pytest.mark.parametrize(("first", "cells"), [(1024, 1 << 25), (2, 1 << 25), (2, 40)])
+def test_lazy_evaluation_changes_nothing(kind, first, cells, monkeypatch):
+    """Whatever is looked at first, and however little of the distances is held at a time."""
+    monkeypatch.setattr(pairs, "_FIRST", first)
+    monkeypatch.setattr(pairs, "_CELLS", cells)
+    statistics = known(kind, 4, m=60)
+    cover = cover_of(of(kind), statistics)
+    expected = plain_greedy(cover, 60)
+    monkeypatch.setattr(pairs, "_GIVEN_UP", 10)
+    order = plain_elimination(cover, expected[:10]) + expected[10:]
+    for k in (1, 7, 60):
+        assert pairs._greedy_order(cover, k).tolist() == expected[:k]
+        assert pairs._order(cover, k)[:k].tolist() == order[:k]
+        found = train(of(kind), statistics, k).selection.certificate
+        assert found.bound >= found.objective
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(2, 4), st.integers(2, 12), st.randoms(use_true_random=False))
+def test_copies_are_taken_in_their_order(n_classes, m, random):
+    """Equal columns tie: the lowest comes first, and the others after it in their order."""
+    rng = np.random.default_rng(random.getrandbits(32))
+    y = np.arange(30) % n_classes
+    X = rng.integers(0, 2, (30, m))
+    copies = rng.integers(0, m, 3 * m)
+    model = of("bernoulli")
+    order = path_of(model, model.gather(X[:, copies], y)).order.tolist()
+    for column in range(m):
+        places = [order.index(i) for i in np.flatnonzero(copies == column)]
+        assert places == sorted(places)
+
+
+def test_a_panel_covers_what_the_largest_gains_leave():
+    """Five columns tell the first two classes apart best; one tells the others apart."""
+    rng = np.random.default_rng(0)
+    y = np.arange(120) % 3
+    X = rng.normal(size=(120, 6))
+    X[:, :5] += 9.0 * (y == 0)[:, None]
+    X[:, 5] += 3.0 * (y == 1)
+    likely = SparseL2Centers(k=2).fit(X, y)
+    covering = SparseL2Centers(k=2, objective="pairs").fit(X, y)
+    assert not likely.support_[5]
+    assert covering.support_[5]
+    assert covering.score(X, y) > likely.score(X, y) + 0.2
+
+
+# -- corners -----------------------------------------------------------------------------------
+
+
+def test_classes_without_rows_or_without_a_prior_make_no_pair():
+    X, y = rows_of("poisson", 3)
+    model = of("poisson")
+    few = model.gather(X, y)
+    more = model.gather(X, y, classes=np.arange(5))
+    assert len(cover_of(model, more).kept) == 3
+    without = MODELS["poisson"].build(class_prior=[0.0, 0.5, 0.5], objective="pairs")
+    cover = cover_of(without, few)
+    assert cover.kept.tolist() == [2]
+    assert train(without, few, 4).selection.certificate.proven_optimal
+
+
+@pytest.mark.parametrize("classes", [[0], [0, 1]])
+def test_one_class_has_nothing_to_be_told_apart(classes):
+    model = of("multinomial")
+    statistics = model.gather([[1, 2, 0], [3, 0, 1]], [0, 0], classes=classes)
+    found = train(model, statistics, 2).selection
+    assert found.support.tolist() == [0, 1]
+    assert found.certificate.proven_optimal
+    assert (found.certificate.objective, found.certificate.gap) == (0.0, 0.0)
+    track = path_of(model, statistics, [0, 1, 3])
+    assert track.objective.tolist() == [0.0, 0.0, 0.0]
+
+
+def test_classes_that_are_never_confused():
+    X = [[1, 0, 5.0], [1, 0, 5.0], [0, 1, 5.0], [0, 1, 5.0], [0, 2, 5.0], [0, 2, 5.0]]
+    y = [0, 0, 1, 1, 2, 2]
+    for estimator in (
+        SparseGaussianNB(k=1, var_smoothing=0.0, objective="pairs"),
+        SparseL2Centers(k=1, scale="std", objective="pairs"),
+    ):
+        fitted = estimator.fit(X, y)
+        assert fitted.get_support(indices=True).tolist() == [1]
+        assert fitted.certificate_.objective == pytest.approx(CERTAIN, rel=1e-3)
+        assert fitted.certificate_.proven_optimal
+    never = SparseBernoulliNB(k=1, alpha=0.0, objective="pairs").fit([[1, 0], [0, 0]], [0, 1])
+    assert never.certificate_.gain == CERTAIN
+
+
+def test_distances_that_cannot_be_held_are_refused():
+    with pytest.raises(ValueError, match="distance of two classes in a feature is not a finite"):
+        SparseL2Centers(k=1, objective="pairs").fit([[1e200], [-1e200], [0.0]], [0, 1, 2])
+
+
+def test_limits_return_the_best_found_with_its_gap():
+    rng = np.random.default_rng(0)
+    y = np.arange(80) % 8
+    X = rng.normal(size=(80, 40))
+    found = {
+        nodes: SparseL2Centers(k=6, objective=Pairs(exact=True, max_nodes=nodes)).fit(X, y)
+        for nodes in (1, 20)
+    }
+    few, many = (each.certificate_ for each in found.values())
+    assert not few.proven_optimal
+    assert few.nodes <= 3
+    assert few.objective - 1e-9 <= many.objective <= many.bound + 1e-9 <= few.bound + 2e-9
+    limited = Pairs(exact=True, time_limit=1e-9)
+    assert SparseL2Centers(k=6, objective=limited).fit(X, y).certificate_.gap > 0
+
+
+@pytest.mark.parametrize(
+    ("objective", "message"),
+    [
+        ("pair", "`objective` must be 'likelihood', 'pairs' or a `Pairs` record; got 'pair'"),
+        (None, "`objective` must be"),
+    ],
+)
+def test_other_objectives_are_refused(objective, message):
+    with pytest.raises(ValueError, match=message):
+        SparsePoissonNB(objective=objective).fit([[1, 2], [0, 1]], [0, 1])
+
+
+@pytest.mark.parametrize("exponent", [0, -1, np.nan, np.inf, "1"])
+def test_exponents_are_positive(exponent):
+    with pytest.raises(ValueError, match="`exponent` must be a finite number > 0"):
+        Pairs(exponent=exponent)
+
+
+def test_a_search_of_the_likelihood_is_none_of_pairs():
+    with pytest.raises(
+        ValueError, match=r"have no effect on pairs .* objective=Pairs\(exact=True\)"
+    ):
+        SparseMultinomialNB(exact=True, objective="pairs").fit([[1, 2], [0, 1]], [0, 1])
+    assert "objective" not in HybridNB().get_params()
+    with pytest.raises(ValueError, match="`max_nodes` must be an int >= 1"):
+        Pairs(max_nodes=0)
+
+
+# -- path, folds and everything that takes a model ---------------------------------------------
+
+
+@every_kind
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_the_path_is_the_fits(kind, n_classes):
+    statistics = known(kind, n_classes, m=30)
+    grid = np.array([0, 1, 3, 4, 10, 30])
+    track = path_of(of(kind), statistics, grid)
+    before = np.empty(0)
+    for g, k in enumerate(grid.tolist()):
+        found = train(of(kind), statistics, k).selection
+        np.testing.assert_array_equal(track.support(k), found.support)
+        assert track.objective[g] == pytest.approx(found.certificate.objective, rel=1e-9)
+        assert track.bound[g] == pytest.approx(found.certificate.bound, rel=1e-9)
+        assert np.isin(before, found.support).all()
+        before = found.support
+    short = path_of(of(kind), statistics, [2, 5])
+    np.testing.assert_array_equal(
+        short.support(17), train(of(kind), statistics, 17).selection.support
+    )
+    assert (short.entry > 0).sum() == 5
+    assert set(short.order.tolist()) == set(short.support(5).tolist())
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_cross_validation_is_a_loop_of_fits(name):
+    X, y = rows_of(name, 3, m=12, n=60)
+    make = partial(ESTIMATORS[name], objective=Pairs(exponent=0.5))
+    folds = [
+        (np.flatnonzero(np.arange(len(y)) % 3 != t), np.arange(t, len(y), 3)) for t in range(3)
+    ]
+    search = SparsityCV(make(), ks=[1, 2, 5, 12], cv=folds).fit(X, y)
+    for g, k in enumerate([1, 2, 5, 12]):
+        expected = [make(k=k).fit(X[a], y[a]).score(X[b], y[b]) for a, b in folds]
+        found = [search.cv_results_[f"split{t}_test_score"][g] for t in range(3)]
+        np.testing.assert_allclose(found, expected, atol=1e-12)
+    chosen = make(k="auto").fit(X, y)
+    assert chosen.support_.sum() == chosen.fold_errors_.best_k()
+    curves = error_path(make(), X, y, ks=[1, 4])
+    assert curves.folds.errors.shape[1] == 2
+
+
+@pytest.mark.parametrize("name", ESTIMATORS)
+def test_batches_and_containers_change_nothing(name):
+    X, y = rows_of(name, 4, m=25)
+    whole = ESTIMATORS[name](k=6, objective="pairs").fit(X, y)
+    sparse = ESTIMATORS[name](k=6, objective="pairs").fit(sp.csr_array(X), y)
+    np.testing.assert_array_equal(sparse.support_, whole.support_)
+    if name == "l1-centers":
+        return
+    parts = ESTIMATORS[name](k=6, objective="pairs")
+    for t in range(3):
+        parts.partial_fit(X[t::3], y[t::3], classes=np.arange(4))
+    np.testing.assert_array_equal(parts.support_, whole.support_)
+    assert parts.certificate_.bound == pytest.approx(whole.certificate_.bound, rel=1e-9)
+    order = np.random.default_rng(0).permutation(25)
+    moved = ESTIMATORS[name](k=6, objective="pairs").fit(X[:, order], y)
+    np.testing.assert_array_equal(moved.support_, whole.support_[order])
+
+
+def test_the_gain_of_a_feature_is_what_would_be_lost_without_it():
+    model, statistics = of("gaussian"), known("gaussian", 4)
+    found = train(model, statistics, 4).selection
+    cover = cover_of(model, statistics)
+    for column, gain in zip(found.support, found.gain, strict=True):
+        others = found.support[found.support != column]
+        lost = found.certificate.objective - separation(cover, others)
+        assert gain == pytest.approx(lost, rel=1e-9)
+
+
+# -- kernels -----------------------------------------------------------------------------------
+
+
+def test_equal_rows_are_found():
+    rng = np.random.default_rng(0)
+    rows = rng.integers(-1, 2, (300, 3)) * 1e-200
+    expected = [next(j for j in range(300) if (rows[j] == rows[i]).all()) for i in range(300)]
+    assert first_equal(rows).tolist() == expected
+    assert first_equal(np.zeros((0, 3))).tolist() == []
+
+
+def test_weighed_squares_are_a_double_loop():
+    rng = np.random.default_rng(0)
+    roots, weights, total = rng.normal(size=(7, 4)), rng.random(6), np.empty(7)
+    weighed_squares(roots, weights, total)
+    each = zip(weights, combinations(range(4), 2), strict=True)
+    expected = sum(w * (roots[:, a] - roots[:, b]) ** 2 for w, (a, b) in each)
+    np.testing.assert_allclose(total, expected, rtol=1e-13)
+
+
+def test_limits_are_those_of_the_objective():
+    model = of("poisson", exact=True, max_nodes=7, time_limit=3.0)
+    assert model.limits == Limits(exact=True, max_nodes=7, time_limit=3.0)
+    assert model.words.quantity == "separation of the pairs of classes"
+
+
+# -- the command -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def table(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = rows_of("poisson", 3, m=8, n=90)
+    lines = ["label," + ",".join(f"x{i}" for i in range(8))]
+    lines += [
+        f"c{label}," + ",".join(map(str, row)) for label, row in zip(y, X.tolist(), strict=True)
+    ]
+    (tmp_path / "t.csv").write_text("\n".join(lines))
+    return X, y
+
+
+def run(*arguments, status=0):
+    result = CliRunner().invoke(command, [str(each) for each in arguments])
+    assert result.exit_code == status, result.output
+    return result.output
+
+
+@pytest.mark.parametrize("model", ["poisson", "multinomial", "l1-centers"])
+def test_the_command_selects_what_the_estimator_does(table, model, monkeypatch):
+    X, y = table
+    options = ("--numbers", "--model", model, "-k", 3, "--objective", "pairs", "--exponent", 0.5)
+    shown = run("select", "t.csv", *options, "-q", "--holdout", 0, "--out", "held")
+    assert "3 of 8 features tell 3 classes apart" in shown
+    monkeypatch.setattr(data, "HELD_BYTES", 0)
+    run("select", "t.csv", *options, "-q", "--holdout", 0, "--out", "streamed", "--jobs", 2)
+    held, streamed = (
+        json.loads(Path(out, "summary.json").read_text()) for out in ("held", "streamed")
+    )
+    assert held["certificate"]["quantity"] == "separation of the pairs of classes"
+    assert held["features"] == streamed["features"]
+    assert held["certificate"] == streamed["certificate"]
+    fitted = ESTIMATORS[model](k=3, objective=Pairs(exponent=0.5)).fit(X, y)
+    names = {f"x{i}" for i in fitted.get_support(indices=True)}
+    assert {each["name"] for each in held["features"]} == names
+    assert held["certificate"]["objective"] == pytest.approx(fitted.certificate_.objective)
+    track = json.loads(
+        run("path", "t.csv", *options[:3], *options[5:], "--ks", "3", "--json", "-q")
+    )
+    assert track["quantity"] == "separation of the pairs of classes"
+    assert track["rows"][0]["gain"] == pytest.approx(fitted.certificate_.gain)
+    scores = sparsity_path(ESTIMATORS[model](objective=Pairs(exponent=0.5)), X, y, ks=[3])
+    assert track["rows"][0]["limit"] == pytest.approx(scores.bound[0] - scores.baseline)
+
+
+def test_the_command_cross_validates_and_searches(table):
+    options = ("--numbers", "--objective", "pairs")
+    shown = json.loads(
+        run("cv", "t.csv", *options, "--model", "poisson", "--ks", "1,3,8", "--json", "-q")
+    )
+    assert [each["k"] for each in shown["points"]] == [1, 3, 8]
+    out = run(
+        "select", "t.csv", *options, "--model", "poisson", "-k", 3, "--exact", "--out", "r", "-q"
+    )
+    assert "Proven optimal" in out
+    run("select", "t.csv", *options, "--model", "poisson", "-k", "auto", "--out", "a", "-q")
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--exponent", 0.3), "`--exponent` has no effect without --objective pairs"),
+        (
+            ("--objective", "pairs", "--model", "hybrid"),
+            "`--objective` has no effect on --model hybrid",
+        ),
+        (("--model", "poisson", "--exact"), "`--exact` has no effect on --model poisson"),
+    ],
+)
+def test_options_without_effect_are_refused(tmp_path, monkeypatch, options, message):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "t.csv").write_text("text,label\na b,x\nb c,y\na c,x\nb d,y\n")
+    assert message in run("select", "t.csv", *options, "--out", "r", "-q", status=2)
