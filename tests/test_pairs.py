@@ -38,10 +38,10 @@ from naively.cli.scale import naively as command
 from naively.jobs import data
 from naively.models import MODELS
 from naively.models.distances import CERTAIN
-from naively.models.model import Limits
+from naively.models.model import Limits, with_objective
 from naively.selection import pairs
 from naively.selection.pairs import cover_of
-from naively.selection.train import path_of, train
+from naively.selection.train import model_path, train
 
 KINDS = {  # a model and its parameters
     "bernoulli": {},
@@ -73,7 +73,7 @@ ESTIMATORS = {
 
 
 def of(kind, **objective):
-    return MODELS[kind.split(" ")[0]].build(**KINDS[kind], objective=Pairs(**objective))
+    return with_objective(MODELS[kind.split(" ")[0]].build(**KINDS[kind]), Pairs(**objective))
 
 
 def rows_of(kind, n_classes, m=9, n=42, seed=0):
@@ -260,7 +260,7 @@ def test_the_bound_is_that_of_the_error_of_naive_bayes():
 def test_two_classes_are_in_the_order_of_their_distance(kind, exponent):
     statistics = known(kind, 2, m=20)
     distance = of(kind).family.distances(statistics).between(np.arange(20))[:, 0]
-    track = path_of(of(kind, exponent=exponent), statistics, np.arange(21))
+    track = model_path(of(kind, exponent=exponent), statistics, np.arange(21))
     np.testing.assert_array_equal(track.order, np.argsort(-distance, kind="stable"))
     np.testing.assert_array_equal(track.gap, 0)
     np.testing.assert_allclose(
@@ -320,7 +320,7 @@ def test_copies_are_taken_in_their_order(n_classes, m, random):
     X = rng.integers(0, 2, (30, m))
     copies = rng.integers(0, m, 3 * m)
     model = of("bernoulli")
-    order = path_of(model, model.gather(X[:, copies], y)).order.tolist()
+    order = model_path(model, model.gather(X[:, copies], y)).order.tolist()
     for column in range(m):
         places = [order.index(i) for i in np.flatnonzero(copies == column)]
         assert places == sorted(places)
@@ -349,7 +349,7 @@ def test_classes_without_rows_or_without_a_prior_make_no_pair():
     few = model.gather(X, y)
     more = model.gather(X, y, classes=np.arange(5))
     assert len(cover_of(model, more).kept) == 3
-    without = MODELS["poisson"].build(class_prior=[0.0, 0.5, 0.5], objective="pairs")
+    without = with_objective(MODELS["poisson"].build(class_prior=[0.0, 0.5, 0.5]), "pairs")
     cover = cover_of(without, few)
     assert cover.kept.tolist() == [2]
     assert train(without, few, 4).selection.certificate.proven_optimal
@@ -363,7 +363,7 @@ def test_one_class_has_nothing_to_be_told_apart(classes):
     assert found.support.tolist() == [0, 1]
     assert found.certificate.proven_optimal
     assert (found.certificate.objective, found.certificate.gap) == (0.0, 0.0)
-    track = path_of(model, statistics, [0, 1, 3])
+    track = model_path(model, statistics, [0, 1, 3])
     assert track.objective.tolist() == [0.0, 0.0, 0.0]
 
 
@@ -431,6 +431,17 @@ def test_a_search_of_the_likelihood_is_none_of_pairs():
         Pairs(max_nodes=0)
 
 
+def test_pairs_are_not_told_apart_within_constraints():
+    model = SparsePoissonNB(k=1, objective="pairs", excluded=[0])
+    for job in (model.fit, partial(sparsity_path, model), partial(error_path, model)):
+        with pytest.raises(ValueError, match="Pairs of classes cannot be told apart within const"):
+            job([[1, 2, 0], [0, 1, 3]] * 4, [0, 1] * 4)
+    with pytest.raises(
+        ValueError, match="needs distances of classes, which the hybrid model lacks"
+    ):
+        with_objective(MODELS["hybrid"].build(), "pairs")
+
+
 # -- path, folds and everything that takes a model ---------------------------------------------
 
 
@@ -439,7 +450,7 @@ def test_a_search_of_the_likelihood_is_none_of_pairs():
 def test_the_path_is_the_fits(kind, n_classes):
     statistics = known(kind, n_classes, m=30)
     grid = np.array([0, 1, 3, 4, 10, 30])
-    track = path_of(of(kind), statistics, grid)
+    track = model_path(of(kind), statistics, grid)
     before = np.empty(0)
     for g, k in enumerate(grid.tolist()):
         found = train(of(kind), statistics, k).selection
@@ -448,7 +459,7 @@ def test_the_path_is_the_fits(kind, n_classes):
         assert track.bound[g] == pytest.approx(found.certificate.bound, rel=1e-9)
         assert np.isin(before, found.support).all()
         before = found.support
-    short = path_of(of(kind), statistics, [2, 5])
+    short = model_path(of(kind), statistics, [2, 5])
     np.testing.assert_array_equal(
         short.support(17), train(of(kind), statistics, 17).selection.support
     )
@@ -595,7 +606,7 @@ def test_the_command_cross_validates_and_searches(table):
         (("--exponent", 0.3), "`--exponent` has no effect without --objective pairs"),
         (
             ("--objective", "pairs", "--model", "hybrid"),
-            "`--objective` has no effect on --model hybrid",
+            "needs distances of classes, which the hybrid model lacks",
         ),
         (("--model", "poisson", "--exact"), "`--exact` has no effect on --model poisson"),
     ],

@@ -208,8 +208,8 @@ def with_objective(model: Model[S], objective: Objective) -> Model[S]:
         )
     if model.family.distances is None:
         raise ValueError(
-            f"`objective`='pairs' needs distances of classes, which the {model.name} model does not "
-            "have; leave it out."
+            f"`objective`='pairs' needs distances of classes, which the {model.name} model lacks; "
+            "leave it out."
         )
     if model.limits != Limits():
         raise ValueError(
