@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, Generic, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from naively._notebook import note_html
 from naively._types import Array, BoolArray, FloatArray, K, MatrixLike
-from naively.estimators.constrained import ConstrainedMixin
+from naively.estimators.asked import AskedMixin
 from naively.judging.error_path import FoldErrors
 from naively.judging.folds import choose_k
 from naively.models.model import A, Model, S
@@ -146,7 +146,7 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
         return tags
 
 
-class AbstractSparseClassifier(ConstrainedMixin, AbstractSelectingClassifier, Generic[S]):
+class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
     """A classifier that uses k features, and the selector of those features."""
 
     k: K
@@ -155,10 +155,6 @@ class AbstractSparseClassifier(ConstrainedMixin, AbstractSelectingClassifier, Ge
     selection_: Selection
     rule_: Rule
     fold_errors_: FoldErrors  # with k="auto"
-
-    @abstractmethod
-    def _model(self) -> Model[S]:
-        """Return the model that the parameters make, checked."""
 
     # -- training -------------------------------------------------------------------------------
 
@@ -185,7 +181,7 @@ class AbstractSparseClassifier(ConstrainedMixin, AbstractSelectingClassifier, Ge
             If the data, the labels, the weights or a parameter cannot be used.
         """
         X, y = self._check_batch(X, y, reset=True)
-        model = self._model()
+        model = self._asked()
         counted = model.gather(X, y, sample_weight)
         statistics = self._weighed(counted)
         weight = self._row_weights(y, sample_weight)
@@ -239,7 +235,7 @@ class AbstractSparseClassifier(ConstrainedMixin, AbstractSelectingClassifier, Ge
             What `fit` would have stored as `statistics_`, without weights of classes.
         """
         X, y = self._check_batch(X, y, reset=not hasattr(self, "statistics_"))
-        return self._model().gather(X, y, sample_weight, classes=classes)
+        return self._asked().gather(X, y, sample_weight, classes=classes)
 
     @classmethod
     def from_statistics(
@@ -277,7 +273,7 @@ class AbstractSparseClassifier(ConstrainedMixin, AbstractSelectingClassifier, Ge
 
     def _finish(self, statistics: S) -> Self:
         """Train on statistics of all rows, in which all classes weigh what their rows do."""
-        model, weighed = self._model(), self._weighed(statistics)
+        model, weighed = self._asked(), self._weighed(statistics)
         return self._store(train(model, weighed, k_of(model, weighed, self.k)), statistics)
 
     def _store(self, trained: Trained[S], counted: S) -> Self:
@@ -355,7 +351,7 @@ class AbstractAddingClassifier(AbstractSparseClassifier[A]):
         first = not hasattr(self, "statistics_")
         X, y = self._check_batch(X, y, reset=first)
         known = self._known_classes(classes, first=first)
-        batch = self._model().gather(X, y, sample_weight, classes=known)
+        batch = self._asked().gather(X, y, sample_weight, classes=known)
         return self._finish(batch if first else self._counted + batch)
 
     def _known_classes(self, classes: ArrayLike | None, *, first: bool) -> Array:

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from naively._types import FloatArray, K
+from naively.estimators.asked import describe_asked
 from naively.estimators.base import (
     AbstractAddingClassifier,
     AbstractSparseClassifier,
@@ -15,7 +16,6 @@ from naively.estimators.base import (
     LinearWeightsMixin,
     PosteriorMixin,
 )
-from naively.estimators.constrained import describe_constraints
 from naively.models import l1_centers, l2_centers
 from naively.models.model import Model, Objective
 from naively.statistics.moments import ClassMoments
@@ -23,7 +23,7 @@ from naively.statistics.values import ClassMedians
 
 
 @final
-@describe_constraints
+@describe_asked
 class SparseL2Centers(
     LinearWeightsMixin[ClassMoments],
     DecisionFunctionMixin,
@@ -49,9 +49,6 @@ class SparseL2Centers(
         the classes whose means differ separates them perfectly, scores inf and comes first.
     priors : {None, "uniform", "empirical"} or array-like of shape (n_classes,), default=None
         Log priors added to minus half the squared distance. By default classes weigh the same.
-    objective : "likelihood", "pairs" or Pairs, default="likelihood"
-        What the features are chosen for: the smallest distances, or to tell every pair
-        of classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).
 
     Attributes
     ----------
@@ -131,7 +128,7 @@ class SparseL2Centers(
     # -- the model ------------------------------------------------------------------------------
 
     def _model(self) -> Model[ClassMoments]:
-        return self._constrained(l2_centers.model(scale=self.scale, priors=self.priors))
+        return l2_centers.model(scale=self.scale, priors=self.priors)
 
     # -- what was learned -----------------------------------------------------------------------
 
@@ -152,7 +149,7 @@ class SparseL2Centers(
 
 
 @final
-@describe_constraints
+@describe_asked
 class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedians]):
     r"""Nearest class center by absolute distance, with at most k features whose centers differ.
 
@@ -174,9 +171,6 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
         long as classes weigh the same, its predictions; see the notes.
     priors : {None, "uniform", "empirical"} or array-like of shape (n_classes,), default=None
         Log priors added to minus the distance. By default classes weigh the same.
-    objective : "likelihood", "pairs" or Pairs, default="likelihood"
-        What the features are chosen for: the smallest distances, or to tell every pair
-        of classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).
 
     Attributes
     ----------
@@ -248,7 +242,7 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
         self.costs, self.budget, self.quota = costs, budget, quota
 
     def _model(self) -> Model[ClassMedians]:
-        return self._constrained(l1_centers.model(priors=self.priors))
+        return l1_centers.model(priors=self.priors)
 
     @property
     def centers_(self) -> FloatArray:

@@ -82,7 +82,7 @@ def error_path(
     check_sparse_classifier(estimator)
     estimator = clone(estimator)
     X, y = estimator._check_batch(X, y, reset=True)
-    model = estimator._model()
+    model = estimator._asked()
     sample_weight = estimator._row_weights(y, sample_weight)
     statistics = model.gather(X, y, sample_weight)
     rows, seed = checked_rows(X, y, sample_weight), check_random_state(random_state)

@@ -10,8 +10,8 @@ from numpy.typing import ArrayLike
 from sklearn.utils import Tags
 
 from naively._types import Array, FloatArray, IntArray, K
+from naively.estimators.asked import describe_asked
 from naively.estimators.base import AbstractSparseNaiveBayes, LinearWeightsMixin, refuse_negative
-from naively.estimators.constrained import describe_constraints
 from naively.models import categorical, gaussian, negative_binomial, poisson
 from naively.models.family import checked_alpha
 from naively.models.model import Model, Objective
@@ -22,7 +22,7 @@ from naively.statistics.moments import ClassMoments
 
 
 @final
-@describe_constraints
+@describe_asked
 class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
     r"""Gaussian naive Bayes in which at most k features tell the classes apart; exact.
 
@@ -44,9 +44,6 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
     var_smoothing : float, default=1e-9
         Share of the largest variance of all features that is added to every variance. With 0, a
         feature that does not vary within a class scores inf.
-    objective : "likelihood", "pairs" or Pairs, default="likelihood"
-        What the features are chosen for: the largest likelihood, or to tell every pair
-        of classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).
 
     Attributes
     ----------
@@ -114,10 +111,8 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
         self.class_weight = class_weight
 
     def _model(self) -> Model[ClassMoments]:
-        return self._constrained(
-            gaussian.model(
-                variance=self.variance, priors=self.priors, var_smoothing=self.var_smoothing
-            )
+        return gaussian.model(
+            variance=self.variance, priors=self.priors, var_smoothing=self.var_smoothing
         )
 
     @property
@@ -150,7 +145,7 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
 
 
 @final
-@describe_constraints
+@describe_asked
 class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[ClassCounts]):
     r"""Poisson naive Bayes in which at most k features tell the classes apart; exact.
 
@@ -172,9 +167,6 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         Whether to learn the class priors; otherwise they are equal.
     class_prior : array-like of shape (n_classes,), default=None
         Prior probabilities of the classes in the order of `classes_`, instead of learned ones.
-    objective : "likelihood", "pairs" or Pairs, default="likelihood"
-        What the features are chosen for: the largest likelihood, or to tell every pair
-        of classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).
 
     Attributes
     ----------
@@ -244,8 +236,8 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         self.class_weight = class_weight
 
     def _model(self) -> Model[ClassCounts]:
-        return self._constrained(
-            poisson.model(alpha=self.alpha, fit_prior=self.fit_prior, class_prior=self.class_prior)
+        return poisson.model(
+            alpha=self.alpha, fit_prior=self.fit_prior, class_prior=self.class_prior
         )
 
     def _check_values(self, X: Matrix) -> None:
@@ -270,7 +262,7 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
 
 
 @final
-@describe_constraints
+@describe_asked
 class SparseNegativeBinomialNB(
     LinearWeightsMixin[ClassMoments], AbstractSparseNaiveBayes[ClassMoments]
 ):
@@ -298,9 +290,6 @@ class SparseNegativeBinomialNB(
     dispersion : "moments", float or array-like of shape (n_features,), default="moments"
         Dispersion of each feature, >= 0; "moments" estimates it from the means and variances
         within the classes. With 0 the model is :class:`SparsePoissonNB`.
-    objective : "likelihood", "pairs" or Pairs, default="likelihood"
-        What the features are chosen for: the largest likelihood, or to tell every pair
-        of classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).
 
     Attributes
     ----------
@@ -390,13 +379,11 @@ class SparseNegativeBinomialNB(
         self.class_weight = class_weight
 
     def _model(self) -> Model[ClassMoments]:
-        return self._constrained(
-            negative_binomial.model(
-                alpha=self.alpha,
-                fit_prior=self.fit_prior,
-                class_prior=self.class_prior,
-                dispersion=self.dispersion,
-            )
+        return negative_binomial.model(
+            alpha=self.alpha,
+            fit_prior=self.fit_prior,
+            class_prior=self.class_prior,
+            dispersion=self.dispersion,
         )
 
     def _check_values(self, X: Matrix) -> None:
@@ -430,7 +417,7 @@ class SparseNegativeBinomialNB(
 
 
 @final
-@describe_constraints
+@describe_asked
 class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
     r"""Categorical naive Bayes in which at most k features tell the classes apart; exact.
 
@@ -453,9 +440,6 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         Prior probabilities of the classes in the order of `classes_`, instead of learned ones.
     min_categories : int or array-like of shape (n_features,), default=None
         Number of categories of each feature, where X may lack the last ones.
-    objective : "likelihood", "pairs" or Pairs, default="likelihood"
-        What the features are chosen for: the largest likelihood, or to tell every pair
-        of classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).
 
     Attributes
     ----------
@@ -528,13 +512,11 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         self.class_weight = class_weight
 
     def _model(self) -> Model[ClassCategories]:
-        return self._constrained(
-            categorical.model(
-                alpha=self.alpha,
-                fit_prior=self.fit_prior,
-                class_prior=self.class_prior,
-                min_categories=self.min_categories,
-            )
+        return categorical.model(
+            alpha=self.alpha,
+            fit_prior=self.fit_prior,
+            class_prior=self.class_prior,
+            min_categories=self.min_categories,
         )
 
     def _check_values(self, X: Matrix) -> None:

@@ -10,12 +10,12 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from naively._types import Array, FloatArray, K, MatrixLike
+from naively.estimators.asked import describe_asked
 from naively.estimators.base import (
     AbstractSparseNaiveBayes,
     LinearWeightsMixin,
     refuse_negative,
 )
-from naively.estimators.constrained import describe_constraints
 from naively.models import bernoulli, multinomial
 from naively.models.model import Model, Objective
 from naively.statistics.counts import ClassCounts
@@ -63,7 +63,7 @@ class AbstractCountNaiveBayes(
 
 
 @final
-@describe_constraints
+@describe_asked
 class SparseMultinomialNB(AbstractCountNaiveBayes):
     r"""Multinomial naive Bayes in which at most k features tell the classes apart.
 
@@ -93,9 +93,6 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         Most nodes that `exact` may visit; the best selection found is then returned with its gap.
     time_limit : float, default=None
         Most seconds that `exact` may take.
-    objective : "likelihood", "pairs" or Pairs, default="likelihood"
-        What the features are chosen for: the largest likelihood, or to tell every pair of
-        classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).
 
     Attributes
     ----------
@@ -178,15 +175,13 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         self.class_weight = class_weight
 
     def _model(self) -> Model[ClassCounts]:
-        return self._constrained(
-            multinomial.model(
-                alpha=self.alpha,
-                fit_prior=self.fit_prior,
-                class_prior=self.class_prior,
-                exact=self.exact,
-                max_nodes=self.max_nodes,
-                time_limit=self.time_limit,
-            )
+        return multinomial.model(
+            alpha=self.alpha,
+            fit_prior=self.fit_prior,
+            class_prior=self.class_prior,
+            exact=self.exact,
+            max_nodes=self.max_nodes,
+            time_limit=self.time_limit,
         )
 
     def _check_values(self, X: Matrix) -> None:
@@ -200,7 +195,7 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
 
 
 @final
-@describe_constraints
+@describe_asked
 class SparseBernoulliNB(AbstractCountNaiveBayes):
     r"""Bernoulli naive Bayes in which at most k features tell the classes apart; exact.
 
@@ -224,9 +219,6 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         Whether to learn the class priors; otherwise they are equal.
     class_prior : array-like of shape (n_classes,), default=None
         Prior probabilities of the classes in the order of `classes_`, instead of learned ones.
-    objective : "likelihood", "pairs" or Pairs, default="likelihood"
-        What the features are chosen for: the largest likelihood, or to tell every pair of
-        classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).
 
     Attributes
     ----------
@@ -304,13 +296,11 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         self.class_weight = class_weight
 
     def _model(self) -> Model[ClassCounts]:
-        return self._constrained(
-            bernoulli.model(
-                alpha=self.alpha,
-                fit_prior=self.fit_prior,
-                class_prior=self.class_prior,
-                binarize=self.binarize,
-            )
+        return bernoulli.model(
+            alpha=self.alpha,
+            fit_prior=self.fit_prior,
+            class_prior=self.class_prior,
+            binarize=self.binarize,
         )
 
     def _check_values(self, X: Matrix) -> None:

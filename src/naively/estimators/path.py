@@ -67,4 +67,4 @@ def sparsity_path(
         cast("S", X) if y is None else estimator.gather(cast("MatrixLike", X), y, sample_weight)
     )
     estimator.n_features_in_ = statistics.n_features
-    return model_path(estimator._model(), estimator._weighed(statistics), ks)
+    return model_path(estimator._asked(), estimator._weighed(statistics), ks)

@@ -134,7 +134,7 @@ def scores_of_folds(
     scores : ndarray of shape (T, G)
     fit_seconds, score_seconds : ndarray of shape (T,)
     """
-    model = estimator._model()
+    model = estimator._asked()
 
     def judged(t: int) -> tuple[FloatArray, float, float]:
         start = time.perf_counter()

@@ -86,7 +86,7 @@ def selection_stability(
     check_sparse_classifier(estimator)
     estimator = clone(estimator)
     X, y = estimator._check_batch(X, y, reset=True)
-    model = estimator._model()
+    model = estimator._asked()
     sample_weight = estimator._row_weights(y, sample_weight)
     statistics = model.gather(X, y, sample_weight)
     if ks is None:

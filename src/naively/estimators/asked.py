@@ -1,10 +1,11 @@
-"""Parameters that say which features may be chosen, and what each class weighs."""
+"""What can be asked of every model: an objective, constraints on the features, class weights."""
 
 from __future__ import annotations
 
 import inspect
+from abc import abstractmethod
 from dataclasses import replace
-from typing import Any, Self, TypeVar
+from typing import Any, Generic, Self, TypeVar
 
 from naively._types import Array
 from naively.models.constraints import Constraints
@@ -13,45 +14,59 @@ from naively.statistics.weights import class_weights
 
 C = TypeVar("C", bound=type)
 
-ASKED = ("required", "excluded", "groups", "costs", "budget", "quota")
+CONSTRAINTS = ("required", "excluded", "groups", "costs", "budget", "quota")
 
-_CONSTRAINTS = """\
+# Parameters that several estimators have, in the order in which they are described
+_DESCRIBED = {
+    "objective": """
+objective : "likelihood", "pairs" or Pairs, default="likelihood"
+    What the features are chosen for: the largest likelihood (smallest distances), or to tell every
+    pair of classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).""",
+    "required": """
 required : array-like of str, int or bool, default=None
     Features that are chosen in any case, and count among the `k`: names (of a data frame),
-    indices, or a mask of shape (n_features,).
+    indices, or a mask of shape (n_features,).""",
+    "excluded": """
 excluded : array-like of str, int or bool, default=None
-    Features that are never chosen, given likewise. They stay pooled, as all that is not chosen.
+    Features that are never chosen, given likewise. They stay pooled, as all that is not chosen.""",
+    "groups": """
 groups : array-like of shape (n_features,), default=None
     Label of the group of each feature: the one-hot columns of a variable, the words of a lexicon.
     A group is chosen as a whole, required or excluded if one of its features is, and `k` counts
-    groups.
+    groups.""",
+    "costs": """
 costs : array-like of shape (n_features,), default=None
-    Cost of each feature, >= 0; needs `budget`.
+    Cost of each feature, >= 0; needs `budget`.""",
+    "budget": """
 budget : float, default=None
-    Most that the features chosen may cost together. `k` is then the most features, or None.
+    Most that the features chosen may cost together. `k` is then the most features, or None.""",
+    "quota": """
 quota : int, default=None
     So many features at least speak for each class: the class where the weight of the feature is
-    largest in the rule over all features, or its center (mean, median) in models of values.
-"""
-_CLASS_WEIGHT = """\
+    largest in the rule over all features, or its center (mean, median) in models of values.""",
+    "class_weight": """
 class_weight : "balanced" or dict, default=None
     Weight of the rows of each class, 1 where a dict has none, on top of `sample_weight`:
-    "balanced" lets all classes weigh the same, n_samples / (n_classes * rows of the class).
-"""
+    "balanced" lets all classes weigh the same, n_samples / (n_classes * rows of the class).""",
+}
 
 
-def describe_constraints(cls: C) -> C:
-    """Add the parameters of constraints to the docstring of an estimator that has them."""
-    has_weight = "class_weight" in inspect.signature(cls).parameters
+def describe_asked(cls: C) -> C:
+    """Add the parameters that it shares with others to the docstring of an estimator."""
+    has = inspect.signature(cls).parameters
     text = inspect.cleandoc(cls.__doc__ or "")
     head, _, rest = text.partition("\nAttributes\n")
-    added = _CONSTRAINTS + (_CLASS_WEIGHT if has_weight else "")
-    cls.__doc__ = f"{head.rstrip()}\n{added}\nAttributes\n{rest}"
+    added = "".join(words for name, words in _DESCRIBED.items() if name in has)
+    cls.__doc__ = f"{head.rstrip()}{added}\n\nAttributes\n{rest}\n"
     return cls
 
 
-class ConstrainedMixin:
+class AskedMixin(Generic[S]):
     """What an estimator makes of these parameters, those of them that it has."""
+
+    @abstractmethod
+    def _model(self) -> Model[S]:
+        """Return the model that the other parameters make, checked."""
 
     n_features_in_: int
 
@@ -64,22 +79,18 @@ class ConstrainedMixin:
         return self
 
     @property
-    def _asked(self) -> dict[str, Any]:
-        return {name: getattr(self, name, None) for name in ASKED}
-
-    @property
     def _is_constrained(self) -> bool:
-        return any(each is not None for each in self._asked.values())
+        return any(getattr(self, name, None) is not None for name in CONSTRAINTS)
 
-    def _constrained(self, model: Model[S]) -> Model[S]:
-        """Return the model with the objective, and the constraints on the features of the data."""
-        model = with_objective(model, getattr(self, "objective", "likelihood"))
+    def _asked(self) -> Model[S]:
+        """Return the model with all that is asked of it, checked, for the features of the data."""
+        model = with_objective(self._model(), getattr(self, "objective", "likelihood"))
         if not self._is_constrained:
             return model
         names = getattr(self, "feature_names_in_", None)
         names = None if names is None else names.tolist()
-        found = Constraints.checked(self.n_features_in_, names, **self._asked)
-        return replace(model, constraints=found)
+        asked = {name: getattr(self, name, None) for name in CONSTRAINTS}
+        return replace(model, constraints=Constraints.checked(self.n_features_in_, names, **asked))
 
     def _weighed(self, statistics: Any) -> Any:
         """Statistics with the weights of the classes, from those of rows that weigh the same."""
