@@ -125,4 +125,5 @@ class Selection:
 
     support: IntArray  # (k,) column indices, ascending
     gain: FloatArray  # (k,) nats, of each selected column
-    certificate: Certificate
+    certificate: Certificate | None  # None: of such a choice nothing can be proven
+    displaced: tuple[IntArray, ...] = ()  # (k,) columns that say what each says; (): not asked for

@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 
 from naively._types import Array, BoolArray, FloatArray, IntArray
-from naively.models.family import Coupled, Family, Separable, SeparableCounts
+from naively.models.family import Coupled, Family, Ordered, Separable, SeparableCounts
 from naively.models.model import Limits
 from naively.selection.certificate import Certificate, Selection, finite_baseline, refuse_huge
 from naively.selection.coupled import a_priori_objective, coupled_columns
@@ -36,11 +36,29 @@ def solve(family: Family[S], statistics: S, k: int, limits: Limits = NO_SEARCH) 
         exact), and how far; when a limit is reached, the best found so far is returned.
     """
     problem = family.problem(statistics)
+    if isinstance(problem, Ordered):
+        return _first(problem, k)
     if isinstance(problem, Coupled):
         return _solve_coupled(problem, k, limits)
     if isinstance(problem, SeparableCounts):
         return _optimal(family, *_best_counts(problem, k))
     return _optimal(family, *_best(problem, k))
+
+
+def _first(problem: Ordered, k: int) -> Selection:
+    """Return the first k features of an order; nothing is proven of them."""
+    order, added = problem.order[:k], problem.added
+    # What features beyond those that were put in order add is not known: no more than the last.
+    more = np.full(max(len(order) - len(added), 0), added[-1] if len(added) else 0.0)
+    none = np.empty(0, dtype=np.int64)
+    places = np.argsort(order)
+    displaced = {int(i): each for i, each in zip(order, problem.displaced, strict=False)}
+    return Selection(
+        support=order[places],
+        gain=np.concatenate([added, more])[: len(order)][places],
+        certificate=None,
+        displaced=tuple(displaced.get(i, none) for i in order[places].tolist()),
+    )
 
 
 def _optimal(family: Family[S], support: IntArray, gain: FloatArray, baseline: float) -> Selection:

@@ -10,9 +10,12 @@ from typing import Generic
 import numpy as np
 
 from naively._types import Array, FloatArray, K
-from naively.models.model import Limits, Model, S
+from naively.models.kinds import MODELS
+from naively.models.model import Limits, Model, RowsOver, S
 from naively.models.rules import Rule
 from naively.selection.certificate import Selection
+from naively.selection.redundancy import of_rows, refuse_no_rows
+from naively.selection.refit import Refitted, logistic_rule
 from naively.selection.solve import solve
 from naively.statistics.matrix import Matrix
 
@@ -25,6 +28,7 @@ class Trained(Generic[S]):
     statistics: S
     selection: Selection
     rule: Rule  # sees `model.seen(statistics, X, selection.support)`
+    refitted: Refitted | None = None  # where the rule is not that of the family
 
     @property
     def classes(self) -> Array:
@@ -36,7 +40,13 @@ class Trained(Generic[S]):
         return self.rule.scores(self.model.seen(self.statistics, X, self.selection.support))
 
 
-def train(model: Model[S], statistics: S, k: int, limits: Limits | None = None) -> Trained[S]:
+def train(
+    model: Model[S],
+    statistics: S,
+    k: int,
+    limits: Limits | None = None,
+    rows: RowsOver | None = None,
+) -> Trained[S]:
     """Select k features and learn the rule.
 
     Parameters
@@ -49,16 +59,26 @@ def train(model: Model[S], statistics: S, k: int, limits: Limits | None = None) 
         Number of features, >= 0, such as `resolve_k` returns; all of them if there are fewer.
     limits : Limits, optional
         Of the search, if not those of the model.
+    rows : callable, optional
+        Gives the rows behind the statistics over some columns, for a model that needs them
+        (:attr:`Model.needs_rows`).
 
     Raises
     ------
     ValueError
-        If the statistics or a parameter cannot be used.
+        If the statistics or a parameter cannot be used, or rows are needed and not given.
     """
     log_prior = model.log_prior(statistics)
+    model = of_rows(model, statistics, rows, k)
     selection = solve(model.family, statistics, k, model.limits if limits is None else limits)
-    rule = model.family.rule(statistics, selection.support, log_prior)
-    return Trained(model, statistics, selection, rule)
+    if model.refit is None:
+        rule = model.family.rule(statistics, selection.support, log_prior)
+        return Trained(model, statistics, selection, rule)
+    if rows is None:
+        refuse_no_rows("refit", model.refit)
+    scaled = MODELS[model.name].takes == "values"
+    refitted = logistic_rule(rows(selection.support), log_prior, scaled=scaled)
+    return Trained(model, statistics, selection, refitted.rule, refitted)
 
 
 def is_auto(k: object) -> bool:
