@@ -52,11 +52,30 @@ def _set_bits(indices: Array, start: int, stop: int, row: Array) -> None:
 def _ones(word: int) -> int:
     """Count the bits that are set (a compiler knows an instruction for it)."""
     x = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
-    x = (x & np.uint64(0x3333333333333333)) + (
-        (x >> np.uint64(2)) & np.uint64(0x3333333333333333)
-    )
+    x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
     x = (x + (x >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
     return (x * np.uint64(0x0101010101010101)) >> np.uint64(56)
+
+
+@kernel_part
+def _by_bits(own: Array, other: Array, words: IntArray, both: FloatArray) -> None:
+    for c in range(len(both)):
+        count = np.uint64(0)
+        for w in range(words[c], words[c + 1]):
+            count += _ones(own[w] & other[w])
+        both[c] = count
+
+
+@kernel_part
+def _by_list(
+    indices: Array, start: int, stop: int, other: Array, class_of: IntArray, weights: FloatArray,
+    both: FloatArray,
+) -> None:  # fmt: skip
+    both[:] = 0.0
+    for at in range(start, stop):
+        r = indices[at]
+        if (other[r >> 6] >> np.uint64(r & 63)) & np.uint64(1):
+            both[class_of[r >> 6]] += weights[r] if len(weights) > 0 else 1.0
 
 
 @kernel
@@ -69,6 +88,7 @@ def presence_order(
     logs: FloatArray,
     class_weight: FloatArray,
     slack: float,
+    scale: FloatArray,
     least: FloatArray,
     order: IntArray,
     added: FloatArray,
@@ -97,14 +117,18 @@ def presence_order(
     class_weight : (C,)
     slack
         Gains that differ by no more are equal: the first column is taken.
+    scale : (m,)
+        What a nat of information of a column is worth; inf, where it has none to be lost.
     least : (m,)
         Gains of the columns alone; becomes the bounds.
     order, added : (k,)
         Filled with the columns chosen, and what each adds.
     by : (m,)
-        Filled with the place in the order of what gave the bound; -1: nothing did.
+        Filled with the place in the order of what leaves least to a column that would have come in
+        by its gain alone; -1 for all others.
     """
     m, k, n_classes, n_words = len(least), len(order), len(class_weight), words[-1]
+    alone = least.copy()
     class_of = np.empty(n_words, dtype=np.int64)
     for c in range(n_classes):
         class_of[words[c] : words[c + 1]] = c
@@ -119,34 +143,36 @@ def presence_order(
     chosen = np.zeros((k, n_words), dtype=np.uint64)
     seen, taken = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.bool_)
     both = np.empty(n_classes)
-    for t in range(k):
+    for t in range(k + 1):
+        if t == k:  # what would have come in by its gain alone, and did not: who is to blame?
+            for i in range(m):
+                displaced = k > 0 and not taken[i] and alone[i] > added[k - 1] + slack
+                by[i] = by[i] if displaced else -1
+                taken[i] = not displaced
         bar, first = -1.0, 0
         for i in range(m):
             if not taken[i] and least[i] > bar:
                 bar, first = least[i], i
         bar = -1.0
         # Once for the largest value, the most promising first; once more for the first that has it.
-        for step in range(1 + 2 * m):
+        for step in range(1 + (2 * m if t < k else m)):
             i, again = first if step == 0 else (step - 1) % m, step > m
             floor = bar - slack if again else bar
+            if t == k:
+                floor = -1.0
             if taken[i] or least[i] < floor or (least[i] <= floor and not again):
                 continue
             while seen[i] < t and least[i] > floor:
+                if scale[i] == np.inf:
+                    seen[i] = t
+                    break
                 row = chosen[seen[i]]
-                both[:] = 0.0
                 if slot[i] >= 0:
-                    own = bits[slot[i]]
-                    for c in range(n_classes):
-                        count = np.uint64(0)
-                        for w in range(words[c], words[c + 1]):
-                            count += _ones(own[w] & row[w])
-                        both[c] = count
+                    _by_bits(bits[slot[i]], row, words, both)
                 else:
-                    for at in range(indptr[i], indptr[i + 1]):
-                        r = indices[at]
-                        if (row[r >> 6] >> np.uint64(r & 63)) & np.uint64(1):
-                            both[class_of[r >> 6]] += weights[r] if len(weights) > 0 else 1.0
+                    _by_list(indices, indptr[i], indptr[i + 1], row, class_of, weights, both)
                 value = _given(both, table[i], table[order[seen[i]]], class_weight, logs, slack)
+                value *= scale[i]
                 if value < least[i] - slack:
                     by[i] = seen[i]
                 least[i] = min(least[i], value)
@@ -156,5 +182,7 @@ def presence_order(
                 break
             if seen[i] == t:
                 bar = max(bar, least[i])
+        if t == k:
+            break
         order[t], added[t], taken[first] = first, least[first], True
         _set_bits(indices, indptr[first], indptr[first + 1], chosen[t])

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeAlias, TypeVar
 import click
 
 import naively as package
-from naively.models.kinds import MODELS
+from naively.models.kinds import ASKED, MODELS
 from naively.read.errors import InputError, OutputError, reason
 from naively.read.formats import FORMATS, format_of
 from naively.report.names import printable
@@ -356,9 +356,31 @@ INPUT: Options = [
     *BESIDE,
 ]
 
+REDUNDANCY: Options = [
+    click.option(
+        "--redundancy",
+        type=click.Choice(["conditional"]),
+        help="Choose each feature for what it adds to those before it: no copies, no certificate.",
+    ),
+    click.option(
+        "--candidates",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Of --redundancy: among so many features of the largest gains.  [4000]",
+    ),
+]
+
+REFIT = click.option(
+    "--refit",
+    type=click.Choice(["logistic"]),
+    help="Decide by a logistic regression on the chosen features, its penalty cross-validated.",
+)
+
 SELECT: Options = [
     *INPUT,
     *MODEL,
+    *REDUNDANCY,
+    REFIT,
     *TESTING,
     *FEATURES,
     *NUMBERS,
@@ -464,7 +486,7 @@ def recipe_of(input: str, options: Mapping[str, Any]) -> Any:
     """Return what the learner is asked; options that a command does not have are at defaults."""
     from naively.jobs.settings import ModelSettings, Recipe
 
-    settings = ("k", "alpha", "exact", "time_limit", "min_count", "binary", "scale")
+    settings = ("k", "alpha", "exact", "time_limit", "min_count", "binary", "scale", *ASKED)
     given = {name: options[name] for name in settings if name in options}
     layout = layout_of(input, options)
     return Recipe(

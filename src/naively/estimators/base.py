@@ -24,12 +24,13 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from naively._notebook import note_html
-from naively._types import Array, BoolArray, FloatArray, K, MatrixLike
+from naively._types import Array, BoolArray, FloatArray, IntArray, K, MatrixLike
 from naively.judging.error_path import FoldErrors
 from naively.judging.folds import choose_k
-from naively.models.model import A, Model, S
+from naively.models.model import A, Model, RowsOver, S
 from naively.models.rules import LinearRule, Rule, winners
-from naively.selection.certificate import Certificate, Selection
+from naively.selection.certificate import UNPROVEN, Certificate, Selection
+from naively.selection.refit import Refitted
 from naively.selection.train import Trained, is_auto, resolve_k, train
 from naively.statistics.matrix import Matrix, as_matrix, canonical, check_library, is_sparse
 
@@ -147,15 +148,25 @@ class AbstractSparseClassifier(AbstractSelectingClassifier, Generic[S]):
     """A classifier that uses k features, and the selector of those features."""
 
     k: K
+    redundancy: str | None = None
+    candidates: int | None = None
+    refit: str | None = None
     model_: Model[S]
     statistics_: S
     selection_: Selection
     rule_: Rule
+    refitted_: Refitted | None
     fold_errors_: FoldErrors  # with k="auto"
 
     @abstractmethod
     def _model(self) -> Model[S]:
-        """Return the model that the parameters make, checked."""
+        """Return the model that the parameters of this class make, checked."""
+
+    def _asked(self) -> Model[S]:
+        """Return the model that all parameters make, checked."""
+        return self._model().asking(
+            redundancy=self.redundancy, candidates=self.candidates, refit=self.refit
+        )
 
     # -- training -------------------------------------------------------------------------------
 
@@ -182,10 +193,11 @@ class AbstractSparseClassifier(AbstractSelectingClassifier, Generic[S]):
             If the data, the labels, the weights or a parameter cannot be used.
         """
         X, y = self._check_batch(X, y, reset=True)
-        model = self._model()
+        model = self._asked()
         statistics = model.gather(X, y, sample_weight)
         k = self._chosen_k(model, X, y, sample_weight, statistics)
-        return self._store(train(model, statistics, k))
+        rows = model.rows_over(statistics, X, y, sample_weight)
+        return self._store(train(model, statistics, k, rows=rows))
 
     def _chosen_k(
         self, model: Model[S], X: Matrix, y: Array, sample_weight: ArrayLike | None, statistics: S
@@ -225,7 +237,7 @@ class AbstractSparseClassifier(AbstractSelectingClassifier, Generic[S]):
             What `fit` would have stored as `statistics_`.
         """
         X, y = self._check_batch(X, y, reset=not hasattr(self, "statistics_"))
-        return self._model().gather(X, y, sample_weight, classes=classes)
+        return self._asked().gather(X, y, sample_weight, classes=classes)
 
     @classmethod
     def from_statistics(
@@ -261,16 +273,17 @@ class AbstractSparseClassifier(AbstractSelectingClassifier, Generic[S]):
             estimator.feature_names_in_ = names
         return estimator._finish(statistics)
 
-    def _finish(self, statistics: S) -> Self:
-        """Train on statistics of all rows."""
+    def _finish(self, statistics: S, rows: RowsOver | None = None) -> Self:
+        """Train on statistics of all rows, and on these where the model needs them."""
         k = resolve_k(self.k, statistics.n_features)
-        return self._store(train(self._model(), statistics, k))
+        return self._store(train(self._asked(), statistics, k, rows=rows))
 
     def _store(self, trained: Trained[S]) -> Self:
         self.model_ = trained.model
         self.statistics_ = trained.statistics
         self.selection_ = trained.selection
         self.rule_ = trained.rule
+        self.refitted_ = trained.refitted
         self.classes_ = trained.classes
         return self
 
@@ -295,9 +308,14 @@ class AbstractSparseClassifier(AbstractSelectingClassifier, Generic[S]):
         return self.model_.family.gain(self.statistics_)
 
     @property
-    def certificate_(self) -> Certificate:
-        """Proof of how good the selection is (:class:`naively.Certificate`)."""
+    def certificate_(self) -> Certificate | None:
+        """Proof of how good the selection is (:class:`naively.Certificate`), if there is one."""
         return self.selection_.certificate
+
+    @property
+    def displaced_(self) -> list[IntArray]:
+        """Columns that say what each selected feature says, with `redundancy`; (k,) arrays."""
+        return list(self.selection_.displaced)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "selection_")
@@ -340,7 +358,7 @@ class AbstractAddingClassifier(AbstractSparseClassifier[A]):
         first = not hasattr(self, "statistics_")
         X, y = self._check_batch(X, y, reset=first)
         known = self._known_classes(classes, first=first)
-        batch = self._model().gather(X, y, sample_weight, classes=known)
+        batch = self._asked().gather(X, y, sample_weight, classes=known)
         return self._finish(batch if first else self.statistics_ + batch)
 
     def _known_classes(self, classes: ArrayLike | None, *, first: bool) -> Array:
@@ -482,9 +500,9 @@ _LISTED_FEATURES = 50  # in a notebook
 
 def _found_html(estimator: AbstractSelectingClassifier) -> str:
     """Certificate and selected features of a fitted estimator; nothing before."""
-    certificate = getattr(estimator, "certificate_", None) if _is_fitted(estimator) else None
-    if certificate is None:
+    if not _is_fitted(estimator) or not hasattr(estimator, "certificate_"):
         return ""
+    certificate = estimator.certificate_ or UNPROVEN
     support = np.flatnonzero(estimator.support_)
     shown = support[:_LISTED_FEATURES]
     known = getattr(estimator, "feature_names_in_", None)

@@ -47,12 +47,23 @@ class SparseL2Centers(
         the classes whose means differ separates them perfectly, scores inf and comes first.
     priors : {None, "uniform", "empirical"} or array-like of shape (n_classes,), default=None
         Log priors added to minus half the squared distance. By default classes weigh the same.
+    redundancy : {None, "conditional"}, default=None
+        "conditional" chooses one feature after another, each for what it adds to every one before
+        it, so that copies do not take the places of others (Fleuret 2004; see
+        :mod:`naively.selection.redundancy`). There is then no certificate.
+    candidates : int, default=None
+        Number of features of the largest gains among which `redundancy` chooses; by default 4000.
+        The others follow by their gains.
+    refit : {None, "logistic"}, default=None
+        "logistic" decides by a penalised logistic regression on the selected features instead of
+        the model's own rule: :class:`sklearn.linear_model.LogisticRegression`, its `C` chosen by
+        the log loss of five folds. What chooses `k`="auto", and the certificate, are of the model.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_features,)
         Mask of the selected features.
-    certificate_ : Certificate
+    certificate_ : Certificate or None
         Objective and bound, in squared distance saved; they agree.
     centers_, centroids_ : ndarray of shape (n_classes, n_features)
         Class means on the support, their mean over the classes elsewhere.
@@ -62,6 +73,11 @@ class SparseL2Centers(
         Intercept of the rule.
     scores_ : ndarray of shape (n_features,)
         Gain of each feature: squared distance between its class means (from their mean), scaled.
+    displaced_ : list of ndarray
+        For each selected feature, with `redundancy`, features that would have come in by their
+        gain and were left out because it says the same; those of the largest gain first.
+    refitted_ : Refitted or None
+        With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_prior_ : ndarray of shape (n_classes,)
@@ -103,11 +119,21 @@ class SparseL2Centers(
     """
 
     def __init__(
-        self, k: K = 10, *, scale: str | None = None, priors: ArrayLike | None = None
+        self,
+        k: K = 10,
+        *,
+        scale: str | None = None,
+        priors: ArrayLike | None = None,
+        redundancy: str | None = None,
+        candidates: int | None = None,
+        refit: str | None = None,
     ) -> None:
         self.k = k
         self.scale = scale
         self.priors = priors
+        self.redundancy = redundancy
+        self.candidates = candidates
+        self.refit = refit
 
     # -- the model ------------------------------------------------------------------------------
 

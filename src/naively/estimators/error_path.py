@@ -17,6 +17,7 @@ from naively.judging.leave_one_out import left_out_errors
 from naively.judging.rows import checked_rows
 from naively.models.model import S
 from naively.selection.path import path
+from naively.selection.redundancy import of_rows
 
 
 def error_path(
@@ -82,10 +83,16 @@ def error_path(
     check_sparse_classifier(estimator)
     estimator = clone(estimator)
     X, y = estimator._check_batch(X, y, reset=True)
-    model = estimator._model()
+    model = estimator._asked()
+    if model.refit is not None:
+        raise ValueError(
+            f"`refit`={model.refit!r} has no part in the errors of a path, which are those of the "
+            "model's own rule; leave it out."
+        )
     statistics = model.gather(X, y, sample_weight)
     rows, seed = checked_rows(X, y, sample_weight), check_random_state(random_state)
     folds = fold_errors(model, rows, statistics, ks, n_folds=n_folds, random_state=seed)
+    model = of_rows(model, statistics, model.rows_over(statistics, X, y, sample_weight))
     track = path(model.family, statistics, folds.k)
     return ErrorPath(
         k=folds.k,

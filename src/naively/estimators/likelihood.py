@@ -41,12 +41,23 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
     var_smoothing : float, default=1e-9
         Share of the largest variance of all features that is added to every variance. With 0, a
         feature that does not vary within a class scores inf.
+    redundancy : {None, "conditional"}, default=None
+        "conditional" chooses one feature after another, each for what it adds to every one before
+        it, so that copies do not take the places of others (Fleuret 2004; see
+        :mod:`naively.selection.redundancy`). There is then no certificate.
+    candidates : int, default=None
+        Number of features of the largest gains among which `redundancy` chooses; by default 4000.
+        The others follow by their gains.
+    refit : {None, "logistic"}, default=None
+        "logistic" decides by a penalised logistic regression on the selected features instead of
+        the model's own rule: :class:`sklearn.linear_model.LogisticRegression`, its `C` chosen by
+        the log loss of five folds. What chooses `k`="auto", and the certificate, are of the model.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_features,)
         Mask of the selected features.
-    certificate_ : Certificate
+    certificate_ : Certificate or None
         Objective and bound in nats; they agree.
     theta_, var_ : ndarray of shape (n_classes, n_features)
         Mean and (smoothed) variance by class on the support, those of all rows elsewhere.
@@ -54,6 +65,11 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
         What smoothing adds to the variances.
     scores_ : ndarray of shape (n_features,)
         Gain of each feature in nats.
+    displaced_ : list of ndarray
+        For each selected feature, with `redundancy`, features that would have come in by their
+        gain and were left out because it says the same; those of the largest gain first.
+    refitted_ : Refitted or None
+        With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_prior_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -87,11 +103,17 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
         variance: str = "class",
         priors: ArrayLike | None = None,
         var_smoothing: float = 1e-9,
+        redundancy: str | None = None,
+        candidates: int | None = None,
+        refit: str | None = None,
     ) -> None:
         self.k = k
         self.variance = variance
         self.priors = priors
         self.var_smoothing = var_smoothing
+        self.redundancy = redundancy
+        self.candidates = candidates
+        self.refit = refit
 
     def _model(self) -> Model[ClassMoments]:
         return gaussian.model(
@@ -149,12 +171,23 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         Whether to learn the class priors; otherwise they are equal.
     class_prior : array-like of shape (n_classes,), default=None
         Prior probabilities of the classes in the order of `classes_`, instead of learned ones.
+    redundancy : {None, "conditional"}, default=None
+        "conditional" chooses one feature after another, each for what it adds to every one before
+        it, so that copies do not take the places of others (Fleuret 2004; see
+        :mod:`naively.selection.redundancy`). There is then no certificate.
+    candidates : int, default=None
+        Number of features of the largest gains among which `redundancy` chooses; by default 4000.
+        The others follow by their gains.
+    refit : {None, "logistic"}, default=None
+        "logistic" decides by a penalised logistic regression on the selected features instead of
+        the model's own rule: :class:`sklearn.linear_model.LogisticRegression`, its `C` chosen by
+        the log loss of five folds. What chooses `k`="auto", and the certificate, are of the model.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_features,)
         Mask of the selected features.
-    certificate_ : Certificate
+    certificate_ : Certificate or None
         Objective and bound in nats; they agree.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Weights of the rule; zero outside the support.
@@ -166,6 +199,11 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         Sum of the entries, without smoothing.
     scores_ : ndarray of shape (n_features,)
         Gain of each feature in nats.
+    displaced_ : list of ndarray
+        For each selected feature, with `redundancy`, features that would have come in by their
+        gain and were left out because it says the same; those of the largest gain first.
+    refitted_ : Refitted or None
+        With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -197,11 +235,17 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         alpha: ArrayLike = 1.0,
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
+        redundancy: str | None = None,
+        candidates: int | None = None,
+        refit: str | None = None,
     ) -> None:
         self.k = k
         self.alpha = alpha
         self.fit_prior = fit_prior
         self.class_prior = class_prior
+        self.redundancy = redundancy
+        self.candidates = candidates
+        self.refit = refit
 
     def _model(self) -> Model[ClassCounts]:
         return poisson.model(
@@ -257,12 +301,23 @@ class SparseNegativeBinomialNB(
     dispersion : "moments", float or array-like of shape (n_features,), default="moments"
         Dispersion of each feature, >= 0; "moments" estimates it from the means and variances
         within the classes. With 0 the model is :class:`SparsePoissonNB`.
+    redundancy : {None, "conditional"}, default=None
+        "conditional" chooses one feature after another, each for what it adds to every one before
+        it, so that copies do not take the places of others (Fleuret 2004; see
+        :mod:`naively.selection.redundancy`). There is then no certificate.
+    candidates : int, default=None
+        Number of features of the largest gains among which `redundancy` chooses; by default 4000.
+        The others follow by their gains.
+    refit : {None, "logistic"}, default=None
+        "logistic" decides by a penalised logistic regression on the selected features instead of
+        the model's own rule: :class:`sklearn.linear_model.LogisticRegression`, its `C` chosen by
+        the log loss of five folds. What chooses `k`="auto", and the certificate, are of the model.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_features,)
         Mask of the selected features.
-    certificate_ : Certificate
+    certificate_ : Certificate or None
         Objective and bound in nats, given the dispersions; they agree.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Weights of the rule; zero outside the support.
@@ -276,6 +331,11 @@ class SparseNegativeBinomialNB(
         Sum of the entries, without smoothing.
     scores_ : ndarray of shape (n_features,)
         Gain of each feature in nats.
+    displaced_ : list of ndarray
+        For each selected feature, with `redundancy`, features that would have come in by their
+        gain and were left out because it says the same; those of the largest gain first.
+    refitted_ : Refitted or None
+        With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -324,12 +384,18 @@ class SparseNegativeBinomialNB(
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
         dispersion: ArrayLike = "moments",
+        redundancy: str | None = None,
+        candidates: int | None = None,
+        refit: str | None = None,
     ) -> None:
         self.k = k
         self.alpha = alpha
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.dispersion = dispersion
+        self.redundancy = redundancy
+        self.candidates = candidates
+        self.refit = refit
 
     def _model(self) -> Model[ClassMoments]:
         return negative_binomial.model(
@@ -392,12 +458,19 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         Prior probabilities of the classes in the order of `classes_`, instead of learned ones.
     min_categories : int or array-like of shape (n_features,), default=None
         Number of categories of each feature, where X may lack the last ones.
+    redundancy : {None, "conditional"}, default=None
+        "conditional" chooses one feature after another, each for what it adds to every one before
+        it, so that copies do not take the places of others (Fleuret 2004; see
+        :mod:`naively.selection.redundancy`). There is then no certificate.
+    candidates : int, default=None
+        Number of features of the largest gains among which `redundancy` chooses; by default 4000.
+        The others follow by their gains.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_features,)
         Mask of the selected features.
-    certificate_ : Certificate
+    certificate_ : Certificate or None
         Objective and bound in nats; they agree.
     scores_ : ndarray of shape (n_features,)
         Gain of each feature in nats.
@@ -408,6 +481,9 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         support.
     n_categories_ : ndarray of shape (n_features,)
         Number of categories of each feature.
+    displaced_ : list of ndarray
+        For each selected feature, with `redundancy`, features that would have come in by their
+        gain and were left out because it says the same; those of the largest gain first.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -442,12 +518,16 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
         min_categories: ArrayLike | None = None,
+        redundancy: str | None = None,
+        candidates: int | None = None,
     ) -> None:
         self.k = k
         self.alpha = alpha
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.min_categories = min_categories
+        self.redundancy = redundancy
+        self.candidates = candidates
 
     def _model(self) -> Model[ClassCategories]:
         return categorical.model(

@@ -90,12 +90,23 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         Most nodes that `exact` may visit; the best selection found is then returned with its gap.
     time_limit : float, default=None
         Most seconds that `exact` may take.
+    redundancy : {None, "conditional"}, default=None
+        "conditional" chooses one feature after another, each for what it adds to every one before
+        it, so that copies do not take the places of others (Fleuret 2004; see
+        :mod:`naively.selection.redundancy`). There is then no certificate.
+    candidates : int, default=None
+        Number of features of the largest gains among which `redundancy` chooses; by default 4000.
+        The others follow by their gains.
+    refit : {None, "logistic"}, default=None
+        "logistic" decides by a penalised logistic regression on the selected features instead of
+        the model's own rule: :class:`sklearn.linear_model.LogisticRegression`, its `C` chosen by
+        the log loss of five folds. What chooses `k`="auto", and the certificate, are of the model.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_features,)
         Mask of the selected features.
-    certificate_ : Certificate
+    certificate_ : Certificate or None
         Objective, bound and gap in nats.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Weights of the rule; zero outside the support.
@@ -103,6 +114,11 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         Intercept of the rule.
     scores_ : ndarray of shape (n_features,)
         Gain of each feature in nats.
+    displaced_ : list of ndarray
+        For each selected feature, with `redundancy`, features that would have come in by their
+        gain and were left out because it says the same; those of the largest gain first.
+    refitted_ : Refitted or None
+        With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -148,6 +164,9 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         exact: bool = False,
         max_nodes: int = 1000,
         time_limit: float | None = None,
+        redundancy: str | None = None,
+        candidates: int | None = None,
+        refit: str | None = None,
     ) -> None:
         self.k = k
         self.alpha = alpha
@@ -156,6 +175,9 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         self.exact = exact
         self.max_nodes = max_nodes
         self.time_limit = time_limit
+        self.redundancy = redundancy
+        self.candidates = candidates
+        self.refit = refit
 
     def _model(self) -> Model[ClassCounts]:
         return multinomial.model(
@@ -201,12 +223,23 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         Whether to learn the class priors; otherwise they are equal.
     class_prior : array-like of shape (n_classes,), default=None
         Prior probabilities of the classes in the order of `classes_`, instead of learned ones.
+    redundancy : {None, "conditional"}, default=None
+        "conditional" chooses one feature after another, each for what it adds to every one before
+        it, so that copies do not take the places of others (Fleuret 2004; see
+        :mod:`naively.selection.redundancy`). There is then no certificate.
+    candidates : int, default=None
+        Number of features of the largest gains among which `redundancy` chooses; by default 4000.
+        The others follow by their gains.
+    refit : {None, "logistic"}, default=None
+        "logistic" decides by a penalised logistic regression on the selected features instead of
+        the model's own rule: :class:`sklearn.linear_model.LogisticRegression`, its `C` chosen by
+        the log loss of five folds. What chooses `k`="auto", and the certificate, are of the model.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_features,)
         Mask of the selected features.
-    certificate_ : Certificate
+    certificate_ : Certificate or None
         Objective and bound in nats; they agree.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Weights of the rule on presence; zero outside the support.
@@ -214,6 +247,11 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         Intercept of the rule.
     scores_ : ndarray of shape (n_features,)
         Gain of each feature in nats: rows times mutual information.
+    displaced_ : list of ndarray
+        For each selected feature, with `redundancy`, features that would have come in by their
+        gain and were left out because it says the same; those of the largest gain first.
+    refitted_ : Refitted or None
+        With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -256,12 +294,18 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         binarize: float | None = 0.0,
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
+        redundancy: str | None = None,
+        candidates: int | None = None,
+        refit: str | None = None,
     ) -> None:
         self.k = k
         self.alpha = alpha
         self.binarize = binarize
         self.fit_prior = fit_prior
         self.class_prior = class_prior
+        self.redundancy = redundancy
+        self.candidates = candidates
+        self.refit = refit
 
     def _model(self) -> Model[ClassCounts]:
         return bernoulli.model(

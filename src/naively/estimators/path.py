@@ -11,6 +11,7 @@ from naively._types import MatrixLike
 from naively.estimators.base import AbstractSparseClassifier, check_sparse_classifier
 from naively.models.model import S
 from naively.selection.path import SparsityPath, path
+from naively.selection.redundancy import of_rows
 
 
 def sparsity_path(
@@ -62,7 +63,11 @@ def sparsity_path(
             f"{type(X).__name__}. Pass the labels of the rows."
         )
     estimator = clone(estimator)
-    statistics = (
-        cast("S", X) if y is None else estimator.gather(cast("MatrixLike", X), y, sample_weight)
-    )
-    return path(estimator._model().family, statistics, ks)
+    model = estimator._asked()
+    if y is None:
+        statistics, rows = cast("S", X), None
+    else:
+        X, y = estimator._check_batch(cast("MatrixLike", X), y, reset=True)
+        statistics = model.gather(X, y, sample_weight)
+        rows = model.rows_over(statistics, X, y, sample_weight)
+    return path(of_rows(model, statistics, rows).family, statistics, ks)

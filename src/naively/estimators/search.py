@@ -583,7 +583,8 @@ class _Search:
         self.grid = grid
         self.scoring = scoring
         self.fit_params = fit_params
-        self.is_native = isinstance(estimator, AbstractSparseClassifier)
+        # Folds judge the rule of a family; one that is fitted to rows is trained for every k.
+        self.is_native = isinstance(estimator, AbstractSparseClassifier) and estimator.refit is None
         self.folds: Folds[Any] | None = self._folds() if self.is_native else None
 
     def _folds(self) -> Folds[Any]:
@@ -594,7 +595,7 @@ class _Search:
         X, y = self.estimator._check_batch(*self.given, reset=True)
         classes, codes = encode_labels(y)
         rows = weighted_rows(X, codes.astype(np.int64), self.fit_params.get("sample_weight"))
-        return Folds(self.estimator._model(), rows, classes, self.splits)
+        return Folds(self.estimator._asked(), rows, classes, self.splits)
 
     def curve(self, estimator: ClassifierMixin, settings: Settings) -> Curve:
         """Scores of every k with the smoothing of an estimator."""
@@ -618,7 +619,8 @@ class _Search:
 
     def trained(self, estimator: ClassifierMixin) -> ClassifierMixin:
         """Train an estimator on all rows, from their statistics where these are known."""
-        if self.folds is None or self.folds.total is None:
+        known = self.folds is not None and not self.folds.model.needs_rows
+        if not known or self.folds is None or self.folds.total is None:
             return estimator.fit(*self.given, **self.fit_params)
         estimator._check_batch(*self.given, reset=True)
         return estimator._finish(self.folds.total)

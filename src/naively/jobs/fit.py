@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -13,21 +13,25 @@ import numpy as np
 from naively._nearest import short
 from naively._types import Array, FloatArray, IntArray
 from naively.jobs.data import Data, Kinds
+from naively.jobs.engines import Workers
 from naively.jobs.model_file import ModelFile
+from naively.jobs.rows import HeldRows
 from naively.jobs.settings import DEFAULT_K, ModelSettings
 from naively.models import MODELS
-from naively.models.family import Coupled
+from naively.models.family import Coupled, Ordered
 from naively.models.model import Model
 from naively.models.rules import HybridRule, Rule
 from naively.read.errors import InputError, told_of
 from naively.selection.certificate import Selection
+from naively.selection.redundancy import own
 from naively.selection.solve import tied_with_last
-from naively.selection.train import Trained, resolve_k, train
+from naively.selection.train import Trained, is_auto, resolve_k, train
 from naively.statistics.categories import ClassCategories
 from naively.statistics.moments import ClassMoments
 from naively.text.features import TextFeatures
 
 _SHOWN = 5  # groups of classes in a note
+_NAMED = 20  # features that are displaced by each
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +56,13 @@ class Fitted:
     n_rows: int
     alpha: float | None = None  # smoothing; None: the model has none, or one for each feature
     notes: tuple[str, ...] = ()  # what the reader should know of the training
+    displaced: tuple[tuple[str, ...], ...] = ()  # (k,) names; (): it was not asked for
 
 
 def fit(
-    data: Data, model: Model[Any], settings: ModelSettings, kinds: Kinds, *, clip: bool = False
-) -> tuple[Fitted, Trained[Any]]:
+    data: Data, model: Model[Any], settings: ModelSettings, kinds: Kinds, *, clip: bool = False,
+    workers: Workers | None = None,
+) -> tuple[Fitted, Trained[Any]]:  # fmt: skip
     """Select features and train the classifier on the rows of some kinds.
 
     Parameters
@@ -71,6 +77,8 @@ def fit(
         Of the rows to train on.
     clip
         Whether a `k` above the number of features means all of them, instead of an error.
+    workers
+        Who brings the rows, for a model that needs them; None if there are only statistics.
 
     Returns
     -------
@@ -82,7 +90,12 @@ def fit(
         warnings.simplefilter("always")
         statistics = data.statistics(kinds, kept)
         k = resolve_k(_asked(settings, statistics.n_features, clip=clip), statistics.n_features)
-        trained = train(model, statistics, k)
+        rows = None
+        if workers is not None:
+            rows = HeldRows(data, kinds, workers).over(model, statistics, kept)
+        trained = train(model, statistics, k, rows=rows)
+        if model.needs_rows:  # every k is judged, and drawn, by the model's own rule
+            trained = replace(trained, model=own(model, statistics, rows))
     columns = trained.selection.support if kept is None else kept[trained.selection.support]
     found = data.rows_of_classes(*kinds)
     rows_of_classes = np.array([found[str(each)] for each in trained.classes.tolist()])
@@ -90,6 +103,10 @@ def fit(
     fitted = Fitted(
         file=_model_file(data, settings, trained, columns),
         selection=trained.selection,
+        displaced=tuple(
+            data.named((each if kept is None else kept[each])[:_NAMED])
+            for each in trained.selection.displaced
+        ),
         figures=figures(trained),
         class_rows=rows_of_classes,
         n_features=statistics.n_features,
@@ -99,6 +116,7 @@ def fit(
             *_default_note(settings, statistics.n_features),
             *_case_note(trained.classes),
             *_tie_note(trained, settings),
+            *_refit_note(trained, settings),
             *data.notes,
             *_region_note(data, trained.rule),
             *(str(each.message) for each in w),
@@ -158,6 +176,8 @@ def _tie_note(trained: Trained[Any], settings: ModelSettings) -> Iterator[str]:
         return
     gain = family.gain(statistics)
     problem = family.problem(statistics)
+    if isinstance(problem, Ordered):
+        return
     if isinstance(problem, Coupled):
         inside, outside = _twins(statistics.table, gain, support)
         places = f"{inside:,} of the {len(support):,} places"
@@ -171,6 +191,18 @@ def _tie_note(trained: Trained[Any], settings: ModelSettings) -> Iterator[str]:
             f"{inside + outside:,} features tie for {places}; those that come first, by column "
             "or by spelling, were taken."
         )
+
+
+def _refit_note(trained: Trained[Any], settings: ModelSettings) -> Iterator[str]:
+    """Say which rule decides, and which was judged on the way."""
+    if trained.refitted is None:
+        return
+    k = len(trained.selection.support)
+    chosen = ", their number by the folds of its own rule" if is_auto(settings.k) else ""
+    yield (
+        f"A logistic regression on the {k:,} features decides (C = {trained.refitted.C:.3g}, by the "
+        f"log loss of five folds); they were chosen by the {settings.kind} model{chosen}."
+    )
 
 
 def _twins(table: Any, gain: FloatArray, support: IntArray) -> tuple[int, int]:

@@ -11,6 +11,7 @@ import numpy as np
 from naively._types import IntArray
 from naively.jobs.data import Data, Kinds, data_of
 from naively.jobs.engines import Workers
+from naively.jobs.rows import HeldRows
 from naively.jobs.settings import Recipe
 from naively.jobs.study import measured_grid
 from naively.judging.error_path import FoldErrors
@@ -20,6 +21,7 @@ from naively.judging.parting import TRAIN, Parting
 from naively.models import MODELS
 from naively.models.model import Model
 from naively.selection.path import checked_grid
+from naively.selection.redundancy import candidates, own
 from naively.work.judged import Fold, Look, judged_folds
 
 N_FOLDS = 5
@@ -69,10 +71,14 @@ def fold_errors(
 ) -> FoldErrors:  # fmt: skip
     """Error of each fold, the rows of one kind, at each k (G,): the features chosen without it."""
     total = data.statistics(kinds, kept) if model.subtracts else None
-    folds = []
-    for kind in kinds:
-        if data.n_rows(kind):
-            folds.append(_fold(data, model, total, kinds, kind, kept, grid))
+    held, folds = HeldRows(data, kinds, workers), []
+    judged = [kind for kind in kinds if data.n_rows(kind)]
+    if model.redundancy is not None:  # one pass for the candidates of all folds
+        places = [candidates(model, _without(data, total, kinds, kind, kept)) for kind in judged]
+        union = np.unique(np.concatenate(places))
+        held.hold(union if kept is None else kept[union])
+    for kind in judged:
+        folds.append(_fold(data, model, total, kinds, kind, kept, grid, held))
     union = np.unique(np.concatenate([fold.on_path for fold in folds]))
     placed = [
         Fold(fold.kind, fold.classes, fold.every_k, np.searchsorted(union, fold.on_path))
@@ -89,19 +95,27 @@ def fold_errors(
 
 def _fold(
     data: Data, model: Model[Any], total: Any, kinds: Sequence[int], kind: int,
-    kept: IntArray | None, grid: IntArray,
+    kept: IntArray | None, grid: IntArray, held: HeldRows,
 ) -> Fold:  # fmt: skip
     """Models of every k without the rows of one kind; `on_path` are their columns in the data."""
+    statistics = _without(data, total, kinds, kind, kept)
+    others = tuple(each for each in kinds if each != kind)
+    model = own(model, statistics, held.over(model, statistics, kept, others))
+    models = every_k(model, statistics, grid)
+    columns = models.columns if kept is None else kept[models.columns]
+    return Fold(kind, statistics.classes.astype(str), models, columns)
+
+
+def _without(data: Data, total: Any, kinds: Sequence[int], kind: int, kept: IntArray | None) -> Any:
+    """Statistics of the rows of some kinds but one, with the classes that occur in them."""
     if total is not None:
         statistics = total - data.statistics((kind,), kept)
     else:
         statistics = data.statistics(tuple(each for each in kinds if each != kind), kept)
     present = np.flatnonzero(statistics.class_rows > 0)
-    if len(present) < len(statistics.classes):
-        statistics = statistics.of_classes(present)
-    models = every_k(model, statistics, grid)
-    columns = models.columns if kept is None else kept[models.columns]
-    return Fold(kind, statistics.classes.astype(str), models, columns)
+    if len(present) == len(statistics.classes):
+        return statistics
+    return statistics.of_classes(present)
 
 
 def training(parting: Parting) -> Kinds:

@@ -29,6 +29,7 @@ from naively.jobs.study import (
     coverage_points,
     grid_of,
     measured_grid,
+    own_rule,
     path_curve,
     predicted_error,
 )
@@ -84,11 +85,11 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
         if is_auto(settings.k):
             folds = choose_k(recipe, data, parting, workers)
             settings = replace(settings, k=folds.best_k())
-            accuracies = Accuracies.of_folds(folds, chooser(settings.kind), settings.kind)
+            accuracies = Accuracies.of_folds(folds, chooser(settings.kind), settings)
         has_test = recipe.test.file is not None or data.n_rows(TEST) > 0
         again = has_test and not recipe.test.is_given
         # All rows may have more features than the training rows: the last fit refuses a large k.
-        final, trained = fit(data, model, settings, kinds, clip=again)
+        final, trained = fit(data, model, settings, kinds, clip=again, workers=workers)
         test = None
         if has_test:
             progress("testing", 0, 0)
@@ -97,7 +98,7 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
         if again:
             del trained  # most of the memory
             kinds = (*kinds, TEST)
-            final, trained = fit(data, model, settings, kinds)
+            final, trained = fit(data, model, settings, kinds, workers=workers)
         curve = None if recipe.quick else path_curve(trained, accuracies)
         found = [] if recipe.quick else examples(data, final, kinds, workers)
     return summarize(recipe, files_of(recipe, data, test), test, final, curve, found), final.file
@@ -166,7 +167,7 @@ def _tested(
     method, n = recipe.test.method, verdicts.pairs.total()
     accuracies = None
     if verdicts.wrong is not None and n:
-        accuracies = Accuracies(grid, 1 - verdicts.wrong / n, None, method)
+        accuracies = Accuracies(grid, 1 - verdicts.wrong / n, None, method + own_rule(recipe.model))
     test = Tested(
         fitted=fitted,
         method=method,

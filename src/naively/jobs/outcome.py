@@ -112,6 +112,7 @@ def feature_rows(fitted: Fitted) -> tuple[FeatureRow, ...]:
             centers=_of_feature(figures.centers, i),
             dispersions=_of_feature(figures.dispersions, i),
             column=int(model.columns[i]),
+            also=fitted.displaced[i] if fitted.displaced else (),
         )
         for rank, i in enumerate(order.tolist(), 1)
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from naively.models import MODELS
+from naively.models.kinds import ASKED
 from naively.models.model import Model
 from naively.read.errors import InputError
 from naively.read.formats import FORMATS, format_by_name
@@ -28,6 +29,9 @@ class ModelSettings:
     min_count: int = 1  # features counted less often in training are left out
     binary: bool = False  # every count above 0 becomes 1
     scale: str | None = None  # of l2 centers: what the features are divided by
+    redundancy: str | None = None  # "conditional": features that do not say the same
+    candidates: int | None = None  # for that
+    refit: str | None = None  # "logistic": the rule is fitted to the rows
 
     def model(self, n_regions: int = 1) -> Model[Any]:
         """Return the model with its parameters, of so many columns of text where it parts them.
@@ -44,6 +48,7 @@ class ModelSettings:
             "binary": self.binary or None,
         }
         asked |= {"time_limit": self.time_limit, "scale": self.scale}
+        asked |= {name: getattr(self, name) for name in ASKED}
         if "var_smoothing" in kind.parameters:
             asked["var_smoothing"] = asked.pop("alpha")
         given = {name: value for name, value in asked.items() if value is not None}

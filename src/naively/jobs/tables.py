@@ -17,6 +17,7 @@ from naively.jobs.data import Data, data_of
 from naively.jobs.engines import Workers, working
 from naively.jobs.folds import fold_errors, training
 from naively.jobs.learn import check_rows
+from naively.jobs.rows import HeldRows
 from naively.jobs.settings import Recipe
 from naively.judging.curves import Curve, best_curve, ranking
 from naively.judging.parting import Parting
@@ -25,6 +26,7 @@ from naively.read.batch import Part
 from naively.read.errors import InputError, told_of
 from naively.read.progress import Progress, silent
 from naively.selection.path import checked_grid, path
+from naively.selection.redundancy import of_rows
 
 _NEW_FEATURES = 1000  # named at each k
 _SHOWN_CLASSES = 5
@@ -83,6 +85,9 @@ def path_of(recipe: Recipe, ks: Sequence[int] | None, progress: Progress = silen
         check_rows(recipe, data, kinds)
         kept = data.kept(kinds, recipe.model)
         statistics = data.statistics(kinds, kept)
+        with told_of(recipe.name):
+            rows = HeldRows(data, kinds, workers).over(model, statistics, kept)
+            model = of_rows(model, statistics, rows)
     _check_ks(recipe.name, ks, statistics.n_features)
     progress("solving", 0, 0)
     with told_of(recipe.name):

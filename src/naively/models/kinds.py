@@ -96,13 +96,31 @@ MODELS: Mapping[str, Kind] = MappingProxyType(
     {
         kind.name: kind
         for kind in (
-            _kind("multinomial", "counts", "counts", COUNTS, "alpha", *_PRIOR, "binary", *_EXACT,
-                *ASKED),
-            _kind("bernoulli", "presence", "presence", PRESENCE, "alpha", *_PRIOR, "binarize",
-                *ASKED),
+            _kind(
+                "multinomial",
+                "counts",
+                "counts",
+                COUNTS,
+                "alpha",
+                *_PRIOR,
+                "binary",
+                *_EXACT,
+                *ASKED,
+            ),
+            _kind(
+                "bernoulli", "presence", "presence", PRESENCE, "alpha", *_PRIOR, "binarize", *ASKED
+            ),
             _kind("poisson", "counts", "counts", COUNTS, "alpha", *_PRIOR, *ASKED),
-            _kind("negative-binomial", "counts", "moments", RATES, "alpha", *_PRIOR, "dispersion",
-                *ASKED),
+            _kind(
+                "negative-binomial",
+                "counts",
+                "moments",
+                RATES,
+                "alpha",
+                *_PRIOR,
+                "dispersion",
+                *ASKED,
+            ),
             _kind(
                 "categorical",
                 "categories",
@@ -113,8 +131,16 @@ MODELS: Mapping[str, Kind] = MappingProxyType(
                 "min_categories",
                 *_REDUNDANCY,
             ),
-            _kind("gaussian", "values", "moments", NORMAL, "variance", "priors", "var_smoothing",
-                *ASKED),
+            _kind(
+                "gaussian",
+                "values",
+                "moments",
+                NORMAL,
+                "variance",
+                "priors",
+                "var_smoothing",
+                *ASKED,
+            ),
             _kind("l2-centers", "values", "moments", MEANS, "scale", "priors", *ASKED),
             _kind("l1-centers", "values", None, MEDIANS, "priors", *ASKED),
             _kind("hybrid", "counts", None, COUNTS, *_REGIONS, "alpha", "penalty", *_EXACT),

@@ -22,6 +22,7 @@ from naively.statistics.rows import LabelledRows
 # Columns (q,), ascending: the training rows over these, as the rule of the model sees them (n, q).
 RowsOver: TypeAlias = Callable[[IntArray], LabelledRows]
 
+
 class Statistics(Protocol):
     """What every model knows of the data."""
 

@@ -119,6 +119,13 @@ def _figure(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"  # no powers of ten
 
 
+# What is said where there is no certificate.
+UNPROVEN = (
+    "Each feature was chosen for what it adds to every one before it; no bound is known of such a "
+    "choice, so nothing is proven of it."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Selection:
     """The features chosen, what each contributes, and the proof."""

@@ -2,30 +2,35 @@ r"""Features that do not say the same: each is chosen for what it adds to every 
 
 The first feature is the one of largest gain g_i; then always the one with the largest
 
-    min over the chosen j of g_i|j
+    min(g_i, min over the chosen j of g_i|j)
 
 (Fleuret 2004, "Fast binary feature selection with conditional mutual information"). A copy of a
-chosen feature adds nothing; a feature that is independent of all of them, given the class or
-without, keeps its gain. What g_i|j is depends on what the entries are to the model:
+chosen feature adds nothing. What the gains are depends on what the entries are to the model:
 
-    presence     n I(x_i; y | x_j)                x is whether an entry is above 0
-    categories   n I(x_i; y | x_j)
-    real values  g_i (1 - r_ij^2)                 r_ij: correlation within the classes
+    presence     g_i = n I(x_i; y)            g_i|j = n I(x_i; y | x_j)       x: entry above 0
+    categories   g_i = n I(x_i; y)            g_i|j = n I(x_i; y | x_j)
+    counts       g_i: that of the model       g_i|j = g_i I(x_i; y | x_j) / I(x_i; y)
+    real values  g_i: that of the model       g_i|j = g_i (1 - r_ij^2)
 
-in nats and without smoothing; I is the mutual information of the rows and n their weight. Of real
-values g_i is the gain of the model, in its unit: 1 - r^2 is the share of the spread of i within
-the classes that j does not explain. Gains of pairs need the rows, over the candidates alone: the
-features of the largest gains by the model. The criterion is no sum over features, and its order is
+in nats (or in the unit of the model) and without smoothing. I is the mutual information of the
+rows and n their weight; r_ij^2 is the share of the spread of i within the classes that j explains.
+Counts are told apart by presence, but valued by their model: the multinomial one leaves out of a
+gain that some classes have longer rows, and with g_i = n I(x_i; y) its 300 words of twenty
+newsgroups were worse than those of the plain gains.
+
+Gains of pairs need the rows, over the *candidates* alone: the features of the largest gains by the
+model. The others follow by their gains. The criterion is no sum over features and its order is
 greedy: there is no bound, and so no certificate.
 
-What is *displaced* by a feature j: candidates that are not chosen, whose smallest gain is that
-given j and less than half of their own. They say what j says.
+*Displaced* is a candidate that would have come in by its gain, which is larger than what the last
+feature adds, but is not chosen: by the feature j of those chosen for which g_i|j is least. They say
+the same.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 import scipy.sparse as sp
@@ -35,6 +40,7 @@ from naively._kernels.conditional_gains import presence_order
 from naively._types import Array, FloatArray, IntArray
 from naively.models.bernoulli import bernoulli_gain
 from naively.models.family import Coupled, Ordered, Separable
+from naively.models.kinds import MODELS
 from naively.models.model import Model, RowsOver, S
 from naively.models.multinomial import class_shares, multinomial_gain
 from naively.selection.top_k import top_k
@@ -43,16 +49,16 @@ from naively.statistics.counts import ClassCounts
 from naively.statistics.matrix import Matrix, canonical, is_sparse
 from naively.statistics.rows import LabelledRows
 
-CANDIDATES = 4000  # at least; four for each feature wanted
-_PER_FEATURE = 4
+CANDIDATES = 4000
 _SLACK = 1e-12  # of n log n, by which sums of x log x are off
-_SAID = 0.5  # share of its gain that a feature has left, below which another says the same
 
 # What is chosen in turn: places, what each adds, and what lowered the bound of each candidate.
 Found = tuple[IntArray, FloatArray, FloatArray, IntArray]
 
 
-def of_rows(model: Model[S], statistics: S, rows: RowsOver | None, k: int) -> Model[S]:
+def of_rows(
+    model: Model[S], statistics: S, rows: RowsOver | None, k: int | None = None
+) -> Model[S]:
     """Return the model bound to the order of its features; itself where none is asked for.
 
     Parameters
@@ -61,30 +67,42 @@ def of_rows(model: Model[S], statistics: S, rows: RowsOver | None, k: int) -> Mo
         The model, and the class statistics of the rows.
     rows : callable or None
         Gives the rows over some columns.
-    k : int
-        Largest number of features that will be asked for; of many candidates, only so many are
-        put in order.
+    k : int, optional
+        How many features to put in order, and beyond which others are displaced: all candidates by
+        default. The others follow by their own gains.
 
     Raises
     ------
     ValueError
-        If there are no rows.
+        If rows are needed, and there are none.
     """
     if model.redundancy is None:
         return model
     if rows is None:
         refuse_no_rows("redundancy", "conditional")
     plain = model.family.problem(statistics)
-    assert not isinstance(plain, Ordered)
-    k = min(k, statistics.n_features)
-    asked = model.redundancy.candidates or max(CANDIDATES, _PER_FEATURE * k)
-    gain = model.family.gain(statistics)
-    columns = top_k(gain, max(asked, k))
-    ordered = _ordered(plain, gain, columns, _found(statistics, rows(columns), gain[columns], k))
-    return replace(model, family=replace(model.family, problem=lambda _: ordered))
+    if isinstance(plain, Ordered):
+        raise TypeError("The model is bound to an order already.")
+    gain, columns = model.family.gain(statistics), candidates(model, statistics)
+    most = len(columns) if k is None else min(k, len(columns))
+    found = _found(model, statistics, rows(columns), gain[columns], most)
+    ordered = _ordered(plain, gain, columns, found)
+    family = replace(model.family, problem=lambda _: ordered)
+    return replace(model, family=family, redundancy=None)
 
 
-def refuse_no_rows(name: str, value: str) -> None:
+def own(model: Model[S], statistics: S, rows: RowsOver | None, k: int | None = None) -> Model[S]:
+    """Return the model bound as by `of_rows`, with the rule of its family, which is judged."""
+    return replace(of_rows(model, statistics, rows, k), refit=None)
+
+
+def candidates(model: Model[S], statistics: S) -> IntArray:
+    """Columns that are put in order, ascending."""
+    asked = model.redundancy.candidates if model.redundancy else None
+    return top_k(model.family.gain(statistics), asked or CANDIDATES)
+
+
+def refuse_no_rows(name: str, value: str) -> NoReturn:
     """Raise the ValueError of what statistics alone cannot give."""
     raise ValueError(
         f"`{name}`={value!r} needs the rows themselves and not only their statistics: use `fit` "
@@ -92,10 +110,12 @@ def refuse_no_rows(name: str, value: str) -> None:
     )
 
 
-def _found(statistics: Any, rows: LabelledRows, gain: FloatArray, k: int) -> Found:
+def _found(
+    model: Model[Any], statistics: Any, rows: LabelledRows, gain: FloatArray, k: int
+) -> Found:
     """Put candidates in order, by the measure for what their entries are."""
     if isinstance(statistics, ClassCounts):
-        return of_presence(rows, k)
+        return of_presence(rows, k, None if MODELS[model.name].takes == "presence" else gain)
     if isinstance(statistics, ClassCategories):
         return _in_turn(_Categories(rows), k)
     return _in_turn(_Correlated(rows, gain), k)
@@ -120,13 +140,25 @@ def _ordered(plain: Any, gain: FloatArray, columns: IntArray, found: Found) -> O
 # Presence ----------------------------------------------------------------------------------------
 
 
-def of_presence(rows: LabelledRows, k: int) -> Found:
-    """Order of the first k columns of rows (n, q), an entry above 0 being present."""
+def of_presence(rows: LabelledRows, k: int, worth: FloatArray | None = None) -> Found:
+    """Order of the first k columns of rows (n, q), an entry above 0 being present.
+
+    Parameters
+    ----------
+    rows : LabelledRows
+    k : int
+    worth : (q,), optional
+        Gains of the columns, if they are not those of presence: what is left of them is the same
+        share.
+    """
     X, total = _present(rows), rows.class_weight
     table = np.asarray((X.T @ _marks(rows)).toarray())
-    gain = bernoulli_gain(table, total)
+    information = bernoulli_gain(table, total)
+    gain = information if worth is None else worth
     slack = _SLACK * max(float(xlogy(total.sum(), total.sum())), np.finfo(float).tiny)
     by_gain = np.lexsort((np.arange(len(gain)), -np.rint(gain / slack)))
+    none = np.where(gain > 0, np.inf, 1.0)
+    scale = np.divide(gain, information, out=none, where=information > slack)[by_gain]
     X, table = X[:, by_gain], np.ascontiguousarray(table[by_gain])
     number, words = _numbers(rows.codes, len(total))
     logs, weights = np.empty(0), np.zeros(64 * words[-1])
@@ -139,10 +171,8 @@ def of_presence(rows: LabelledRows, k: int) -> Found:
     order, added = np.empty(k, dtype=np.int64), np.empty(k)
     presence_order(
         number[X.indices], X.indptr.astype(np.int64), words, weights, table, logs, total, slack,
-        least, order, added, by,
+        scale, least, order, added, by,
     )  # fmt: skip
-    by[least > _SAID * gain[by_gain]] = -1
-    by[order] = -1
     return by_gain[order], added, gain, by[np.argsort(by_gain)]
 
 
@@ -189,7 +219,8 @@ def _in_turn(given: Any, k: int) -> Found:
         now = given.gains(j)
         by[now < least - given.slack] = t
         np.minimum(least, now, out=least, where=~taken)
-    by[taken | (least > _SAID * gain)] = -1
+    last = added[-1] if added else np.inf
+    by[taken | ~(gain > last + given.slack)] = -1
     return np.array(order, dtype=np.int64), np.array(added), gain, by
 
 

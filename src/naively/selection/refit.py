@@ -72,7 +72,9 @@ def logistic_rule(rows: LabelledRows, log_prior: FloatArray, *, scaled: bool) ->
         )
     shift, scale = _standard(rows) if scaled else (0.0, 1.0)
     if scaled:
-        rows = LabelledRows(_moved(rows.matrix, shift, scale), rows.classes, rows.codes, rows.weights)
+        rows = LabelledRows(
+            _moved(rows.matrix, shift, scale), rows.classes, rows.codes, rows.weights
+        )
     C, loss = _penalty(rows)
     fitted = _fitted(rows, C)
     coef, intercept = np.asarray(fitted.coef_) / scale, np.asarray(fitted.intercept_)

@@ -48,14 +48,13 @@ def solve(family: Family[S], statistics: S, k: int, limits: Limits = NO_SEARCH) 
 def _first(problem: Ordered, k: int) -> Selection:
     """Return the first k features of an order; nothing is proven of them."""
     order, added = problem.order[:k], problem.added
-    # What features beyond those that were put in order add is not known: no more than the last.
-    more = np.full(max(len(order) - len(added), 0), added[-1] if len(added) else 0.0)
+    more = np.zeros(len(order) - len(added))  # of those that were not put in order
     none = np.empty(0, dtype=np.int64)
     places = np.argsort(order)
     displaced = {int(i): each for i, each in zip(order, problem.displaced, strict=False)}
     return Selection(
         support=order[places],
-        gain=np.concatenate([added, more])[: len(order)][places],
+        gain=np.concatenate([added, more])[places],
         certificate=None,
         displaced=tuple(displaced.get(i, none) for i in order[places].tolist()),
     )
