@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from naively._kernels.compiled import kernel, kernel_part
@@ -12,7 +14,7 @@ from naively._types import Array, FloatArray, IntArray
 def _x_log_x(x: float, logs: FloatArray) -> float:
     """Return x log x: from a table, if counts are whole."""
     if len(logs) > 0:
-        return logs[int(x)]
+        return float(logs[int(x)])
     return x * np.log(x) if x > 0 else 0.0
 
 
@@ -49,7 +51,7 @@ def _set_bits(indices: Array, start: int, stop: int, row: Array) -> None:
 
 
 @kernel_part
-def _ones(word: int) -> int:
+def _ones(word: Any) -> Any:
     """Count the bits that are set (a compiler knows an instruction for it)."""
     x = word - ((word >> np.uint64(1)) & np.uint64(0x5555555555555555))
     x = (x & np.uint64(0x3333333333333333)) + ((x >> np.uint64(2)) & np.uint64(0x3333333333333333))
@@ -76,6 +78,54 @@ def _by_list(
         r = indices[at]
         if (other[r >> 6] >> np.uint64(r & 63)) & np.uint64(1):
             both[class_of[r >> 6]] += weights[r] if len(weights) > 0 else 1.0
+
+
+@kernel_part
+def _lower(
+    i: int, until: int, floor: float, slack: float,
+    least: FloatArray, seen: IntArray, by: IntArray, order: IntArray,
+    scale: FloatArray, table: FloatArray, class_weight: FloatArray, logs: FloatArray,
+    columns: tuple[Array, ...], both: FloatArray,
+) -> None:  # fmt: skip
+    """Lower the bound of a column by the first chosen ones it has not seen, down to a floor."""
+    indices, indptr, words, class_of, weights, slot, bits, chosen = columns
+    if scale[i] == np.inf:
+        seen[i] = until
+    while seen[i] < until and least[i] > floor:
+        t = seen[i]
+        if slot[i] >= 0:
+            _by_bits(bits[slot[i]], chosen[t], words, both)
+        else:
+            _by_list(indices, indptr[i], indptr[i + 1], chosen[t], class_of, weights, both)
+        value = scale[i] * _given(both, table[i], table[order[t]], class_weight, logs, slack)
+        if value < least[i] - slack:
+            by[i] = t
+        least[i] = min(least[i], value)
+        seen[i] += 1
+
+
+@kernel_part
+def _class_of(words: IntArray) -> IntArray:
+    class_of = np.empty(words[-1], dtype=np.int64)
+    for c in range(len(words) - 1):
+        class_of[words[c] : words[c + 1]] = c
+    return class_of
+
+
+@kernel_part
+def _dense_columns(
+    indices: Array, indptr: Array, n_words: int, slot: IntArray, most: int
+) -> Array:  # fmt: skip
+    """Bits of the columns that are longer lists than a row of bits; `slot` is where they are."""
+    n_slots = 0
+    for i in range(len(slot)):
+        if indptr[i + 1] - indptr[i] > most:
+            slot[i], n_slots = n_slots, n_slots + 1
+    bits = np.zeros((n_slots, n_words), dtype=np.uint64)
+    for i in range(len(slot)):
+        if slot[i] >= 0:
+            _set_bits(indices, indptr[i], indptr[i + 1], bits[slot[i]])
+    return bits
 
 
 @kernel
@@ -127,62 +177,38 @@ def presence_order(
         Filled with the place in the order of what leaves least to a column that would have come in
         by its gain alone; -1 for all others.
     """
-    m, k, n_classes, n_words = len(least), len(order), len(class_weight), words[-1]
-    alone = least.copy()
-    class_of = np.empty(n_words, dtype=np.int64)
-    for c in range(n_classes):
-        class_of[words[c] : words[c + 1]] = c
-    slot, n_slots = np.full(m, -1, dtype=np.int64), 0
-    for i in range(m):
-        if len(weights) == 0 and indptr[i + 1] - indptr[i] > n_words // 3:
-            slot[i], n_slots = n_slots, n_slots + 1
-    bits = np.zeros((n_slots, n_words), dtype=np.uint64)
-    for i in range(m):
-        if slot[i] >= 0:
-            _set_bits(indices, indptr[i], indptr[i + 1], bits[slot[i]])
+    m, k, n_words = len(least), len(order), words[-1]
+    class_of = _class_of(words)
+    slot, both = np.full(m, -1, dtype=np.int64), np.empty(len(class_weight))
+    most = n_words // 3 if len(weights) == 0 else len(indices)  # a word takes as long as 1/3 entry
+    bits = _dense_columns(indices, indptr, n_words, slot, most)
     chosen = np.zeros((k, n_words), dtype=np.uint64)
-    seen, taken = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.bool_)
-    both = np.empty(n_classes)
-    for t in range(k + 1):
-        if t == k:  # what would have come in by its gain alone, and did not: who is to blame?
-            for i in range(m):
-                displaced = k > 0 and not taken[i] and alone[i] > added[k - 1] + slack
-                by[i] = by[i] if displaced else -1
-                taken[i] = not displaced
-        bar, first = -1.0, 0
+    columns = (indices, indptr, words, class_of, weights, slot, bits, chosen)
+    alone, left = least.copy(), np.ones(m, dtype=np.bool_)
+    seen = np.zeros(m, dtype=np.int64)
+    for t in range(k):
+        first, bar = -1, -1.0
         for i in range(m):
-            if not taken[i] and least[i] > bar:
-                bar, first = least[i], i
+            if left[i] and least[i] > bar:
+                first, bar = i, least[i]
         bar = -1.0
-        # Once for the largest value, the most promising first; once more for the first that has it.
-        for step in range(1 + (2 * m if t < k else m)):
-            i, again = first if step == 0 else (step - 1) % m, step > m
-            floor = bar - slack if again else bar
-            if t == k:
-                floor = -1.0
-            if taken[i] or least[i] < floor or (least[i] <= floor and not again):
-                continue
-            while seen[i] < t and least[i] > floor:
-                if scale[i] == np.inf:
-                    seen[i] = t
-                    break
-                row = chosen[seen[i]]
-                if slot[i] >= 0:
-                    _by_bits(bits[slot[i]], row, words, both)
-                else:
-                    _by_list(indices, indptr[i], indptr[i + 1], row, class_of, weights, both)
-                value = _given(both, table[i], table[order[seen[i]]], class_weight, logs, slack)
-                value *= scale[i]
-                if value < least[i] - slack:
-                    by[i] = seen[i]
-                least[i] = min(least[i], value)
-                seen[i] += 1
-            if seen[i] == t and again and least[i] >= floor:
-                first = i
-                break
-            if seen[i] == t:
-                bar = max(bar, least[i])
-        if t == k:
-            break
-        order[t], added[t], taken[first] = first, least[first], True
+        for step in range(-1, m):  # the largest value; the most promising column tells most of it
+            i = step if step >= 0 else first
+            if left[i] and least[i] > bar:
+                _lower(i, t, bar, slack, least, seen, by, order, scale, table, class_weight, logs,
+                       columns, both)  # fmt: skip
+                bar = max(bar, least[i]) if seen[i] == t else bar
+        first = -1
+        for i in range(m):  # and the first column that has it
+            if first < 0 and left[i] and least[i] >= bar - slack:
+                _lower(i, t, bar - slack, slack, least, seen, by, order, scale, table,
+                       class_weight, logs, columns, both)  # fmt: skip
+                first = i if seen[i] == t and least[i] >= bar - slack else first
+        order[t], added[t], left[first] = first, least[first], False
         _set_bits(indices, indptr[first], indptr[first + 1], chosen[t])
+    for i in range(m):
+        if k > 0 and left[i] and alone[i] > added[k - 1] + slack:
+            _lower(i, k, -1.0, slack, least, seen, by, order, scale, table, class_weight, logs,
+                   columns, both)  # fmt: skip
+        else:
+            by[i] = -1

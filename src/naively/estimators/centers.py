@@ -180,12 +180,23 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
         long as classes weigh the same, its predictions; see the notes.
     priors : {None, "uniform", "empirical"} or array-like of shape (n_classes,), default=None
         Log priors added to minus the distance. By default classes weigh the same.
+    redundancy : {None, "conditional"}, default=None
+        "conditional" chooses one feature after another, each for what it adds to every one before
+        it, so that copies do not take the places of others (Fleuret 2004; see
+        :mod:`naively.selection.redundancy`). There is then no certificate.
+    candidates : int, default=None
+        Number of features of the largest gains among which `redundancy` chooses; by default 4000.
+        The others follow by their gains.
+    refit : {None, "logistic"}, default=None
+        "logistic" decides by a penalised logistic regression on the selected features instead of
+        the model's own rule: :class:`sklearn.linear_model.LogisticRegression`, its `C` chosen by
+        the log loss of five folds. What chooses `k`="auto", and the certificate, are of the model.
 
     Attributes
     ----------
     support_ : ndarray of shape (n_features,)
         Mask of the selected features.
-    certificate_ : Certificate
+    certificate_ : Certificate or None
         Objective and bound, in distance saved; they agree.
     centers_, centroids_ : ndarray of shape (n_classes, n_features)
         Class medians on the support, elsewhere the median of all rows, each class weighing the
@@ -194,6 +205,11 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
         Mean absolute deviation from the median of the class.
     scores_ : ndarray of shape (n_features,)
         Gain of each feature: distance that medians by class save, summed over the classes.
+    displaced_ : list of ndarray
+        For each selected feature, with `redundancy`, features that would have come in by their
+        gain and were left out because it says the same; those of the largest gain first.
+    refitted_ : Refitted or None
+        With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_prior_ : ndarray of shape (n_classes,)
@@ -231,9 +247,20 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
            [2., 0.]])
     """
 
-    def __init__(self, k: K = 10, *, priors: ArrayLike | None = None) -> None:
+    def __init__(
+        self,
+        k: K = 10,
+        *,
+        priors: ArrayLike | None = None,
+        redundancy: str | None = None,
+        candidates: int | None = None,
+        refit: str | None = None,
+    ) -> None:
         self.k = k
         self.priors = priors
+        self.redundancy = redundancy
+        self.candidates = candidates
+        self.refit = refit
 
     def _model(self) -> Model[ClassMedians]:
         return l1_centers.model(priors=self.priors)

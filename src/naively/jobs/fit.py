@@ -197,11 +197,11 @@ def _refit_note(trained: Trained[Any], settings: ModelSettings) -> Iterator[str]
     """Say which rule decides, and which was judged on the way."""
     if trained.refitted is None:
         return
-    k = len(trained.selection.support)
+    k, C = len(trained.selection.support), trained.refitted.C
     chosen = ", their number by the folds of its own rule" if is_auto(settings.k) else ""
     yield (
-        f"A logistic regression on the {k:,} features decides (C = {trained.refitted.C:.3g}, by the "
-        f"log loss of five folds); they were chosen by the {settings.kind} model{chosen}."
+        f"A logistic regression on the {k:,} features decides (C = {C:.3g}, by the log loss of "
+        f"five folds); they were chosen by the {settings.kind} model{chosen}."
     )
 
 

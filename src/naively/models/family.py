@@ -86,6 +86,11 @@ class Ordered:
 Problem: TypeAlias = Separable | SeparableCounts | Coupled | Ordered
 
 
+def objective_of(problem: Problem) -> Separable | SeparableCounts | Coupled:
+    """Return what the features gain together, whatever the order in which they come."""
+    return problem.plain if isinstance(problem, Ordered) else problem
+
+
 @dataclass(frozen=True, slots=True)
 class Family(Generic[S]):
     """One model, its parameters (smoothing and the like) already bound."""

@@ -191,7 +191,7 @@ def _marks(rows: LabelledRows) -> sp.csr_array:
 
 
 def _numbers(codes: Array, n_classes: int) -> tuple[IntArray, IntArray]:
-    """Number of each row, class by class, in whole words of 64; where each class begins (C + 1,)."""
+    """Give rows numbers, each class from a multiple of 64, and say where these are (C + 1,)."""
     size = np.bincount(codes, minlength=n_classes)
     words = np.concatenate([[0], np.cumsum(-(-size // 64))]).astype(np.int64)
     number = np.empty(len(codes), dtype=np.int64)

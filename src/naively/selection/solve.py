@@ -47,16 +47,15 @@ def solve(family: Family[S], statistics: S, k: int, limits: Limits = NO_SEARCH) 
 
 def _first(problem: Ordered, k: int) -> Selection:
     """Return the first k features of an order; nothing is proven of them."""
-    order, added = problem.order[:k], problem.added
+    order, added = problem.order[:k], problem.added[:k]
     more = np.zeros(len(order) - len(added))  # of those that were not put in order
-    none = np.empty(0, dtype=np.int64)
+    displaced = [*problem.displaced, *[np.empty(0, dtype=np.int64)] * len(more)]
     places = np.argsort(order)
-    displaced = {int(i): each for i, each in zip(order, problem.displaced, strict=False)}
     return Selection(
         support=order[places],
         gain=np.concatenate([added, more])[places],
         certificate=None,
-        displaced=tuple(displaced.get(i, none) for i in order[places].tolist()),
+        displaced=tuple(displaced[t] for t in places.tolist()),
     )
 
 
