@@ -25,7 +25,7 @@ from naively.read.errors import InputError, told_of
 from naively.selection.certificate import Selection
 from naively.selection.redundancy import own
 from naively.selection.solve import tied_with_last
-from naively.selection.train import Trained, is_auto, resolve_k, train
+from naively.selection.train import Trained, resolve_k, train
 from naively.statistics.categories import ClassCategories
 from naively.statistics.moments import ClassMoments
 from naively.text.features import TextFeatures
@@ -116,7 +116,7 @@ def fit(
             *_default_note(settings, statistics.n_features),
             *_case_note(trained.classes),
             *_tie_note(trained, settings),
-            *_refit_note(trained, settings),
+            *_refit_note(trained),
             *data.notes,
             *_region_note(data, trained.rule),
             *(str(each.message) for each in w),
@@ -193,15 +193,14 @@ def _tie_note(trained: Trained[Any], settings: ModelSettings) -> Iterator[str]:
         )
 
 
-def _refit_note(trained: Trained[Any], settings: ModelSettings) -> Iterator[str]:
-    """Say which rule decides, and which was judged on the way."""
+def _refit_note(trained: Trained[Any]) -> Iterator[str]:
+    """Say which rule decides, and which model chose."""
     if trained.refitted is None:
         return
     k, C = len(trained.selection.support), trained.refitted.C
-    chosen = ", their number by the folds of its own rule" if is_auto(settings.k) else ""
     yield (
         f"A logistic regression on the {k:,} features decides (C = {C:.3g}, by the log loss of "
-        f"five folds); they were chosen by the {settings.kind} model{chosen}."
+        f"five folds); they were chosen by the {trained.model.name} model."
     )
 
 
