@@ -27,11 +27,11 @@ from naively import (
 from naively.cli.scale import naively
 from naively.jobs.model_file import load_model
 from naively.models.rules import LinearRule
-from naively.selection.refit import N_FOLDS, PENALTIES, logistic_rule
+from naively.selection.refit import N_FOLDS, logistic_rule
 from naively.statistics.rows import LabelledRows
 
 
-def counts(n=150, m=14, classes=3, seed=0):
+def counts(n=90, m=14, classes=3, seed=0):
     rng = np.random.default_rng(seed)
     y = np.arange(n) % classes
     return rng.poisson(0.5 + (np.arange(m) % classes == y[:, None])), np.array(list("abc"))[y]
@@ -93,14 +93,15 @@ def test_the_penalty_is_that_of_the_least_log_loss():
     fold = np.empty(len(y), dtype=int)
     fold[np.argsort(rows.codes, kind="stable")] = np.arange(len(y)) % N_FOLDS
     losses = []
-    for C in PENALTIES:
+    grid = 10.0 ** np.arange(-3, 3, 0.5)
+    for C in grid:
         loss = 0.0
         for t in range(N_FOLDS):
             model = regression(X[fold != t, :6], y[fold != t], C)
             proba = model.predict_proba(X[fold == t, :6])
             loss += log_loss(y[fold == t], proba, normalize=False)
         losses.append(loss / len(y))
-    assert found.C == PENALTIES[int(np.argmin(losses))]
+    assert found.C == pytest.approx(grid[int(np.argmin(losses))])
     assert found.log_loss == pytest.approx(min(losses), abs=1e-3)
 
 
@@ -233,9 +234,7 @@ def test_reports_say_which_rule_is_judged(folder):
     run("select", "all.csv", "-k", "auto", "--refit", "logistic", "--out", "r")
     summary = json.loads((folder / "r/summary.json").read_text())
     assert summary["path"]["accuracy_of"].endswith("of the multinomial model's own rule")
-    assert any(
-        "by the folds of the multinomial model's own rule" in note for note in summary["notes"]
-    )
+    assert "k was chosen by the folds of the multinomial model's own rule." in summary["notes"]
 
 
 def test_a_table_of_real_values(folder):
