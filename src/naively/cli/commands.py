@@ -376,11 +376,18 @@ REFIT = click.option(
     help="Decide by a logistic regression on the chosen features, its penalty cross-validated.",
 )
 
+CALIBRATION = click.option(
+    "--calibration",
+    type=click.Choice(["cross-fitted"]),
+    help="Make probabilities credible: fitted to the rows of five folds, their answers the same.",
+)
+
 SELECT: Options = [
     *INPUT,
     *MODEL,
     *REDUNDANCY,
     REFIT,
+    CALIBRATION,
     *TESTING,
     *FEATURES,
     *NUMBERS,

@@ -25,11 +25,14 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from naively._notebook import note_html
 from naively._types import Array, BoolArray, FloatArray, IntArray, K, MatrixLike
+from naively.judging.calibration import cross_fitted
 from naively.judging.error_path import FoldErrors
 from naively.judging.folds import choose_k
+from naively.judging.rows import checked_rows
 from naively.models.model import A, Model, RowsOver, S
 from naively.models.rules import LinearRule, Rule, winners
 from naively.selection.certificate import UNPROVEN, Certificate, Selection
+from naively.selection.redundancy import refuse_no_rows
 from naively.selection.refit import Refitted
 from naively.selection.train import Trained, is_auto, resolve_k, train
 from naively.statistics.matrix import Matrix, as_matrix, canonical, check_library, is_sparse
@@ -151,11 +154,13 @@ class AbstractSparseClassifier(AbstractSelectingClassifier, Generic[S]):
     redundancy: str | None = None
     candidates: int | None = None
     refit: str | None = None
+    calibration: str | None = None
     model_: Model[S]
     statistics_: S
     selection_: Selection
     rule_: Rule
     refitted_: Refitted | None
+    temperature_: float
     fold_errors_: FoldErrors  # with k="auto"
 
     @abstractmethod
@@ -165,7 +170,10 @@ class AbstractSparseClassifier(AbstractSelectingClassifier, Generic[S]):
     def _asked(self) -> Model[S]:
         """Return the model that all parameters make, checked."""
         return self._model().asking(
-            redundancy=self.redundancy, candidates=self.candidates, refit=self.refit
+            redundancy=self.redundancy,
+            candidates=self.candidates,
+            refit=self.refit,
+            calibration=self.calibration,
         )
 
     # -- training -------------------------------------------------------------------------------
@@ -197,7 +205,11 @@ class AbstractSparseClassifier(AbstractSelectingClassifier, Generic[S]):
         statistics = model.gather(X, y, sample_weight)
         k = self._chosen_k(model, X, y, sample_weight, statistics)
         rows = model.rows_over(statistics, X, y, sample_weight)
-        return self._store(train(model, statistics, k, rows=rows))
+        trained = train(model, statistics, k, rows=rows)
+        if model.calibration is not None:
+            judged = checked_rows(X, y, sample_weight)
+            trained = trained.at(cross_fitted(model, judged, statistics, k))
+        return self._store(trained)
 
     def _chosen_k(
         self, model: Model[S], X: Matrix, y: Array, sample_weight: ArrayLike | None, statistics: S
@@ -275,8 +287,10 @@ class AbstractSparseClassifier(AbstractSelectingClassifier, Generic[S]):
 
     def _finish(self, statistics: S, rows: RowsOver | None = None) -> Self:
         """Train on statistics of all rows, and on these where the model needs them."""
-        k = resolve_k(self.k, statistics.n_features)
-        return self._store(train(self._asked(), statistics, k, rows=rows))
+        model, k = self._asked(), resolve_k(self.k, statistics.n_features)
+        if model.calibration is not None:
+            refuse_no_rows("calibration", model.calibration)
+        return self._store(train(model, statistics, k, rows=rows))
 
     def _store(self, trained: Trained[S]) -> Self:
         self.model_ = trained.model
@@ -284,6 +298,7 @@ class AbstractSparseClassifier(AbstractSelectingClassifier, Generic[S]):
         self.selection_ = trained.selection
         self.rule_ = trained.rule
         self.refitted_ = trained.refitted
+        self.temperature_ = trained.temperature
         self.classes_ = trained.classes
         return self
 

@@ -58,6 +58,9 @@ class SparseL2Centers(
         "logistic" decides by a penalised logistic regression on the selected features instead of
         the model's own rule: :class:`sklearn.linear_model.LogisticRegression`, its `C` chosen by
         the log loss of five folds. What chooses `k`="auto", and the certificate, are of the model.
+    calibration : {None, "cross-fitted"}, default=None
+        "cross-fitted" divides the scores by a temperature fitted to the rows of five folds, each
+        judged by a model of the others: the predictions stay, their probabilities can be believed.
 
     Attributes
     ----------
@@ -78,6 +81,8 @@ class SparseL2Centers(
         gain and were left out because it says the same; those of the largest gain first.
     refitted_ : Refitted or None
         With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
+    temperature_ : float
+        What the scores were divided by; 1 without `calibration`.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_prior_ : ndarray of shape (n_classes,)
@@ -127,6 +132,7 @@ class SparseL2Centers(
         redundancy: str | None = None,
         candidates: int | None = None,
         refit: str | None = None,
+        calibration: str | None = None,
     ) -> None:
         self.k = k
         self.scale = scale
@@ -134,6 +140,7 @@ class SparseL2Centers(
         self.redundancy = redundancy
         self.candidates = candidates
         self.refit = refit
+        self.calibration = calibration
 
     # -- the model ------------------------------------------------------------------------------
 

@@ -84,11 +84,12 @@ def error_path(
     estimator = clone(estimator)
     X, y = estimator._check_batch(X, y, reset=True)
     model = estimator._asked()
-    if model.refit is not None:
-        raise ValueError(
-            f"`refit`={model.refit!r} has no part in the errors of a path, which are those of the "
-            "model's own rule; leave it out."
-        )
+    for name in ("refit", "calibration"):
+        if getattr(model, name) is not None:
+            raise ValueError(
+                f"`{name}`={getattr(model, name)!r} has no part in the errors of a path, which are "
+                "those of the model's own rule; leave it out."
+            )
     statistics = model.gather(X, y, sample_weight)
     rows, seed = checked_rows(X, y, sample_weight), check_random_state(random_state)
     folds = fold_errors(model, rows, statistics, ks, n_folds=n_folds, random_state=seed)

@@ -52,6 +52,9 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
         "logistic" decides by a penalised logistic regression on the selected features instead of
         the model's own rule: :class:`sklearn.linear_model.LogisticRegression`, its `C` chosen by
         the log loss of five folds. What chooses `k`="auto", and the certificate, are of the model.
+    calibration : {None, "cross-fitted"}, default=None
+        "cross-fitted" divides the scores by a temperature fitted to the rows of five folds, each
+        judged by a model of the others: the predictions stay, their probabilities can be believed.
 
     Attributes
     ----------
@@ -70,6 +73,8 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
         gain and were left out because it says the same; those of the largest gain first.
     refitted_ : Refitted or None
         With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
+    temperature_ : float
+        What the scores were divided by; 1 without `calibration`.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_prior_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -106,6 +111,7 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
         redundancy: str | None = None,
         candidates: int | None = None,
         refit: str | None = None,
+        calibration: str | None = None,
     ) -> None:
         self.k = k
         self.variance = variance
@@ -114,6 +120,7 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
         self.redundancy = redundancy
         self.candidates = candidates
         self.refit = refit
+        self.calibration = calibration
 
     def _model(self) -> Model[ClassMoments]:
         return gaussian.model(
@@ -182,6 +189,9 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         "logistic" decides by a penalised logistic regression on the selected features instead of
         the model's own rule: :class:`sklearn.linear_model.LogisticRegression`, its `C` chosen by
         the log loss of five folds. What chooses `k`="auto", and the certificate, are of the model.
+    calibration : {None, "cross-fitted"}, default=None
+        "cross-fitted" divides the scores by a temperature fitted to the rows of five folds, each
+        judged by a model of the others: the predictions stay, their probabilities can be believed.
 
     Attributes
     ----------
@@ -204,6 +214,8 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         gain and were left out because it says the same; those of the largest gain first.
     refitted_ : Refitted or None
         With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
+    temperature_ : float
+        What the scores were divided by; 1 without `calibration`.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -238,6 +250,7 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         redundancy: str | None = None,
         candidates: int | None = None,
         refit: str | None = None,
+        calibration: str | None = None,
     ) -> None:
         self.k = k
         self.alpha = alpha
@@ -246,6 +259,7 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         self.redundancy = redundancy
         self.candidates = candidates
         self.refit = refit
+        self.calibration = calibration
 
     def _model(self) -> Model[ClassCounts]:
         return poisson.model(
@@ -312,6 +326,9 @@ class SparseNegativeBinomialNB(
         "logistic" decides by a penalised logistic regression on the selected features instead of
         the model's own rule: :class:`sklearn.linear_model.LogisticRegression`, its `C` chosen by
         the log loss of five folds. What chooses `k`="auto", and the certificate, are of the model.
+    calibration : {None, "cross-fitted"}, default=None
+        "cross-fitted" divides the scores by a temperature fitted to the rows of five folds, each
+        judged by a model of the others: the predictions stay, their probabilities can be believed.
 
     Attributes
     ----------
@@ -336,6 +353,8 @@ class SparseNegativeBinomialNB(
         gain and were left out because it says the same; those of the largest gain first.
     refitted_ : Refitted or None
         With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
+    temperature_ : float
+        What the scores were divided by; 1 without `calibration`.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -387,6 +406,7 @@ class SparseNegativeBinomialNB(
         redundancy: str | None = None,
         candidates: int | None = None,
         refit: str | None = None,
+        calibration: str | None = None,
     ) -> None:
         self.k = k
         self.alpha = alpha
@@ -396,6 +416,7 @@ class SparseNegativeBinomialNB(
         self.redundancy = redundancy
         self.candidates = candidates
         self.refit = refit
+        self.calibration = calibration
 
     def _model(self) -> Model[ClassMoments]:
         return negative_binomial.model(
@@ -465,6 +486,9 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
     candidates : int, default=None
         Number of features of the largest gains among which `redundancy` chooses; by default 4000.
         The others follow by their gains.
+    calibration : {None, "cross-fitted"}, default=None
+        "cross-fitted" divides the scores by a temperature fitted to the rows of five folds, each
+        judged by a model of the others: the predictions stay, their probabilities can be believed.
 
     Attributes
     ----------
@@ -484,6 +508,8 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
     displaced_ : list of ndarray
         For each selected feature, with `redundancy`, features that would have come in by their
         gain and were left out because it says the same; those of the largest gain first.
+    temperature_ : float
+        What the scores were divided by; 1 without `calibration`.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -520,6 +546,7 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         min_categories: ArrayLike | None = None,
         redundancy: str | None = None,
         candidates: int | None = None,
+        calibration: str | None = None,
     ) -> None:
         self.k = k
         self.alpha = alpha
@@ -528,6 +555,7 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         self.min_categories = min_categories
         self.redundancy = redundancy
         self.candidates = candidates
+        self.calibration = calibration
 
     def _model(self) -> Model[ClassCategories]:
         return categorical.model(

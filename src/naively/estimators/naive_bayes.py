@@ -101,6 +101,9 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         "logistic" decides by a penalised logistic regression on the selected features instead of
         the model's own rule: :class:`sklearn.linear_model.LogisticRegression`, its `C` chosen by
         the log loss of five folds. What chooses `k`="auto", and the certificate, are of the model.
+    calibration : {None, "cross-fitted"}, default=None
+        "cross-fitted" divides the scores by a temperature fitted to the rows of five folds, each
+        judged by a model of the others: the predictions stay, their probabilities can be believed.
 
     Attributes
     ----------
@@ -119,6 +122,8 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         gain and were left out because it says the same; those of the largest gain first.
     refitted_ : Refitted or None
         With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
+    temperature_ : float
+        What the scores were divided by; 1 without `calibration`.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -167,6 +172,7 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         redundancy: str | None = None,
         candidates: int | None = None,
         refit: str | None = None,
+        calibration: str | None = None,
     ) -> None:
         self.k = k
         self.alpha = alpha
@@ -178,6 +184,7 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         self.redundancy = redundancy
         self.candidates = candidates
         self.refit = refit
+        self.calibration = calibration
 
     def _model(self) -> Model[ClassCounts]:
         return multinomial.model(
@@ -234,6 +241,9 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         "logistic" decides by a penalised logistic regression on the selected features instead of
         the model's own rule: :class:`sklearn.linear_model.LogisticRegression`, its `C` chosen by
         the log loss of five folds. What chooses `k`="auto", and the certificate, are of the model.
+    calibration : {None, "cross-fitted"}, default=None
+        "cross-fitted" divides the scores by a temperature fitted to the rows of five folds, each
+        judged by a model of the others: the predictions stay, their probabilities can be believed.
 
     Attributes
     ----------
@@ -252,6 +262,8 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         gain and were left out because it says the same; those of the largest gain first.
     refitted_ : Refitted or None
         With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
+    temperature_ : float
+        What the scores were divided by; 1 without `calibration`.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -297,6 +309,7 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         redundancy: str | None = None,
         candidates: int | None = None,
         refit: str | None = None,
+        calibration: str | None = None,
     ) -> None:
         self.k = k
         self.alpha = alpha
@@ -306,6 +319,7 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         self.redundancy = redundancy
         self.candidates = candidates
         self.refit = refit
+        self.calibration = calibration
 
     def _model(self) -> Model[ClassCounts]:
         return bernoulli.model(

@@ -584,7 +584,11 @@ class _Search:
         self.scoring = scoring
         self.fit_params = fit_params
         # Folds judge the rule of a family; one that is fitted to rows is trained for every k.
-        self.is_native = isinstance(estimator, AbstractSparseClassifier) and estimator.refit is None
+        self.is_native = (
+            isinstance(estimator, AbstractSparseClassifier)
+            and estimator.refit is None
+            and estimator.calibration is None
+        )
         self.folds: Folds[Any] | None = self._folds() if self.is_native else None
 
     def _folds(self) -> Folds[Any]:

@@ -16,12 +16,12 @@ from naively.jobs.data import Data, Kinds
 from naively.jobs.engines import Workers
 from naively.jobs.model_file import ModelFile
 from naively.jobs.rows import HeldRows
-from naively.jobs.settings import DEFAULT_K, ModelSettings
+from naively.jobs.settings import DEFAULT_K, ModelSettings, asked_k
 from naively.models import MODELS
 from naively.models.family import Coupled, Ordered
 from naively.models.model import Model
 from naively.models.rules import HybridRule, Rule
-from naively.read.errors import InputError, told_of
+from naively.read.errors import told_of
 from naively.selection.certificate import Selection
 from naively.selection.redundancy import own
 from naively.selection.solve import tied_with_last
@@ -62,6 +62,7 @@ class Fitted:
 def fit(
     data: Data, model: Model[Any], settings: ModelSettings, kinds: Kinds, *, clip: bool = False,
     workers: Workers | None = None,
+    temperature: float | None = None,
 ) -> tuple[Fitted, Trained[Any]]:  # fmt: skip
     """Select features and train the classifier on the rows of some kinds.
 
@@ -79,6 +80,8 @@ def fit(
         Whether a `k` above the number of features means all of them, instead of an error.
     workers
         Who brings the rows, for a model that needs them; None if there are only statistics.
+    temperature
+        By which the scores are divided, if they are calibrated.
 
     Returns
     -------
@@ -89,11 +92,13 @@ def fit(
     with told_of(data.name), warnings.catch_warnings(record=True) as w:
         warnings.simplefilter("always")
         statistics = data.statistics(kinds, kept)
-        k = resolve_k(_asked(settings, statistics.n_features, clip=clip), statistics.n_features)
+        k = resolve_k(asked_k(settings, statistics.n_features, clip=clip), statistics.n_features)
         rows = None
         if workers is not None:
             rows = HeldRows(data, kinds, workers).over(model, statistics, kept)
         trained = train(model, statistics, k, rows=rows)
+        if temperature is not None:
+            trained = trained.at(temperature)
         if model.needs_rows:  # every k is judged, and drawn, by the model's own rule
             trained = replace(trained, model=own(model, statistics, rows))
     columns = trained.selection.support if kept is None else kept[trained.selection.support]
@@ -117,25 +122,13 @@ def fit(
             *_case_note(trained.classes),
             *_tie_note(trained, settings),
             *_refit_note(trained),
+            *_calibration_note(temperature),
             *data.notes,
             *_region_note(data, trained.rule),
             *(str(each.message) for each in w),
         ),
     )
     return fitted, trained
-
-
-def _asked(settings: ModelSettings, there_are: int, *, clip: bool) -> int | float | str:
-    """Return the `k` to train with: the default, or with `clip` any, is at most all there are."""
-    k = DEFAULT_K if settings.k is None else settings.k
-    if not isinstance(k, int) or k <= there_are:
-        return k
-    if settings.k is not None and not clip:
-        raise InputError(
-            f"`-k` must be at most the number of features, {there_are:,}; got {k:,} "
-            "(-k all takes all of them)."
-        )
-    return there_are
 
 
 def _default_note(settings: ModelSettings, there_are: int) -> Iterator[str]:
@@ -202,6 +195,14 @@ def _refit_note(trained: Trained[Any]) -> Iterator[str]:
         f"A logistic regression on the {k:,} features decides (C = {C:.3g}, by the log loss of "
         f"five folds); they were chosen by the {trained.model.name} model."
     )
+
+
+def _calibration_note(temperature: float | None) -> Iterator[str]:
+    if temperature is not None:
+        yield (
+            f"Scores were divided by {temperature:.3g}, so that their probabilities are those of "
+            "rows that were not trained on (five folds)."
+        )
 
 
 def _twins(table: Any, gain: FloatArray, support: IntArray) -> tuple[int, int]:

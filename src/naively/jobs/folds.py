@@ -12,8 +12,9 @@ from naively._types import IntArray
 from naively.jobs.data import Data, Kinds, data_of
 from naively.jobs.engines import Workers
 from naively.jobs.rows import HeldRows
-from naively.jobs.settings import Recipe
+from naively.jobs.settings import ModelSettings, Recipe, asked_k
 from naively.jobs.study import measured_grid
+from naively.judging.calibration import temperature_of
 from naively.judging.error_path import FoldErrors
 from naively.judging.every_k import every_k
 from naively.judging.folds import MAX_REPEATS, REPEATED_ROWS, warn_of_nothing
@@ -22,7 +23,8 @@ from naively.models import MODELS
 from naively.models.model import Model
 from naively.selection.path import checked_grid
 from naively.selection.redundancy import candidates, own
-from naively.work.judged import Fold, Look, judged_folds
+from naively.selection.train import resolve_k, train
+from naively.work.judged import Fold, Look, Untempered, judged_folds, slopes_of_folds
 
 N_FOLDS = 5
 
@@ -104,6 +106,32 @@ def _fold(
     models = every_k(model, statistics, grid)
     columns = models.columns if kept is None else kept[models.columns]
     return Fold(kind, statistics.classes.astype(str), models, columns)
+
+
+def temperature(
+    data: Data, model: Model[Any], settings: ModelSettings, kinds: Kinds, workers: Workers
+) -> float:
+    """Temperature of the model that is asked for, from the folds of the training rows."""
+    kept = data.kept(kinds, settings)
+    total = data.statistics(kinds, kept) if model.subtracts else None
+    held, trained = HeldRows(data, kinds, workers), []
+    for kind in (kind for kind in kinds if data.n_rows(kind)):
+        statistics = _without(data, total, kinds, kind, kept)
+        others = tuple(each for each in kinds if each != kind)
+        rows = held.over(model, statistics, kept, others)
+        k = resolve_k(asked_k(settings, statistics.n_features, clip=True), statistics.n_features)
+        trained.append((kind, train(model, statistics, k, rows=rows)))
+    supports = [each.selection.support for _, each in trained]
+    supports = supports if kept is None else [kept[support] for support in supports]
+    union = np.unique(np.concatenate(supports))
+    folds = [
+        Untempered(
+            kind, each.classes.astype(str), each.rule, model, np.searchsorted(union, support)
+        )
+        for (kind, each), support in zip(trained, supports, strict=True)
+    ]
+    look = Look(data.features, data.terms(union), union)
+    return temperature_of(sum(workers.map(slopes_of_folds, data.tasks, folds, look)))
 
 
 def _without(data: Data, total: Any, kinds: Sequence[int], kind: int, kept: IntArray | None) -> Any:

@@ -18,7 +18,7 @@ from naively._types import IntArray
 from naively.jobs.data import Data, Kinds, data_of
 from naively.jobs.engines import Workers, working
 from naively.jobs.fit import Fitted, fit
-from naively.jobs.folds import N_FOLDS, choose_k, chooser, training
+from naively.jobs.folds import N_FOLDS, choose_k, chooser, temperature, training
 from naively.jobs.model_file import ModelFile
 from naively.jobs.outcome import Tested, files_of, summarize
 from naively.jobs.quote import examples
@@ -86,10 +86,15 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
             folds = choose_k(recipe, data, parting, workers)
             settings = replace(settings, k=folds.best_k())
             accuracies = Accuracies.of_folds(folds, chooser(settings.kind), settings)
+        heat = None
+        if model.calibration is not None:
+            heat = temperature(data, model, settings, kinds, workers)
         has_test = recipe.test.file is not None or data.n_rows(TEST) > 0
         again = has_test and not recipe.test.is_given
         # All rows may have more features than the training rows: the last fit refuses a large k.
-        final, trained = fit(data, model, settings, kinds, clip=again, workers=workers)
+        final, trained = fit(
+            data, model, settings, kinds, clip=again, workers=workers, temperature=heat
+        )
         test = None
         if has_test:
             progress("testing", 0, 0)
@@ -98,7 +103,7 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
         if again:
             del trained  # most of the memory
             kinds = (*kinds, TEST)
-            final, trained = fit(data, model, settings, kinds, workers=workers)
+            final, trained = fit(data, model, settings, kinds, workers=workers, temperature=heat)
         curve = None if recipe.quick else path_curve(trained, accuracies)
         found = [] if recipe.quick else examples(data, final, kinds, workers)
     return summarize(recipe, files_of(recipe, data, test), test, final, curve, found), final.file
@@ -106,8 +111,9 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
 
 def parting_of(recipe: Recipe) -> Parting:
     """Which rows are trained on, and which tested on."""
+    folded = is_auto(recipe.model.k) or recipe.model.calibration is not None
     share = 0.0 if recipe.test.is_given else recipe.test.holdout
-    return Parting(share, recipe.test.seed, N_FOLDS if is_auto(recipe.model.k) else 1)
+    return Parting(share, recipe.test.seed, N_FOLDS if folded else 1)
 
 
 def check_rows(recipe: Recipe, data: Data, kinds: Kinds) -> None:

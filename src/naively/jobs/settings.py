@@ -32,6 +32,7 @@ class ModelSettings:
     redundancy: str | None = None  # "conditional": features that do not say the same
     candidates: int | None = None  # for that
     refit: str | None = None  # "logistic": the rule is fitted to the rows
+    calibration: str | None = None  # "cross-fitted": probabilities are those of rows not seen
 
     def model(self, n_regions: int = 1) -> Model[Any]:
         """Return the model with its parameters, of so many columns of text where it parts them.
@@ -65,6 +66,19 @@ class ModelSettings:
             return kind.build(**given)
         except ValueError as error:
             raise InputError(str(error)) from error
+
+
+def asked_k(settings: ModelSettings, there_are: int, *, clip: bool) -> int | float | str:
+    """Return the `k` to train with: the default, or with `clip` any, is at most all there are."""
+    k = DEFAULT_K if settings.k is None else settings.k
+    if not isinstance(k, int) or k <= there_are:
+        return k
+    if settings.k is not None and not clip:
+        raise InputError(
+            f"`-k` must be at most the number of features, {there_are:,}; got {k:,} "
+            "(-k all takes all of them)."
+        )
+    return there_are
 
 
 @dataclass(frozen=True, slots=True)

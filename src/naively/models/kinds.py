@@ -79,7 +79,7 @@ class Kind:
 
 
 _REDUNDANCY = ("redundancy", "candidates")
-ASKED = (*_REDUNDANCY, "refit")  # parameters that mean the same for every model that takes them
+ASKED = (*_REDUNDANCY, "refit", "calibration")  # mean the same for every model that takes them
 _PRIOR = ("fit_prior", "class_prior")
 _EXACT = ("exact", "max_nodes", "time_limit")
 _REGIONS = ("regions", "shared_vocabulary", "normalize")
@@ -130,6 +130,7 @@ MODELS: Mapping[str, Kind] = MappingProxyType(
                 *_PRIOR,
                 "min_categories",
                 *_REDUNDANCY,
+                "calibration",
             ),
             _kind(
                 "gaussian",
@@ -142,7 +143,7 @@ MODELS: Mapping[str, Kind] = MappingProxyType(
                 *ASKED,
             ),
             _kind("l2-centers", "values", "moments", MEANS, "scale", "priors", *ASKED),
-            _kind("l1-centers", "values", None, MEDIANS, "priors", *ASKED),
+            _kind("l1-centers", "values", None, MEDIANS, "priors", *_REDUNDANCY, "refit"),
             _kind("hybrid", "counts", None, COUNTS, *_REGIONS, "alpha", "penalty", *_EXACT),
         )
     }

@@ -16,7 +16,7 @@ from typing import Generic, Protocol, Self, TypeAlias, TypeVar
 from naively._types import Array, FloatArray, IntArray
 from naively.models.family import Family
 from naively.models.kinds import Words
-from naively.statistics.matrix import Matrix
+from naively.statistics.matrix import Matrix, canonical, is_sparse
 from naively.statistics.rows import LabelledRows
 
 # Columns (q,), ascending: the training rows over these, as the rule of the model sees them (n, q).
@@ -128,16 +128,22 @@ class Model(Generic[S]):
     learns_prior: bool = True  # from the rows; otherwise it is the same for all of them
     redundancy: Redundancy | None = None  # None: the k features of the best objective
     refit: str | None = None  # "logistic": the rule is that of `selection.refit`
+    calibration: str | None = None  # "cross-fitted": see `judging.calibration`
     # Where the features are no columns: statistics, rows, support (k,): selected features (n, k).
     project: Callable[[S, Matrix, IntArray], Matrix] | None = None
 
     @property
     def needs_rows(self) -> bool:
         """Whether it is trained on the rows themselves, beside their statistics."""
-        return self.redundancy is not None or self.refit is not None
+        return any(each is not None for each in (self.redundancy, self.refit, self.calibration))
 
     def asking(
-        self, *, redundancy: object = None, candidates: object = None, refit: object = None
+        self,
+        *,
+        redundancy: object = None,
+        candidates: object = None,
+        refit: object = None,
+        calibration: object = None,
     ) -> Self:
         """Return the model with what can be asked of every model.
 
@@ -154,7 +160,9 @@ class Model(Generic[S]):
             )
         if refit not in (None, "logistic"):
             raise ValueError(f"`refit` must be 'logistic' or None; got {refit!r}.")
-        return replace(self, redundancy=asked, refit=refit)
+        if calibration not in (None, "cross-fitted"):
+            raise ValueError(f"`calibration` must be 'cross-fitted' or None; got {calibration!r}.")
+        return replace(self, redundancy=asked, refit=refit, calibration=calibration)
 
     def rows_over(
         self, statistics: S, X: Matrix, y: object, sample_weight: object = None
@@ -162,7 +170,7 @@ class Model(Generic[S]):
         """Return what gives checked training rows over some columns."""
 
         def rows(columns: IntArray) -> LabelledRows:
-            seen = self.seen(statistics, X, columns)
+            seen = self.seen(statistics, canonical(X) if is_sparse(X) else X, columns)
             return LabelledRows.of(seen, y, sample_weight, statistics.classes)
 
         return rows

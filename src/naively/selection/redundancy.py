@@ -93,7 +93,7 @@ def of_rows(
 
 def own(model: Model[S], statistics: S, rows: RowsOver | None, k: int | None = None) -> Model[S]:
     """Return the model bound as by `of_rows`, with the rule of its family, which is judged."""
-    return replace(of_rows(model, statistics, rows, k), refit=None)
+    return replace(of_rows(model, statistics, rows, k), refit=None, calibration=None)
 
 
 def candidates(model: Model[S], statistics: S) -> IntArray:

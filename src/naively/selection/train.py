@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Generic
+from typing import Generic, Self
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from naively._types import Array, FloatArray, K
 from naively.models.kinds import MODELS
 from naively.models.model import Limits, Model, RowsOver, S
 from naively.models.rules import Rule
+from naively.models.value_rules import tempered
 from naively.selection.certificate import Selection
 from naively.selection.redundancy import of_rows, refuse_no_rows
 from naively.selection.refit import Refitted, logistic_rule
@@ -29,11 +30,17 @@ class Trained(Generic[S]):
     selection: Selection
     rule: Rule  # sees `model.seen(statistics, X, selection.support)`
     refitted: Refitted | None = None  # where the rule is not that of the family
+    temperature: float = 1.0  # by which its scores are divided
 
     @property
     def classes(self) -> Array:
         """Labels (C,), in the order of the scores."""
         return self.statistics.classes
+
+    def at(self, temperature: float) -> Self:
+        """Return the model with its scores divided by a temperature, its answers the same."""
+        rule = tempered(self.rule, temperature)
+        return replace(self, rule=rule, temperature=self.temperature * temperature)
 
     def scores(self, X: Matrix) -> FloatArray:
         """Score of each class (n, C) of checked rows (n, m), up to a term common to a row."""
