@@ -86,8 +86,8 @@ def path_of(recipe: Recipe, ks: Sequence[int] | None, progress: Progress = silen
         kept = data.kept(kinds, recipe.model)
         statistics = data.statistics(kinds, kept)
         with told_of(recipe.name):
-            rows = HeldRows(data, kinds, workers).over(model, statistics, kept)
-            model = of_rows(model, statistics, rows)
+            held = HeldRows(data, kinds, workers).over(model, statistics, kept)
+            model = of_rows(model, statistics, held)
     _check_ks(recipe.name, ks, statistics.n_features)
     progress("solving", 0, 0)
     with told_of(recipe.name):

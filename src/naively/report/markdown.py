@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from naively.report import words
 from naively.report.names import visible
 from naively.report.summary import Evaluation, FeatureRow, PathCurve, Summary
+from naively.selection.certificate import UNPROVEN
 
 _SHOWN_FEATURES = 100
 _SHOWN_CLASSES = 100
@@ -38,7 +39,7 @@ def _plain(text: str) -> str:
 def _in_short(summary: Summary) -> str:
     lines = [f"- How sure: **{words.assurance(summary.certificate)}** of the best possible gain."]
     if summary.certificate is None:
-        lines = [f"- How sure: {words.UNPROVEN}"]
+        lines = [f"- How sure: {UNPROVEN}"]
     elif summary.certificate.proven_optimal:
         lines = ["- How sure: **optimal**, proven."]
     if summary.evaluation is not None:

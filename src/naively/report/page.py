@@ -17,6 +17,7 @@ from naively.report import bars, words
 from naively.report.documents import FigureGroup, figure_groups
 from naively.report.names import printable, shortened
 from naively.report.summary import Confusion, Evaluation, FeatureRow, Summary
+from naively.selection.certificate import UNPROVEN
 
 SHOWN_FEATURES = 1000  # on the page; features.csv has all
 _SHOWN_CLASSES = 100
@@ -110,6 +111,11 @@ class _View:
         self.has_examples = any(row.example for row in self.shown)
         self.weighted = bool(summary.features and summary.features[0].weights)
         self._largest_weight = bars.largest_finite(w for row in self.shown for w in row.weights)
+
+    @property
+    def unproven(self) -> str:
+        """What is said where there is no certificate."""
+        return UNPROVEN
 
     @property
     def objective(self) -> Words:

@@ -229,7 +229,7 @@ class _Categories:
 
     def __init__(self, rows: LabelledRows) -> None:
         X = rows.matrix.toarray() if is_sparse(rows.matrix) else np.asarray(rows.matrix)
-        self.X = X.astype(np.int64)
+        self.X: IntArray = X.astype(np.int64)
         self.codes, self.n_classes = rows.codes.astype(np.int64), len(rows.classes)
         self.weights = np.ones(len(X)) if rows.weights is None else rows.weights
         sizes = self.X.max(axis=0, initial=0) + 1
@@ -253,7 +253,7 @@ class _Categories:
         table = np.asarray((self.marks @ mark).todense()).reshape(-1, K, self.n_classes)
         of_value = table.sum(axis=2)
         terms = xlogy(table, table).sum(axis=(1, 2)) - xlogy(of_value, of_value).sum(axis=1)
-        rows = np.asarray(mark.sum(axis=0)).reshape(K, self.n_classes)
+        rows: FloatArray = np.asarray(mark.sum(axis=0)).reshape(K, self.n_classes)
         start = xlogy(rows, rows).sum() - xlogy(rows.sum(axis=1), rows.sum(axis=1)).sum()
         gain = np.add.reduceat(terms, self.starts) - start
         return np.where(gain > self.slack, gain, 0.0)

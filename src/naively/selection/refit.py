@@ -71,7 +71,8 @@ def logistic_rule(rows: LabelledRows, log_prior: FloatArray, *, scaled: bool) ->
             "`refit`='logistic' needs rows of two classes or more; leave `refit` out, or give more "
             "rows."
         )
-    shift, scale = _standard(rows) if scaled else (0.0, 1.0)
+    k = rows.matrix.shape[1]
+    shift, scale = _standard(rows) if scaled else (np.zeros(k), np.ones(k))
     if scaled:
         rows = LabelledRows(
             _moved(rows.matrix, shift, scale), rows.classes, rows.codes, rows.weights
@@ -79,7 +80,7 @@ def logistic_rule(rows: LabelledRows, log_prior: FloatArray, *, scaled: bool) ->
     C, loss = _penalty(rows)
     fitted = _fitted(rows, C)
     coef, intercept = np.asarray(fitted.coef_) / scale, np.asarray(fitted.intercept_)
-    intercept = intercept - coef @ np.broadcast_to(shift, coef.shape[1:])
+    intercept = intercept - coef @ shift
     if len(coef) == 1:
         coef, intercept = (np.concatenate([-each, each]) / 2 for each in (coef, intercept))
     weights = np.zeros((len(rows.classes), coef.shape[1]))
@@ -147,7 +148,7 @@ def _some(rows: LabelledRows, chosen: IntArray) -> LabelledRows:
     return LabelledRows(rows.matrix[chosen], rows.classes, rows.codes[chosen], weights)
 
 
-def _standard(rows: LabelledRows) -> tuple[FloatArray | float, FloatArray]:
+def _standard(rows: LabelledRows) -> tuple[FloatArray, FloatArray]:
     """Mean (0 for sparse rows, which stay sparse) and standard deviation of each column."""
     w = np.ones(len(rows.codes)) if rows.weights is None else rows.weights
     share = w / w.sum()
@@ -156,8 +157,8 @@ def _standard(rows: LabelledRows) -> tuple[FloatArray | float, FloatArray]:
     square = np.asarray(share @ (X.multiply(X) if is_sparse(X) else X * X))
     variance = square - mean**2
     spread = np.sqrt(np.where(variance > 1e-12 * square, variance, 0.0))
-    return (0.0 if is_sparse(X) else mean), np.where(spread > 0, spread, 1.0)
+    return np.zeros(len(mean)) if is_sparse(X) else mean, np.where(spread > 0, spread, 1.0)
 
 
-def _moved(X: Matrix, shift: FloatArray | float, scale: FloatArray) -> Matrix:
+def _moved(X: Matrix, shift: FloatArray, scale: FloatArray) -> Matrix:
     return X.multiply(1.0 / scale).tocsr() if is_sparse(X) else (X - shift) / scale
