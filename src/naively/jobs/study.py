@@ -80,7 +80,8 @@ def predicted_error(trained: Trained[Any]) -> float | None:
 
     if trained.refitted is not None:
         return None  # of the rule that decides, which is not that of the probabilities
-    trained = trained.at(1.0 / trained.temperature)  # as its probabilities are
+    if trained.temperature != 1:  # what it would say of itself
+        trained = trained.at(1.0 / trained.temperature)
     statistics = trained.statistics
     n_classes = len(statistics.classes)
     if n_classes > _PREDICTED_CLASSES:

@@ -81,6 +81,7 @@ class Kind:
 _REDUNDANCY = ("redundancy", "candidates")
 ASKED = (*_REDUNDANCY, "refit", "calibration")  # mean the same for every model that takes them
 _PRIOR = ("fit_prior", "class_prior")
+_USUAL = (*_PRIOR, *ASKED)
 _EXACT = ("exact", "max_nodes", "time_limit")
 _REGIONS = ("regions", "shared_vocabulary", "normalize")
 
@@ -96,31 +97,10 @@ MODELS: Mapping[str, Kind] = MappingProxyType(
     {
         kind.name: kind
         for kind in (
-            _kind(
-                "multinomial",
-                "counts",
-                "counts",
-                COUNTS,
-                "alpha",
-                *_PRIOR,
-                "binary",
-                *_EXACT,
-                *ASKED,
-            ),
-            _kind(
-                "bernoulli", "presence", "presence", PRESENCE, "alpha", *_PRIOR, "binarize", *ASKED
-            ),
-            _kind("poisson", "counts", "counts", COUNTS, "alpha", *_PRIOR, *ASKED),
-            _kind(
-                "negative-binomial",
-                "counts",
-                "moments",
-                RATES,
-                "alpha",
-                *_PRIOR,
-                "dispersion",
-                *ASKED,
-            ),
+            _kind("multinomial", "counts", "counts", COUNTS, "alpha", *_USUAL, "binary", *_EXACT),
+            _kind("bernoulli", "presence", "presence", PRESENCE, "alpha", *_USUAL, "binarize"),
+            _kind("poisson", "counts", "counts", COUNTS, "alpha", *_USUAL),
+            _kind("negative-binomial", "counts", "moments", RATES, "alpha", *_USUAL, "dispersion"),
             _kind(
                 "categorical",
                 "categories",

@@ -70,6 +70,8 @@ def summary_json(summary: Summary) -> str:
     record = {"format": FORMAT, "version": VERSION, **asdict(summary)}
     for row in record["features"]:
         row["gain"] = _short(row["gain"])
+        if not row["also"]:
+            del row["also"]
         for group in _GROUPS:
             row[group.field] = [group.plain(each) for each in row[group.field]]
     certificate = summary.certificate
