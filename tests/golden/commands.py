@@ -45,6 +45,11 @@ _SELECT: dict[str, dict[str, tuple[str, ...]]] = {
         "k fraction": ("review_tables", "select reviews.csv -k 0.25 --quick"),
         "k percent": ("review_tables", "select reviews.csv --fraction 20% --quick"),
         "k auto": ("review_tables", "select reviews.csv -k auto"),
+        "redundancy": (
+            "review_tables",
+            "select reviews.csv -k 4 --model bernoulli --redundancy conditional --candidates 12",
+        ),
+        "calibration": ("review_tables", "select reviews.csv -k 4 --calibration cross-fitted"),
         "k left out": ("review_tables", "select reviews.csv --quick"),
         "quick": ("review_tables", "select reviews.csv -k 8 --quick"),
         "json": ("review_tables", "select reviews.csv -k 3 --quick --json"),

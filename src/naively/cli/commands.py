@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeAlias, TypeVar
 import click
 
 import naively as package
-from naively.models.kinds import MODELS
+from naively.models.kinds import ASKED, MODELS
 from naively.read.errors import InputError, OutputError, reason
 from naively.read.formats import FORMATS, format_of
 from naively.report.names import printable
@@ -414,9 +414,38 @@ INPUT: Options = [
     *BESIDE,
 ]
 
+REDUNDANCY: Options = [
+    click.option(
+        "--redundancy",
+        type=click.Choice(["conditional"]),
+        help="Choose each feature for what it adds to those before it: no copies, no certificate.",
+    ),
+    click.option(
+        "--candidates",
+        type=click.IntRange(min=1),
+        metavar="N",
+        help="Of --redundancy: among so many features of the largest gains.  [4000]",
+    ),
+]
+
+REFIT = click.option(
+    "--refit",
+    type=click.Choice(["logistic"]),
+    help="Decide by a logistic regression on the chosen features, its penalty cross-validated.",
+)
+
+CALIBRATION = click.option(
+    "--calibration",
+    type=click.Choice(["cross-fitted"]),
+    help="Make probabilities credible: fitted to the rows of five folds, their answers the same.",
+)
+
 SELECT: Options = [
     *INPUT,
     *MODEL,
+    *REDUNDANCY,
+    REFIT,
+    CALIBRATION,
     *TESTING,
     *FEATURES,
     *NUMBERS,
@@ -525,6 +554,7 @@ def recipe_of(input: str, options: Mapping[str, Any]) -> Any:
     settings = ["k", "alpha", "min_count", "binary", "scale"]
     settings += ["objective", "exponent", "exact", "time_limit"]
     settings += ["require", "exclude", "feature_groups", "costs", "budget", "quota", "class_weight"]
+    settings += ASKED
     given = {name: options[name] for name in settings if name in options}
     layout = layout_of(input, options)
     return Recipe(

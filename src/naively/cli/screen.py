@@ -17,7 +17,8 @@ from rich.text import Text
 from naively.read.progress import Progress, silent
 from naively.report.names import printable, visible
 from naively.report.summary import Evaluation, FeatureRow, Summary
-from naively.report.words import figure, title, weight_of
+from naively.report.words import also_says, figure, title, weight_of
+from naively.selection.certificate import UNPROVEN
 
 if TYPE_CHECKING:
     from naively.jobs.explain import Explanation
@@ -68,7 +69,7 @@ def show_summary(summary: Summary, out: str) -> None:
     if more > 0:
         console.print(Text(f"and {more:,} more in {visible(str(Path(out) / 'features.csv'))}"))
     console.print()
-    console.print(Text(str(summary.certificate)))
+    console.print(Text(str(summary.certificate or UNPROVEN)))
     if summary.evaluation is not None:
         console.print(Text(accuracy_sentence(summary.evaluation)))
     console.print(Text(f"The model was {summary.settings.final_rows}{_shared(summary)}."))
@@ -97,6 +98,9 @@ def _features(summary: Summary) -> Table:
     wide = len(classes) <= _SHOWN_CLASSES
     for name in classes if wide else ["count" if weighty else "center"]:
         table.add_column(Text(visible(name) if wide else name), justify="right")
+    also = any(row.also for row in summary.features[:_SHOWN_FEATURES])
+    if also:
+        table.add_column("also says", overflow="fold")
     for row in summary.features[:_SHOWN_FEATURES]:
         table.add_row(
             str(row.rank),
@@ -105,6 +109,7 @@ def _features(summary: Summary) -> Table:
             figure(row.gain),
             *([f"{weight_of(row, len(classes)):+.2f}"] if weighty else []),
             *map(figure, _shown_figures(row, wide)),
+            *([Text(also_says(row))] if also else []),
         )
     return table
 

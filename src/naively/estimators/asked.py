@@ -9,6 +9,7 @@ from typing import Any, Generic, Self, TypeVar
 
 from naively._types import Array
 from naively.models.constraints import Constraints
+from naively.models.kinds import ASKED
 from naively.models.model import Model, S, with_objective
 from naively.statistics.weights import class_weights
 
@@ -22,6 +23,24 @@ _DESCRIBED = {
 objective : "likelihood", "pairs" or Pairs, default="likelihood"
     What the features are chosen for: the largest likelihood (smallest distances), or to tell every
     pair of classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`).""",
+    "redundancy": """
+redundancy : {None, "conditional"}, default=None
+    "conditional" chooses one feature after another, each for what it adds to every one before it,
+    so that copies do not take the places of others (Fleuret 2004; see
+    :mod:`naively.selection.redundancy`). There is then no certificate.""",
+    "candidates": """
+candidates : int, default=None
+    Number of features of the largest gains among which `redundancy` chooses; by default 4000. The
+    others follow by their gains.""",
+    "refit": """
+refit : {None, "logistic"}, default=None
+    "logistic" decides by a penalised logistic regression on the selected features instead of the
+    model's own rule: :class:`sklearn.linear_model.LogisticRegression`, its `C` chosen by the log
+    loss of five folds. What chooses `k`="auto", and the certificate, are of the model.""",
+    "calibration": """
+calibration : {None, "cross-fitted"}, default=None
+    "cross-fitted" divides the scores by a temperature fitted to the rows of five folds, each judged
+    by a model of the others: the predictions stay, their probabilities can be believed.""",
     "required": """
 required : array-like of str, int or bool, default=None
     Features that are chosen in any case, and count among the `k`: names (of a data frame),
@@ -84,7 +103,8 @@ class AskedMixin(Generic[S]):
 
     def _asked(self) -> Model[S]:
         """Return the model with all that is asked of it, checked, for the features of the data."""
-        model = with_objective(self._model(), getattr(self, "objective", "likelihood"))
+        model = self._model().asking(**{name: getattr(self, name, None) for name in ASKED})
+        model = with_objective(model, getattr(self, "objective", "likelihood"))
         if not self._is_constrained:
             return model
         names = getattr(self, "feature_names_in_", None)

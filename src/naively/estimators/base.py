@@ -24,14 +24,18 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from naively._notebook import note_html
-from naively._types import Array, BoolArray, FloatArray, K, MatrixLike
+from naively._types import Array, BoolArray, FloatArray, IntArray, K, MatrixLike
 from naively.estimators.asked import AskedMixin
+from naively.judging.calibration import cross_fitted
 from naively.judging.error_path import FoldErrors
 from naively.judging.folds import choose_k
-from naively.models.model import A, Model, S
+from naively.judging.rows import checked_rows
+from naively.models.model import A, Model, RowsOver, S
 from naively.models.rules import LinearRule, Rule, winners
-from naively.selection.certificate import Certificate, Selection
+from naively.selection.certificate import UNPROVEN, Certificate, Selection
 from naively.selection.chance import p_values
+from naively.selection.redundancy import refuse_no_rows
+from naively.selection.refit import Refitted
 from naively.selection.train import Trained, is_auto, k_of, train
 from naively.statistics.matrix import Matrix, as_matrix, canonical, check_library, is_sparse
 from naively.statistics.weights import check_weights
@@ -154,6 +158,8 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
     statistics_: S
     selection_: Selection
     rule_: Rule
+    refitted_: Refitted | None
+    temperature_: float
     fold_errors_: FoldErrors  # with k="auto"
 
     # -- training -------------------------------------------------------------------------------
@@ -182,11 +188,16 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
         """
         X, y = self._check_batch(X, y, reset=True)
         model = self._asked()
+        model = self._asked()
         counted = model.gather(X, y, sample_weight)
         statistics = self._weighed(counted)
         weight = self._row_weights(y, sample_weight)
         k = self._chosen_k(model, X, y, weight, statistics)
-        return self._store(train(model, statistics, k), counted)
+        trained = train(model, statistics, k, rows=model.rows_over(statistics, X, y, weight))
+        if model.calibration is not None:
+            judged = checked_rows(X, y, weight)
+            trained = trained.at(cross_fitted(model, judged, statistics, k))
+        return self._store(trained, counted)
 
     def _row_weights(self, y: Array, sample_weight: ArrayLike | None) -> ArrayLike | None:
         """Weights of rows that hold those of their classes."""
@@ -271,10 +282,13 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
             estimator.feature_names_in_ = names
         return estimator._finish(statistics)
 
-    def _finish(self, statistics: S) -> Self:
-        """Train on statistics of all rows, in which all classes weigh what their rows do."""
+    def _finish(self, statistics: S, rows: RowsOver | None = None) -> Self:
+        """Train on statistics of rows that weigh the same, and on these where they are needed."""
         model, weighed = self._asked(), self._weighed(statistics)
-        return self._store(train(model, weighed, k_of(model, weighed, self.k)), statistics)
+        if model.calibration is not None:
+            refuse_no_rows("calibration", model.calibration)
+        trained = train(model, weighed, k_of(model, weighed, self.k), rows=rows)
+        return self._store(trained, statistics)
 
     def _store(self, trained: Trained[S], counted: S) -> Self:
         self._counted = counted  # before the weights of the classes: more rows are added to it
@@ -282,6 +296,8 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
         self.statistics_ = trained.statistics
         self.selection_ = trained.selection
         self.rule_ = trained.rule
+        self.refitted_ = trained.refitted
+        self.temperature_ = trained.temperature
         self.classes_ = trained.classes
         return self
 
@@ -306,9 +322,14 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
         return self.model_.family.gain(self.statistics_)
 
     @property
-    def certificate_(self) -> Certificate:
-        """Proof of how good the selection is (:class:`naively.Certificate`)."""
+    def certificate_(self) -> Certificate | None:
+        """Proof of how good the selection is (:class:`naively.Certificate`), if there is one."""
         return self.selection_.certificate
+
+    @property
+    def displaced_(self) -> list[IntArray]:
+        """Columns that say what each selected feature says, with `redundancy`; (k,) arrays."""
+        return list(self.selection_.displaced)
 
     def __sklearn_is_fitted__(self) -> bool:
         return hasattr(self, "selection_")
@@ -504,9 +525,9 @@ _LISTED_FEATURES = 50  # in a notebook
 
 def _found_html(estimator: AbstractSelectingClassifier) -> str:
     """Certificate and selected features of a fitted estimator; nothing before."""
-    certificate = getattr(estimator, "certificate_", None) if _is_fitted(estimator) else None
-    if certificate is None:
+    if not _is_fitted(estimator) or not hasattr(estimator, "certificate_"):
         return ""
+    certificate = estimator.certificate_ or UNPROVEN
     support = np.flatnonzero(estimator.support_)
     shown = support[:_LISTED_FEATURES]
     known = getattr(estimator, "feature_names_in_", None)

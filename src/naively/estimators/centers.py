@@ -54,7 +54,7 @@ class SparseL2Centers(
     ----------
     support_ : ndarray of shape (n_features,)
         Mask of the selected features.
-    certificate_ : Certificate
+    certificate_ : Certificate or None
         Objective and bound, in squared distance saved; they agree.
     centers_, centroids_ : ndarray of shape (n_classes, n_features)
         Class means on the support, their mean over the classes elsewhere.
@@ -64,6 +64,13 @@ class SparseL2Centers(
         Intercept of the rule.
     scores_ : ndarray of shape (n_features,)
         Gain of each feature: squared distance between its class means (from their mean), scaled.
+    displaced_ : list of ndarray
+        For each selected feature, with `redundancy`, features that would have come in by their
+        gain and were left out because it says the same; those of the largest gain first.
+    refitted_ : Refitted or None
+        With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
+    temperature_ : float
+        What the scores were divided by; 1 without `calibration`.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_prior_ : ndarray of shape (n_classes,)
@@ -111,6 +118,10 @@ class SparseL2Centers(
         scale: str | None = None,
         priors: ArrayLike | None = None,
         objective: Objective = "likelihood",
+        redundancy: str | None = None,
+        candidates: int | None = None,
+        refit: str | None = None,
+        calibration: str | None = None,
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -122,6 +133,12 @@ class SparseL2Centers(
         self.scale = scale
         self.priors = priors
         self.objective = objective
+        self.redundancy, self.candidates, self.refit, self.calibration = (
+            redundancy,
+            candidates,
+            refit,
+            calibration,
+        )
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
 
@@ -176,7 +193,7 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
     ----------
     support_ : ndarray of shape (n_features,)
         Mask of the selected features.
-    certificate_ : Certificate
+    certificate_ : Certificate or None
         Objective and bound, in distance saved; they agree.
     centers_, centroids_ : ndarray of shape (n_classes, n_features)
         Class medians on the support, elsewhere the median of all rows, each class weighing the
@@ -185,6 +202,11 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
         Mean absolute deviation from the median of the class.
     scores_ : ndarray of shape (n_features,)
         Gain of each feature: distance that medians by class save, summed over the classes.
+    displaced_ : list of ndarray
+        For each selected feature, with `redundancy`, features that would have come in by their
+        gain and were left out because it says the same; those of the largest gain first.
+    refitted_ : Refitted or None
+        With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_prior_ : ndarray of shape (n_classes,)
@@ -228,6 +250,9 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
         *,
         priors: ArrayLike | None = None,
         objective: Objective = "likelihood",
+        redundancy: str | None = None,
+        candidates: int | None = None,
+        refit: str | None = None,
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -238,6 +263,7 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
         self.k = k
         self.priors = priors
         self.objective = objective
+        self.redundancy, self.candidates, self.refit = redundancy, candidates, refit
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
 

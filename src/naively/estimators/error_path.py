@@ -16,6 +16,7 @@ from naively.judging.folds import fold_errors
 from naively.judging.leave_one_out import left_out_errors
 from naively.judging.rows import checked_rows
 from naively.models.model import S
+from naively.selection.redundancy import of_rows
 from naively.selection.train import model_path
 
 
@@ -83,10 +84,17 @@ def error_path(
     estimator = clone(estimator)
     X, y = estimator._check_batch(X, y, reset=True)
     model = estimator._asked()
+    for name in ("refit", "calibration"):
+        if getattr(model, name) is not None:
+            raise ValueError(
+                f"`{name}`={getattr(model, name)!r} has no part in the errors of a path, which are "
+                "those of the model's own rule; leave it out."
+            )
     sample_weight = estimator._row_weights(y, sample_weight)
     statistics = model.gather(X, y, sample_weight)
     rows, seed = checked_rows(X, y, sample_weight), check_random_state(random_state)
     folds = fold_errors(model, rows, statistics, ks, n_folds=n_folds, random_state=seed)
+    model = of_rows(model, statistics, model.rows_over(statistics, X, y, sample_weight))
     track = model_path(model, statistics, folds.k)
     return ErrorPath(
         k=folds.k,

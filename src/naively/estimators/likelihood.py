@@ -49,7 +49,7 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
     ----------
     support_ : ndarray of shape (n_features,)
         Mask of the selected features.
-    certificate_ : Certificate
+    certificate_ : Certificate or None
         Objective and bound in nats; they agree.
     theta_, var_ : ndarray of shape (n_classes, n_features)
         Mean and (smoothed) variance by class on the support, those of all rows elsewhere.
@@ -59,6 +59,13 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
         Gain of each feature in nats.
     pvalues_ : ndarray of shape (n_features,)
         Chance of such a gain in a feature alike in all classes (likelihood-ratio test).
+    displaced_ : list of ndarray
+        For each selected feature, with `redundancy`, features that would have come in by their
+        gain and were left out because it says the same; those of the largest gain first.
+    refitted_ : Refitted or None
+        With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
+    temperature_ : float
+        What the scores were divided by; 1 without `calibration`.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_prior_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -93,6 +100,10 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
         priors: ArrayLike | None = None,
         var_smoothing: float = 1e-9,
         objective: Objective = "likelihood",
+        redundancy: str | None = None,
+        candidates: int | None = None,
+        refit: str | None = None,
+        calibration: str | None = None,
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -106,6 +117,12 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
         self.priors = priors
         self.var_smoothing = var_smoothing
         self.objective = objective
+        self.redundancy, self.candidates, self.refit, self.calibration = (
+            redundancy,
+            candidates,
+            refit,
+            calibration,
+        )
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
         self.class_weight = class_weight
@@ -172,7 +189,7 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
     ----------
     support_ : ndarray of shape (n_features,)
         Mask of the selected features.
-    certificate_ : Certificate
+    certificate_ : Certificate or None
         Objective and bound in nats; they agree.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Weights of the rule; zero outside the support.
@@ -186,6 +203,13 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         Gain of each feature in nats.
     pvalues_ : ndarray of shape (n_features,)
         Chance of such a gain in a feature alike in all classes (likelihood-ratio test).
+    displaced_ : list of ndarray
+        For each selected feature, with `redundancy`, features that would have come in by their
+        gain and were left out because it says the same; those of the largest gain first.
+    refitted_ : Refitted or None
+        With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
+    temperature_ : float
+        What the scores were divided by; 1 without `calibration`.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -218,6 +242,10 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
         objective: Objective = "likelihood",
+        redundancy: str | None = None,
+        candidates: int | None = None,
+        refit: str | None = None,
+        calibration: str | None = None,
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -231,6 +259,12 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.objective = objective
+        self.redundancy, self.candidates, self.refit, self.calibration = (
+            redundancy,
+            candidates,
+            refit,
+            calibration,
+        )
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
         self.class_weight = class_weight
@@ -295,7 +329,7 @@ class SparseNegativeBinomialNB(
     ----------
     support_ : ndarray of shape (n_features,)
         Mask of the selected features.
-    certificate_ : Certificate
+    certificate_ : Certificate or None
         Objective and bound in nats, given the dispersions; they agree.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Weights of the rule; zero outside the support.
@@ -311,6 +345,13 @@ class SparseNegativeBinomialNB(
         Gain of each feature in nats.
     pvalues_ : ndarray of shape (n_features,)
         Chance of such a gain in a feature alike in all classes (likelihood-ratio test).
+    displaced_ : list of ndarray
+        For each selected feature, with `redundancy`, features that would have come in by their
+        gain and were left out because it says the same; those of the largest gain first.
+    refitted_ : Refitted or None
+        With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
+    temperature_ : float
+        What the scores were divided by; 1 without `calibration`.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -360,6 +401,10 @@ class SparseNegativeBinomialNB(
         class_prior: ArrayLike | None = None,
         dispersion: ArrayLike = "moments",
         objective: Objective = "likelihood",
+        redundancy: str | None = None,
+        candidates: int | None = None,
+        refit: str | None = None,
+        calibration: str | None = None,
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -374,6 +419,12 @@ class SparseNegativeBinomialNB(
         self.class_prior = class_prior
         self.dispersion = dispersion
         self.objective = objective
+        self.redundancy, self.candidates, self.refit, self.calibration = (
+            redundancy,
+            candidates,
+            refit,
+            calibration,
+        )
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
         self.class_weight = class_weight
@@ -445,7 +496,7 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
     ----------
     support_ : ndarray of shape (n_features,)
         Mask of the selected features.
-    certificate_ : Certificate
+    certificate_ : Certificate or None
         Objective and bound in nats; they agree.
     scores_ : ndarray of shape (n_features,)
         Gain of each feature in nats.
@@ -458,6 +509,11 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         support.
     n_categories_ : ndarray of shape (n_features,)
         Number of categories of each feature.
+    displaced_ : list of ndarray
+        For each selected feature, with `redundancy`, features that would have come in by their
+        gain and were left out because it says the same; those of the largest gain first.
+    temperature_ : float
+        What the scores were divided by; 1 without `calibration`.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -493,6 +549,9 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         class_prior: ArrayLike | None = None,
         min_categories: ArrayLike | None = None,
         objective: Objective = "likelihood",
+        redundancy: str | None = None,
+        candidates: int | None = None,
+        calibration: str | None = None,
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -507,6 +566,7 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         self.class_prior = class_prior
         self.min_categories = min_categories
         self.objective = objective
+        self.redundancy, self.candidates, self.calibration = redundancy, candidates, calibration
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
         self.class_weight = class_weight

@@ -98,7 +98,7 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
     ----------
     support_ : ndarray of shape (n_features,)
         Mask of the selected features.
-    certificate_ : Certificate
+    certificate_ : Certificate or None
         Objective, bound and gap in nats.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Weights of the rule; zero outside the support.
@@ -108,6 +108,13 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         Gain of each feature in nats.
     pvalues_ : ndarray of shape (n_features,)
         Chance of such a gain in a feature alike in all classes (likelihood-ratio test).
+    displaced_ : list of ndarray
+        For each selected feature, with `redundancy`, features that would have come in by their
+        gain and were left out because it says the same; those of the largest gain first.
+    refitted_ : Refitted or None
+        With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
+    temperature_ : float
+        What the scores were divided by; 1 without `calibration`.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -154,6 +161,10 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         max_nodes: int = 1000,
         time_limit: float | None = None,
         objective: Objective = "likelihood",
+        redundancy: str | None = None,
+        candidates: int | None = None,
+        refit: str | None = None,
+        calibration: str | None = None,
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -170,6 +181,12 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         self.max_nodes = max_nodes
         self.time_limit = time_limit
         self.objective = objective
+        self.redundancy, self.candidates, self.refit, self.calibration = (
+            redundancy,
+            candidates,
+            refit,
+            calibration,
+        )
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
         self.class_weight = class_weight
@@ -224,7 +241,7 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
     ----------
     support_ : ndarray of shape (n_features,)
         Mask of the selected features.
-    certificate_ : Certificate
+    certificate_ : Certificate or None
         Objective and bound in nats; they agree.
     coef_ : ndarray of shape (1, n_features) or (n_classes, n_features)
         Weights of the rule on presence; zero outside the support.
@@ -234,6 +251,13 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         Gain of each feature in nats: rows times mutual information.
     pvalues_ : ndarray of shape (n_features,)
         Chance of such a gain in a feature alike in all classes (likelihood-ratio test).
+    displaced_ : list of ndarray
+        For each selected feature, with `redundancy`, features that would have come in by their
+        gain and were left out because it says the same; those of the largest gain first.
+    refitted_ : Refitted or None
+        With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
+    temperature_ : float
+        What the scores were divided by; 1 without `calibration`.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -277,6 +301,10 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
         objective: Objective = "likelihood",
+        redundancy: str | None = None,
+        candidates: int | None = None,
+        refit: str | None = None,
+        calibration: str | None = None,
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -291,6 +319,12 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.objective = objective
+        self.redundancy, self.candidates, self.refit, self.calibration = (
+            redundancy,
+            candidates,
+            refit,
+            calibration,
+        )
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
         self.class_weight = class_weight

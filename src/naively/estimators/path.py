@@ -11,6 +11,7 @@ from naively._types import MatrixLike
 from naively.estimators.base import AbstractSparseClassifier, check_sparse_classifier
 from naively.models.model import S
 from naively.selection.path import SparsityPath
+from naively.selection.redundancy import of_rows
 from naively.selection.train import model_path
 
 
@@ -63,8 +64,14 @@ def sparsity_path(
             f"{type(X).__name__}. Pass the labels of the rows."
         )
     estimator = clone(estimator)
-    statistics = (
-        cast("S", X) if y is None else estimator.gather(cast("MatrixLike", X), y, sample_weight)
-    )
-    estimator.n_features_in_ = statistics.n_features
-    return model_path(estimator._asked(), estimator._weighed(statistics), ks)
+    if y is None:
+        statistics, rows = cast("S", X), None
+        estimator.n_features_in_ = statistics.n_features
+        model = estimator._asked()
+        statistics = estimator._weighed(statistics)
+    else:
+        X, y = estimator._check_batch(cast("MatrixLike", X), y, reset=True)
+        model, weight = estimator._asked(), estimator._row_weights(y, sample_weight)
+        statistics = model.gather(X, y, weight)
+        rows = model.rows_over(statistics, X, y, weight)
+    return model_path(of_rows(model, statistics, rows), statistics, ks)

@@ -18,6 +18,7 @@ from naively.estimators.search_checks import as_score
 from naively.judging.folds import Fold, Folds, Splits, path_errors
 from naively.judging.path_scores import scores_of_path
 from naively.models.model import Model, S
+from naively.selection.redundancy import own
 from naively.statistics.matrix import Matrix
 from naively.statistics.threads import in_threads
 
@@ -177,9 +178,10 @@ def _fitted(
     X, statistics = fold.held_out.X, fold.statistics
     if not scoring.needs_decisions_only:
         for g, k in enumerate(grid.tolist()):
-            yield g, _bare(estimator, fold, k)._finish(statistics)
+            yield g, _bare(estimator, fold, k)._finish(statistics, fold.training)
         return
     statistics = estimator._weighed(statistics)
+    model = own(model, statistics, fold.training)
     for g, scores in scores_of_path(model, statistics, grid, X, exactly=scoring.may_rank):
         known = _bare(estimator, fold, int(grid[g]))
         known.classes_ = statistics.classes

@@ -596,7 +596,12 @@ class _Search:
         self.grid = grid
         self.scoring = scoring
         self.fit_params = fit_params
-        self.is_native = isinstance(estimator, AbstractSparseClassifier)
+        # Folds judge the rule of a family; one that is fitted to rows is trained for every k.
+        self.is_native = (
+            isinstance(estimator, AbstractSparseClassifier)
+            and estimator.refit is None
+            and estimator.calibration is None
+        )
         self.folds: Folds[Any] | None = self._folds() if self.is_native else None
 
     def _folds(self) -> Folds[Any]:
@@ -633,7 +638,8 @@ class _Search:
 
     def trained(self, estimator: ClassifierMixin) -> ClassifierMixin:
         """Train an estimator on all rows, from their statistics where these are known."""
-        if self.folds is None or self.folds.total is None:
+        known = self.folds is not None and not self.folds.model.needs_rows
+        if not known or self.folds is None or self.folds.total is None:
             return estimator.fit(*self.given, **self.fit_params)
         estimator._check_batch(*self.given, reset=True)
         return estimator._finish(self.folds.total)

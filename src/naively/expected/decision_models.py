@@ -9,7 +9,7 @@ from scipy.special import expit
 
 from naively._types import FloatArray, IntArray
 from naively.expected.log_odds import DecisionModel
-from naively.models.family import Coupled, Family
+from naively.models.family import Coupled, Family, objective_of
 from naively.models.rules import LinearRule
 
 Law = Literal["model", "classes"]
@@ -128,7 +128,7 @@ def from_fitted(
         all classes, as the sparse model has it, or each class's own.
     """
     if isinstance(rule, LinearRule):
-        problem = family.problem(statistics)
+        problem = objective_of(family.problem(statistics))
         if isinstance(problem, Coupled):
             return _documents(problem, support, rule, law)
         if getattr(statistics, "presence", False):

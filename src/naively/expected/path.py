@@ -7,7 +7,7 @@ import numpy as np
 from naively._types import FloatArray
 from naively.expected.decision_models import from_fitted
 from naively.expected.estimates import Method, Rivals, estimate, lengths_of
-from naively.models.family import Coupled
+from naively.models.family import Coupled, objective_of
 from naively.models.model import Model, S
 from naively.selection.path import SparsityPath
 
@@ -34,7 +34,7 @@ def predicted_errors(
     -------
     (G,) or None for models whose error has no known law.
     """
-    problem = model.family.problem(statistics)
+    problem = objective_of(model.family.problem(statistics))
     if not model.of_columns:
         return None
     if not isinstance(problem, Coupled) and not getattr(statistics, "presence", False):

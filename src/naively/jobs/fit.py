@@ -5,7 +5,7 @@ from __future__ import annotations
 import unicodedata
 import warnings
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -14,16 +14,19 @@ from naively._nearest import short
 from naively._types import Array, FloatArray, IntArray
 from naively.jobs.constraints import constrained, in_options, weighed
 from naively.jobs.data import Data, Kinds
+from naively.jobs.engines import Workers
 from naively.jobs.model_file import ModelFile
-from naively.jobs.settings import DEFAULT_K, ModelSettings
+from naively.jobs.rows import HeldRows
+from naively.jobs.settings import DEFAULT_K, ModelSettings, asked_k
 from naively.models import MODELS
 from naively.models.constraints import Constraints
-from naively.models.family import Coupled
+from naively.models.family import Coupled, Ordered
 from naively.models.model import Model
 from naively.models.rules import HybridRule, Rule, weights_of_classes
-from naively.read.errors import InputError, told_of
+from naively.read.errors import told_of
 from naively.selection.certificate import Selection
 from naively.selection.constrained import interchangeable
+from naively.selection.redundancy import own
 from naively.selection.solve import tied_with_last
 from naively.selection.train import Trained, choices, resolve_k, train
 from naively.statistics.categories import ClassCategories
@@ -31,6 +34,7 @@ from naively.statistics.moments import ClassMoments
 from naively.text.features import TextFeatures
 
 _SHOWN = 5  # groups of classes in a note
+_NAMED = 20  # features that are displaced by each
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,11 +59,14 @@ class Fitted:
     n_rows: int
     alpha: float | None = None  # smoothing; None: the model has none, or one for each feature
     notes: tuple[str, ...] = ()  # what the reader should know of the training
+    displaced: tuple[tuple[str, ...], ...] = ()  # (k,) names; (): it was not asked for
 
 
 def fit(
-    data: Data, model: Model[Any], settings: ModelSettings, kinds: Kinds, *, clip: bool = False
-) -> tuple[Fitted, Trained[Any]]:
+    data: Data, model: Model[Any], settings: ModelSettings, kinds: Kinds, *, clip: bool = False,
+    workers: Workers | None = None,
+    temperature: float | None = None,
+) -> tuple[Fitted, Trained[Any]]:  # fmt: skip
     """Select features and train the classifier on the rows of some kinds.
 
     Parameters
@@ -74,6 +81,10 @@ def fit(
         Of the rows to train on.
     clip
         Whether a `k` above the number of features means all of them, instead of an error.
+    workers
+        Who brings the rows, for a model that needs them; None if there are only statistics.
+    temperature
+        By which the scores are divided, if they are calibrated.
 
     Returns
     -------
@@ -84,12 +95,18 @@ def fit(
     model = constrained(model, data, settings, kept)
     with told_of(data.name), warnings.catch_warnings(record=True) as w:
         warnings.simplefilter("always")
-        counted = data.statistics(kinds, kept)
+        counted, rows = data.statistics(kinds, kept), None
         statistics = weighed(counted, settings)
         most, _ = choices(model, statistics.n_features, len(statistics.classes))
+        if workers is not None:
+            rows = HeldRows(data, kinds, workers).over(model, statistics, kept)
         with in_options():
-            k = resolve_k(_asked(settings, most, clip=clip), most)
-            trained = train(model, statistics, k)
+            k = resolve_k(asked_k(settings, most, clip=clip), most)
+            trained = train(model, statistics, k, rows=rows)
+        if temperature is not None:
+            trained = trained.at(temperature)
+        if model.needs_rows:  # every k is judged, and drawn, by the model's own rule
+            trained = replace(trained, model=own(model, statistics, rows))
     columns = trained.selection.support if kept is None else kept[trained.selection.support]
     found = data.rows_of_classes(*kinds)
     rows_of_classes = np.array([found[str(each)] for each in trained.classes.tolist()])
@@ -97,6 +114,10 @@ def fit(
     fitted = Fitted(
         file=_model_file(data, settings, trained, columns),
         selection=trained.selection,
+        displaced=tuple(
+            data.named((each if kept is None else kept[each])[:_NAMED])
+            for each in trained.selection.displaced
+        ),
         figures=figures(trained, counted),
         class_rows=rows_of_classes,
         n_features=statistics.n_features,
@@ -106,6 +127,8 @@ def fit(
             *_default_note(settings, most),
             *_case_note(trained.classes),
             *_tie_note(trained, settings),
+            *_refit_note(trained),
+            *_calibration_note(temperature),
             *data.notes,
             *_region_note(data, trained.rule),
             *(str(each.message) for each in w),
@@ -114,32 +137,11 @@ def fit(
     return fitted, trained
 
 
-def _asked(settings: ModelSettings, there_are: int, *, clip: bool) -> int | float | str:
-    """Return the `k` to train with: the default, or with `clip` any, is at most all there are."""
-    if settings.k is None and settings.budget is not None:
-        return there_are
-    k = DEFAULT_K if settings.k is None else settings.k
-    if not isinstance(k, int) or k <= there_are:
-        return k
-    if settings.k is not None and not clip:
-        raise InputError(
-            f"`-k` must be at most the number of {_counted(settings)}, {there_are:,}; got {k:,} "
-            "(-k all takes all of them)."
-        )
-    return there_are
-
-
-def _counted(settings: ModelSettings) -> str:
-    """Say what k counts."""
-    what = "features" if settings.feature_groups is None else "groups of features"
-    return f"{what} that may be chosen" if settings.exclude else what
-
-
 def _default_note(settings: ModelSettings, there_are: int) -> Iterator[str]:
     """Say that nothing was selected, if nobody asked for a number and there are few features."""
     if settings.k is None and settings.budget is None and there_are < DEFAULT_K:
         yield (
-            f"All {_counted(settings)} were taken, since there are fewer than {DEFAULT_K}, the "
+            f"All {settings.counted} were taken, since there are fewer than {DEFAULT_K}, the "
             "default; "
             "-k gives their number."
         )
@@ -176,6 +178,8 @@ def _tie_note(trained: Trained[Any], settings: ModelSettings) -> Iterator[str]:
         return
     gain = family.gain(statistics)
     problem, constraints = family.problem(statistics), trained.model.constraints
+    if isinstance(problem, Ordered):
+        return
     if isinstance(problem, Coupled):
         if constraints is None or constraints.groups is None:
             inside, outside = _twins(statistics.table, gain, support, constraints)
@@ -184,17 +188,36 @@ def _tie_note(trained: Trained[Any], settings: ModelSettings) -> Iterator[str]:
             outside = 0
     elif constraints is not None:
         inside, outside = interchangeable(trained.model, statistics, support)
-        places = f"{inside:,} of the {trained.selection.certificate.k:,} places"
+        places = f"{inside:,} of the {trained.selection.k:,} places"
     else:
         tied = tied_with_last(problem, gain, support)
         inside = int(tied[support].sum())
         outside = int(tied.sum()) - inside
         places = f"the last {inside:,} places" if inside > 1 else "the last place"
     if outside:
-        what = _counted(settings).removesuffix(" that may be chosen")
+        what = settings.counted.removesuffix(" that may be chosen")
         yield (
             f"{inside + outside:,} {what} tie for {places}; those that come first, by column "
             "or by spelling, were taken."
+        )
+
+
+def _refit_note(trained: Trained[Any]) -> Iterator[str]:
+    """Say which rule decides, and which model chose."""
+    if trained.refitted is None:
+        return
+    k, C = len(trained.selection.support), trained.refitted.C
+    yield (
+        f"A logistic regression on the {k:,} features decides (C = {C:.3g}, by the log loss of "
+        f"five folds); they were chosen by the {trained.model.name} model."
+    )
+
+
+def _calibration_note(temperature: float | None) -> Iterator[str]:
+    if temperature is not None:
+        yield (
+            f"Scores were divided by {temperature:.3g}, so that their probabilities are those of "
+            "rows that were not trained on (five folds)."
         )
 
 

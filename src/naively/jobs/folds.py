@@ -12,16 +12,19 @@ from naively._types import IntArray
 from naively.jobs.constraints import constrained, weighed
 from naively.jobs.data import Data, Kinds, data_of
 from naively.jobs.engines import Workers
-from naively.jobs.settings import ModelSettings, Recipe
+from naively.jobs.rows import HeldRows
+from naively.jobs.settings import ModelSettings, Recipe, asked_k
 from naively.jobs.study import measured_grid
+from naively.judging.calibration import temperature_of
 from naively.judging.error_path import FoldErrors
 from naively.judging.every_k import every_k
 from naively.judging.folds import MAX_REPEATS, REPEATED_ROWS, warn_of_nothing
 from naively.judging.parting import TRAIN, Parting
 from naively.models import MODELS
 from naively.models.model import Model
-from naively.selection.train import choices, model_grid
-from naively.work.judged import Fold, Look, judged_folds
+from naively.selection.redundancy import candidates, own
+from naively.selection.train import choices, model_grid, resolve_k, train
+from naively.work.judged import Fold, Look, Untempered, judged_folds, slopes_of_folds
 
 N_FOLDS = 5
 
@@ -72,10 +75,16 @@ def fold_errors(
 ) -> FoldErrors:  # fmt: skip
     """Error of each fold, the rows of one kind, at each k (G,): the features chosen without it."""
     total = data.statistics(kinds, kept) if model.subtracts else None
-    folds = []
-    for kind in kinds:
-        if data.n_rows(kind):
-            folds.append(_fold(data, model, total, kinds, kind, kept, grid, settings))
+    held, folds = HeldRows(data, kinds, workers), []
+    judged = [kind for kind in kinds if data.n_rows(kind)]
+    if model.redundancy is not None:  # one pass for the candidates of all folds
+        places = [
+            candidates(model, _without(data, total, kinds, kind, kept, settings)) for kind in judged
+        ]
+        union = np.unique(np.concatenate(places))
+        held.hold(union if kept is None else kept[union])
+    for kind in judged:
+        folds.append(_fold(data, model, total, kinds, kind, kept, grid, settings, held))
     union = np.unique(np.concatenate([fold.on_path for fold in folds]))
     placed = [
         Fold(fold.kind, fold.classes, fold.every_k, np.searchsorted(union, fold.on_path))
@@ -92,9 +101,50 @@ def fold_errors(
 
 def _fold(
     data: Data, model: Model[Any], total: Any, kinds: Sequence[int], kind: int,
-    kept: IntArray | None, grid: IntArray, settings: ModelSettings,
+    kept: IntArray | None, grid: IntArray, settings: ModelSettings, held: HeldRows,
 ) -> Fold:  # fmt: skip
     """Models of every k without the rows of one kind; `on_path` are their columns in the data."""
+    statistics = _without(data, total, kinds, kind, kept, settings)
+    others = tuple(each for each in kinds if each != kind)
+    model = own(model, statistics, held.over(model, statistics, kept, others))
+    models = every_k(model, statistics, grid)
+    columns = models.columns if kept is None else kept[models.columns]
+    return Fold(kind, statistics.classes.astype(str), models, columns)
+
+
+def temperature(
+    data: Data, model: Model[Any], settings: ModelSettings, kinds: Kinds, workers: Workers
+) -> float:
+    """Temperature of the model that is asked for, from the folds of the training rows."""
+    kept = data.kept(kinds, settings)
+    model = constrained(model, data, settings, kept)
+    total = data.statistics(kinds, kept) if model.subtracts else None
+    held, trained = HeldRows(data, kinds, workers), []
+    for kind in (kind for kind in kinds if data.n_rows(kind)):
+        statistics = _without(data, total, kinds, kind, kept, settings)
+        others = tuple(each for each in kinds if each != kind)
+        rows = held.over(model, statistics, kept, others)
+        most, _ = choices(model, statistics.n_features, len(statistics.classes))
+        k = resolve_k(asked_k(settings, most, clip=True), most)
+        trained.append((kind, train(model, statistics, k, rows=rows)))
+    supports = [each.selection.support for _, each in trained]
+    supports = supports if kept is None else [kept[support] for support in supports]
+    union = np.unique(np.concatenate(supports))
+    folds = [
+        Untempered(
+            kind, each.classes.astype(str), each.rule, model, np.searchsorted(union, support)
+        )
+        for (kind, each), support in zip(trained, supports, strict=True)
+    ]
+    look = Look(data.features, data.terms(union), union)
+    return temperature_of(sum(workers.map(slopes_of_folds, data.tasks, folds, look)))
+
+
+def _without(
+    data: Data, total: Any, kinds: Sequence[int], kind: int, kept: IntArray | None,
+    settings: ModelSettings,
+) -> Any:  # fmt: skip
+    """Statistics of the rows of some kinds but one, with the classes that occur in them."""
     if total is not None:
         statistics = total - data.statistics((kind,), kept)
     else:
@@ -102,10 +152,7 @@ def _fold(
     present = np.flatnonzero(statistics.class_rows > 0)
     if len(present) < len(statistics.classes):
         statistics = statistics.of_classes(present)
-    statistics = weighed(statistics, settings)
-    models = every_k(model, statistics, grid)
-    columns = models.columns if kept is None else kept[models.columns]
-    return Fold(kind, statistics.classes.astype(str), models, columns)
+    return weighed(statistics, settings)
 
 
 def training(parting: Parting) -> Kinds:

@@ -18,7 +18,7 @@ from naively._types import IntArray
 from naively.jobs.data import Data, Kinds, data_of, notes_on
 from naively.jobs.engines import Workers, working
 from naively.jobs.fit import Fitted, fit
-from naively.jobs.folds import N_FOLDS, choose_k, chooser, training
+from naively.jobs.folds import N_FOLDS, choose_k, chooser, temperature, training
 from naively.jobs.model_file import ModelFile
 from naively.jobs.outcome import Tested, files_of, summarize
 from naively.jobs.quote import examples
@@ -29,6 +29,7 @@ from naively.jobs.study import (
     coverage_points,
     grid_of,
     measured_grid,
+    own_rule,
     path_curve,
     predicted_error,
 )
@@ -85,11 +86,16 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
         if is_auto(settings.k):
             folds = choose_k(recipe, data, parting, workers)
             settings = replace(settings, k=folds.best_k())
-            accuracies = Accuracies.of_folds(folds, chooser(settings.kind), settings.kind)
+            accuracies = Accuracies.of_folds(folds, chooser(settings.kind), settings)
+        heat = None
+        if model.calibration is not None:
+            heat = temperature(data, model, settings, kinds, workers)
         has_test = recipe.test.file is not None or data.n_rows(TEST) > 0
         again = has_test and not recipe.test.is_given
         # All rows may have more features than the training rows: the last fit refuses a large k.
-        final, trained = fit(data, model, settings, kinds, clip=again)
+        final, trained = fit(
+            data, model, settings, kinds, clip=again, workers=workers, temperature=heat
+        )
         test = None
         if has_test:
             progress("testing", 0, 0)
@@ -98,7 +104,7 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
         if again:
             del trained  # most of the memory
             kinds = (*kinds, TEST)
-            final, trained = fit(data, model, settings, kinds)
+            final, trained = fit(data, model, settings, kinds, workers=workers, temperature=heat)
         curve = None if recipe.quick else path_curve(trained, accuracies)
         found = [] if recipe.quick else examples(data, final, kinds, workers)
     return summarize(recipe, files_of(recipe, data, test), test, final, curve, found), final.file
@@ -106,8 +112,9 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
 
 def parting_of(recipe: Recipe) -> Parting:
     """Which rows are trained on, and which tested on."""
+    folded = is_auto(recipe.model.k) or recipe.model.calibration is not None
     share = 0.0 if recipe.test.is_given else recipe.test.holdout
-    return Parting(share, recipe.test.seed, N_FOLDS if is_auto(recipe.model.k) else 1)
+    return Parting(share, recipe.test.seed, N_FOLDS if folded else 1)
 
 
 def check_rows(recipe: Recipe, data: Data, kinds: Kinds) -> None:
@@ -167,7 +174,7 @@ def _tested(
     method, n = recipe.test.method, verdicts.pairs.total()
     accuracies = None
     if verdicts.wrong is not None and n:
-        accuracies = Accuracies(grid, 1 - verdicts.wrong / n, None, method)
+        accuracies = Accuracies(grid, 1 - verdicts.wrong / n, None, method + own_rule(recipe.model))
     test = Tested(
         fitted=fitted,
         method=method,
@@ -183,7 +190,7 @@ def _judge(
     recipe: Recipe, data: Data, fitted: Fitted, trained: Trained[Any]
 ) -> tuple[Judge, IntArray]:
     """Return what judges rows by the model and by those of other k, and the grid of these."""
-    file, model, chosen = fitted.file, trained.model, fitted.selection.certificate.k
+    file, model, chosen = fitted.file, trained.model, fitted.selection.k
     most, least = choices(model, fitted.n_features, len(file.classes))
     judge = replace(model, constraints=None)  # columns of all the data do not go to the workers
     grid = measured_grid(grid_of(most, chosen, least), most, chosen, len(file.classes))

@@ -31,6 +31,7 @@ from naively.report.summary import (
     Settings,
     Summary,
 )
+from naively.selection.train import is_auto
 
 _MISTAKES = 20  # kinds of mistakes kept in the summary
 
@@ -79,6 +80,8 @@ def summarize(
     if test is not None:
         notes.extend(_unseen_note(test))
     notes.extend(_same_rows_note(files))
+    if recipe.model.refit is not None and is_auto(recipe.model.k):
+        notes.append(f"k was chosen by the folds of the {recipe.model.kind} model's own rule.")
     features = feature_rows(final)
     quoted = [replace(row, example=each) for row, each in zip(features, examples, strict=False)]
     return Summary(
@@ -112,6 +115,7 @@ def feature_rows(fitted: Fitted) -> tuple[FeatureRow, ...]:
             centers=_of_feature(figures.centers, i),
             dispersions=_of_feature(figures.dispersions, i),
             column=int(model.columns[i]),
+            also=fitted.displaced[i] if fitted.displaced else (),
         )
         for rank, i in enumerate(order.tolist(), 1)
     )

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from naively.models import MODELS
+from naively.models.kinds import ASKED
 from naively.models.model import Model, Objective, Pairs, with_objective
 from naively.read.errors import InputError
 from naively.read.formats import FORMATS, format_by_name
@@ -37,12 +38,22 @@ class ModelSettings:
     class_weight: str | None = None  # "balanced": all classes weigh the same
     objective: str = "likelihood"  # or "pairs": what the features are chosen for
     exponent: float | None = None  # of pairs
+    redundancy: str | None = None  # "conditional": features that do not say the same
+    candidates: int | None = None  # for that
+    refit: str | None = None  # "logistic": the rule is fitted to the rows
+    calibration: str | None = None  # "cross-fitted": probabilities are those of rows not seen
 
     @property
     def is_constrained(self) -> bool:
         """Whether not any k features may be chosen."""
         asked = (self.feature_groups, self.costs, self.budget, self.quota)
         return bool(self.require or self.exclude) or any(each is not None for each in asked)
+
+    @property
+    def counted(self) -> str:
+        """What `k` counts."""
+        what = "features" if self.feature_groups is None else "groups of features"
+        return f"{what} that may be chosen" if self.exclude else what
 
     def model(self, n_regions: int = 1) -> Model[Any]:
         """Return the model with its parameters, of so many columns of text where it parts them.
@@ -59,6 +70,7 @@ class ModelSettings:
             "binary": self.binary or None,
         }
         asked |= {"time_limit": self.time_limit, "scale": self.scale}
+        asked |= {name: getattr(self, name) for name in ASKED}
         if self.objective == "pairs":  # whose search it is
             asked |= {"exact": None, "time_limit": None}
         if "var_smoothing" in kind.parameters:
@@ -93,6 +105,21 @@ class ModelSettings:
         if self.exponent is not None:
             raise InputError("`--exponent` has no effect without --objective pairs; add it.")
         return "likelihood"
+
+
+def asked_k(settings: ModelSettings, there_are: int, *, clip: bool) -> int | float | str:
+    """Return the `k` to train with: the default, or with `clip` any, is at most all there are."""
+    if settings.k is None and settings.budget is not None:
+        return there_are
+    k = DEFAULT_K if settings.k is None else settings.k
+    if not isinstance(k, int) or k <= there_are:
+        return k
+    if settings.k is not None and not clip:
+        raise InputError(
+            f"`-k` must be at most the number of {settings.counted}, {there_are:,}; got {k:,} "
+            "(-k all takes all of them)."
+        )
+    return there_are
 
 
 @dataclass(frozen=True, slots=True)

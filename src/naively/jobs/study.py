@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from naively._types import FloatArray, IntArray
+from naively.jobs.settings import ModelSettings
 from naively.judging.error_path import FoldErrors
 from naively.report.summary import Confusion, CoveragePoint, PathCurve, PathPoint
 from naively.selection.path import log_grid
@@ -35,11 +36,19 @@ class Accuracies:
     of: str  # in words: whose accuracy it is
 
     @classmethod
-    def of_folds(cls, folds: FoldErrors, judged: str, kind: str) -> Accuracies:
-        """Return the accuracies of the model that was judged, from which k of a kind was chosen."""
+    def of_folds(cls, folds: FoldErrors, judged: str, settings: ModelSettings) -> Accuracies:
+        """Return the accuracies of the model that was judged, from which k was chosen."""
         whose = f"{folds.n_folds}-fold cross-validation of the training rows, with its standard"
-        other = f", of the {judged} model, which selects the words" if judged != kind else ""
+        other = (
+            f", of the {judged} model, which selects the words" if judged != settings.kind else ""
+        )
+        other += own_rule(settings)
         return cls(folds.k, 1 - folds.mean, folds.standard_error, f"{whose} error{other}")
+
+
+def own_rule(settings: ModelSettings) -> str:
+    """Say whose accuracies those of every k are, where another rule decides in the end."""
+    return "" if settings.refit is None else f", of the {settings.kind} model's own rule"
 
 
 def grid_of(n_features: int, chosen: int, least: int = 0) -> IntArray:
@@ -72,6 +81,10 @@ def predicted_error(trained: Trained[Any]) -> float | None:
     from naively.expected.decision_models import from_fitted
     from naively.expected.estimates import Method, estimate, lengths_of
 
+    if trained.refitted is not None:
+        return None  # of the rule that decides, which is not that of the probabilities
+    if trained.temperature != 1:  # what it would say of itself
+        trained = trained.at(1.0 / trained.temperature)
     statistics = trained.statistics
     n_classes = len(statistics.classes)
     if n_classes > _PREDICTED_CLASSES:
@@ -95,7 +108,7 @@ def path_curve(trained: Trained[Any], accuracies: Accuracies | None) -> PathCurv
 
     Where accuracies are measured, the path takes those k that it can reach.
     """
-    statistics, chosen = trained.statistics, trained.selection.certificate.k
+    statistics, chosen = trained.statistics, trained.selection.k
     n_features, least = choices(trained.model, statistics.n_features, len(statistics.classes))
     if n_features == 0 or chosen == 0:
         return None

@@ -18,6 +18,7 @@ from naively.jobs.data import Data, data_of
 from naively.jobs.engines import Workers, working
 from naively.jobs.folds import fold_errors, training
 from naively.jobs.learn import check_rows
+from naively.jobs.rows import HeldRows
 from naively.jobs.settings import Recipe
 from naively.judging.curves import Curve, best_curve, ranking
 from naively.judging.parting import Parting
@@ -25,6 +26,7 @@ from naively.models import MODELS
 from naively.read.batch import Part
 from naively.read.errors import InputError, told_of
 from naively.read.progress import Progress, silent
+from naively.selection.redundancy import of_rows
 from naively.selection.train import choices, model_grid, model_path
 
 _NEW_FEATURES = 1000  # named at each k
@@ -85,6 +87,9 @@ def path_of(recipe: Recipe, ks: Sequence[int] | None, progress: Progress = silen
         kept = data.kept(kinds, recipe.model)
         statistics = weighed(data.statistics(kinds, kept), recipe.model)
         model = constrained(model, data, recipe.model, kept)
+        with told_of(recipe.name):
+            held = HeldRows(data, kinds, workers).over(model, statistics, kept)
+            model = of_rows(model, statistics, held)
     _check_ks(recipe.name, ks, choices(model, statistics.n_features, 0)[0])
     progress("solving", 0, 0)
     with told_of(recipe.name), in_options():

@@ -19,10 +19,12 @@ from naively.judging.path_scores import has_path, linear_path, rule_rows, scores
 from naively.judging.rows import Rows, as_csr, checked_rows, gather_rows, without
 from naively.judging.visits import path_stays
 from naively.models.family import Coupled
-from naively.models.model import Model, S
+from naively.models.model import Model, RowsOver, S
 from naively.models.rules import winners
+from naively.selection.redundancy import own
 from naively.selection.train import choices, model_grid, model_path
 from naively.statistics.matrix import Matrix, is_sparse
+from naively.statistics.rows import LabelledRows
 from naively.statistics.threads import in_threads
 
 REPEATED_ROWS = 500  # rows below which the folds are drawn more than once
@@ -172,6 +174,7 @@ class Fold(Generic[S]):
 
     statistics: S  # of the training rows, with the classes that occur among them
     held_out: Rows  # label: position in these classes; their number if it does not occur
+    training: RowsOver  # the training rows themselves, for a model that needs them
 
 
 class Folds(Generic[S]):
@@ -241,12 +244,25 @@ class Folds(Generic[S]):
         present = np.bincount(self.rows.labels[train], minlength=len(self.classes)) > 0
         held_out = self.rows.take(test)
         if self.total is not None and others is not None and present.all():
-            return Fold(without(self.total, others), held_out)
+            statistics = without(self.total, others)
+            return Fold(statistics, held_out, self._over(statistics, train))
         position = np.where(present, np.cumsum(present) - 1, present.sum())
         rows = self.rows.take(train)
         rows = replace(rows, labels=position[rows.labels])
         statistics = gather_rows(self.model, rows, self.classes[present])
-        return Fold(statistics, replace(held_out, labels=position[held_out.labels]))
+        held_out = replace(held_out, labels=position[held_out.labels])
+        return Fold(statistics, held_out, self._over(statistics, train))
+
+    def _over(self, statistics: S, train: IntArray) -> RowsOver:
+        """Give the training rows of a division, when they are asked for."""
+
+        def over(columns: IntArray) -> LabelledRows:
+            rows = self.rows.take(train)
+            weight = rows.weight if len(rows.weight) else None
+            labels = self.classes[rows.labels]
+            return self.model.rows_over(statistics, rows.X, labels, weight)(columns)
+
+        return over
 
     def _gather(self, rows: IntArray) -> S:
         everything = len(rows) == len(self.rows.labels)
@@ -263,6 +279,7 @@ def _complement(rows: IntArray, n: int) -> IntArray:
 
 def path_errors(model: Model[S], fold: Fold[S], grid: IntArray) -> FloatArray:
     """Weight (G,) of held-out rows decided wrongly by the models of a fold for each k."""
+    model = own(model, fold.statistics, fold.training)
     rows, problem = fold.held_out, model.family.problem(fold.statistics)
     if isinstance(problem, Coupled) and _is_swept(model, problem):
         return _count_errors(model, problem, fold, grid)

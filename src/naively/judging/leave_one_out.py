@@ -30,7 +30,7 @@ from naively.judging.path_rule import CHUNK, sum_of_parts
 from naively.judging.path_scores import rule_rows
 from naively.judging.rows import Rows, gather_rows, without
 from naively.judging.visits import Stays, Visits, path_stays, path_visits
-from naively.models.family import Coupled, alpha_of
+from naively.models.family import Coupled, Ordered, alpha_of
 from naively.models.model import Model, S
 from naively.models.rules import winners
 from naively.selection.path import SparsityPath, SteppedSupports
@@ -76,6 +76,8 @@ def _by_formula(
     alpha = alpha_of(model.alpha, statistics.n_features)
     weight, prepared = statistics.class_weight, replace(rows, X=rule_rows(model, rows.X))
     prior = None if model.learns_prior else model.log_prior(statistics)
+    if isinstance(problem, Ordered) and isinstance(problem.plain, Coupled):
+        return None  # its supports are nested, those of the formula are stepped
     if isinstance(problem, Coupled):
         if not isinstance(track.supports, SteppedSupports):
             return None  # of another objective than that of the coupled problem

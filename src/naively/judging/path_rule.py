@@ -13,7 +13,7 @@ import numpy as np
 from naively._kernels.path_scores import add_errors, path_scores_csr
 from naively._types import BoolArray, FloatArray, IntArray
 from naively.judging.visits import Visits, path_visits
-from naively.models.family import Coupled, Family
+from naively.models.family import Coupled, Family, objective_of
 from naively.models.rules import LinearRule
 from naively.selection.path import SparsityPath
 from naively.statistics.matrix import Matrix
@@ -128,7 +128,7 @@ def path_rule(
     family: Family[Any], statistics: Any, path: SparsityPath, log_prior: FloatArray
 ) -> PathRule:
     """Rules of a linear family at every point of a path."""
-    problem = family.problem(statistics)
+    problem = objective_of(family.problem(statistics))
     if isinstance(problem, Coupled):
         if np.min(problem.alpha) > 0:
             return _smoothed_counts_rule(problem, path, log_prior)

@@ -72,7 +72,26 @@ class Coupled:
     alpha: float | FloatArray  # smoothing added to every count: one value, or (m,)
 
 
-Problem: TypeAlias = Separable | SeparableCounts | Coupled  # which k features to free
+@dataclass(frozen=True, slots=True)
+class Ordered:
+    """An order in which features come in, whatever they gain together: nothing is left to solve.
+
+    The family is then bound to the rows from which the order was found.
+    """
+
+    order: IntArray  # (m,) the first k of it are the k features
+    added: FloatArray  # (q,) what each of the first q adds to those before it
+    displaced: tuple[IntArray, ...]  # (q,) for each of these, features that say the same
+    plain: Separable | SeparableCounts | Coupled  # the objective, and how large it could be
+
+
+# Which k features to free.
+Problem: TypeAlias = Separable | SeparableCounts | Coupled | Ordered
+
+
+def objective_of(problem: Problem) -> Separable | SeparableCounts | Coupled:
+    """Return what the features gain together, whatever the order in which they come."""
+    return problem.plain if isinstance(problem, Ordered) else problem
 
 
 @dataclass(frozen=True, slots=True)

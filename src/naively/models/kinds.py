@@ -75,11 +75,18 @@ class Kind:
         TypeError
             If the model has no such parameter.
         """
+        asked = {name: parameters.pop(name) for name in ASKED if name in parameters}
+        if not asked.keys() <= set(self.parameters):
+            unknown = sorted(asked.keys() - set(self.parameters))
+            raise TypeError(f"The model {self.name} does not take {', '.join(unknown)}.")
         model: Model[Any] = import_module(self.home).model(**parameters)
-        return model
+        return model.asking(**asked) if asked else model
 
 
+_REDUNDANCY = ("redundancy", "candidates")
+ASKED = (*_REDUNDANCY, "refit", "calibration")  # mean the same for every model that takes them
 _PRIOR = ("fit_prior", "class_prior")
+_USUAL = (*_PRIOR, *ASKED)
 _EXACT = ("exact", "max_nodes", "time_limit")
 _REGIONS = ("regions", "shared_vocabulary", "normalize")
 
@@ -95,10 +102,10 @@ MODELS: Mapping[str, Kind] = MappingProxyType(
     {
         kind.name: kind
         for kind in (
-            _kind("multinomial", "counts", "counts", COUNTS, "alpha", *_PRIOR, "binary", *_EXACT),
-            _kind("bernoulli", "presence", "presence", PRESENCE, "alpha", *_PRIOR, "binarize"),
-            _kind("poisson", "counts", "counts", COUNTS, "alpha", *_PRIOR),
-            _kind("negative-binomial", "counts", "moments", RATES, "alpha", *_PRIOR, "dispersion"),
+            _kind("multinomial", "counts", "counts", COUNTS, "alpha", *_USUAL, "binary", *_EXACT),
+            _kind("bernoulli", "presence", "presence", PRESENCE, "alpha", *_USUAL, "binarize"),
+            _kind("poisson", "counts", "counts", COUNTS, "alpha", *_USUAL),
+            _kind("negative-binomial", "counts", "moments", RATES, "alpha", *_USUAL, "dispersion"),
             _kind(
                 "categorical",
                 "categories",
@@ -107,10 +114,21 @@ MODELS: Mapping[str, Kind] = MappingProxyType(
                 "alpha",
                 *_PRIOR,
                 "min_categories",
+                *_REDUNDANCY,
+                "calibration",
             ),
-            _kind("gaussian", "values", "moments", NORMAL, "variance", "priors", "var_smoothing"),
-            _kind("l2-centers", "values", "moments", MEANS, "scale", "priors"),
-            _kind("l1-centers", "values", None, MEDIANS, "priors"),
+            _kind(
+                "gaussian",
+                "values",
+                "moments",
+                NORMAL,
+                "variance",
+                "priors",
+                "var_smoothing",
+                *ASKED,
+            ),
+            _kind("l2-centers", "values", "moments", MEANS, "scale", "priors", *ASKED),
+            _kind("l1-centers", "values", None, MEDIANS, "priors", *_REDUNDANCY, "refit"),
             _kind("hybrid", "counts", None, COUNTS, *_REGIONS, "alpha", "penalty", *_EXACT),
         )
     }

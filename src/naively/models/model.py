@@ -17,7 +17,11 @@ from naively._types import Array, FloatArray, IntArray
 from naively.models.constraints import Constraints
 from naively.models.family import Family
 from naively.models.kinds import Words
-from naively.statistics.matrix import Matrix
+from naively.statistics.matrix import Matrix, canonical, is_sparse
+from naively.statistics.rows import LabelledRows
+
+# Columns (q,), ascending: the training rows over these, as the rule of the model sees them (n, q).
+RowsOver: TypeAlias = Callable[[IntArray], LabelledRows]
 
 
 class Statistics(Protocol):
@@ -153,6 +157,35 @@ SEPARATION = "separation of the pairs of classes"  # -log F, see `Pairs`
 Objective: TypeAlias = Literal["likelihood", "pairs"] | Pairs
 
 
+@dataclass(frozen=True, slots=True)
+class Redundancy:
+    """Features are chosen for what they add to those before: see `selection.redundancy`."""
+
+    candidates: int | None = None  # of the largest gains, among which they are; None: the default
+
+    @classmethod
+    def checked(cls, redundancy: object, candidates: object) -> Redundancy | None:
+        """Return what a user asks for.
+
+        Raises
+        ------
+        ValueError
+            If one is out of range, or has no effect.
+        """
+        if redundancy not in (None, "conditional"):
+            raise ValueError(f"`redundancy` must be 'conditional' or None; got {redundancy!r}.")
+        if candidates is None:
+            return None if redundancy is None else cls()
+        if redundancy is None:
+            raise ValueError(
+                "`candidates` has no effect without `redundancy`='conditional'; give both or "
+                f"neither. Got {candidates!r}."
+            )
+        if isinstance(candidates, bool) or not isinstance(candidates, Integral) or candidates < 1:
+            raise ValueError(f"`candidates` must be an int >= 1, or None; got {candidates!r}.")
+        return cls(int(candidates))
+
+
 def as_they_are(columns: Matrix) -> Matrix:
     """Return selected columns for a rule that reads the values themselves."""
     return columns
@@ -174,13 +207,72 @@ class Model(Generic[S]):
     constraints: Constraints | None = None  # on the features that are chosen
     learns_prior: bool = True  # from the rows; otherwise it is the same for all of them
     objective: Pairs | None = None  # None: the likelihood, or distance, of the family
+    redundancy: Redundancy | None = None  # None: the k features of the best objective
+    refit: str | None = None  # "logistic": the rule is that of `selection.refit`
+    calibration: str | None = None  # "cross-fitted": see `judging.calibration`
     # Where the features are no columns: statistics, rows, support (k,): selected features (n, k).
     project: Callable[[S, Matrix, IntArray], Matrix] | None = None
+
+    def __post_init__(self) -> None:
+        asked = {
+            "an objective of pairs of classes": self.objective,
+            "constraints on the features": self.constraints,
+            "redundancy": self.redundancy,
+        }
+        given = [name for name, value in asked.items() if value is not None]
+        if len(given) > 1:
+            raise ValueError(
+                f"{' and '.join(given)} cannot be asked for together: each is a way to choose the "
+                "features; leave one out."
+            )
 
     @property
     def of_columns(self) -> bool:
         """Whether its features are columns of the rows."""
         return self.project is None
+
+    @property
+    def needs_rows(self) -> bool:
+        """Whether it is trained on the rows themselves, beside their statistics."""
+        return any(each is not None for each in (self.redundancy, self.refit, self.calibration))
+
+    def asking(
+        self,
+        *,
+        redundancy: object = None,
+        candidates: object = None,
+        refit: object = None,
+        calibration: object = None,
+    ) -> Self:
+        """Return the model with what can be asked of every model.
+
+        Raises
+        ------
+        ValueError
+            If a parameter is out of range, or has no effect.
+        """
+        asked = Redundancy.checked(redundancy, candidates)
+        if asked is not None and self.limits.exact:
+            raise ValueError(
+                "`exact`=True has no effect with `redundancy`='conditional', which solves another "
+                "problem; leave one of them out."
+            )
+        if refit not in (None, "logistic"):
+            raise ValueError(f"`refit` must be 'logistic' or None; got {refit!r}.")
+        if calibration not in (None, "cross-fitted"):
+            raise ValueError(f"`calibration` must be 'cross-fitted' or None; got {calibration!r}.")
+        return replace(self, redundancy=asked, refit=refit, calibration=calibration)
+
+    def rows_over(
+        self, statistics: S, X: Matrix, y: object, sample_weight: object = None
+    ) -> RowsOver:
+        """Return what gives checked training rows over some columns."""
+
+        def rows(columns: IntArray) -> LabelledRows:
+            seen = self.seen(statistics, canonical(X) if is_sparse(X) else X, columns)
+            return LabelledRows.of(seen, y, sample_weight, statistics.classes)
+
+        return rows
 
     def seen(self, statistics: S, X: Matrix, support: IntArray) -> Matrix:
         """Return what the rule of a support sees of checked rows: (n, k)."""

@@ -144,6 +144,23 @@ RULES: Mapping[str, type[Rule]] = {
 }
 
 
+# Arrays in which the scores are linear. Distances are no log-probabilities: they have no scale.
+_LINEAR_IN: Mapping[type[Rule], tuple[str, ...]] = {
+    LinearRule: ("intercept", "weights"),
+    QuadraticRule: ("intercept", "precision"),
+    TableRule: ("log_prior", "log_prob"),
+}
+
+
+def tempered(rule: Rule, temperature: float) -> Rule:
+    """Return the rule whose scores are those of another, divided by a temperature."""
+    arrays = rule.arrays()
+    return restored(
+        kind_of(rule),
+        {**arrays, **{name: arrays[name] / temperature for name in _LINEAR_IN[type(rule)]}},
+    )
+
+
 def kind_of(rule: Rule) -> str:
     """Name of the kind of a rule, see `restored`."""
     return next(name for name, kind in RULES.items() if type(rule) is kind)

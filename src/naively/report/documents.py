@@ -44,10 +44,12 @@ def features_csv(summary: Summary) -> str:
     writer = csv.writer(out, lineterminator="\n")
     groups = figure_groups(summary)
     heads = [f"{group.name}:{name}" for group in groups for name in names]
-    writer.writerow(["rank", "feature", "gain", "class", *heads])
+    also = ["also says"] if any(row.also for row in summary.features) else []
+    writer.writerow(["rank", "feature", "gain", "class", *also, *heads])
     for row in summary.features:
         figures = [group.plain(each) for group in groups for each in group.of(row)]
-        writer.writerow([row.rank, row.name, _short(row.gain), row.speaks_for, *figures])
+        others = ["; ".join(row.also)] if also else []
+        writer.writerow([row.rank, row.name, _short(row.gain), row.speaks_for, *others, *figures])
     return out.getvalue()
 
 
@@ -68,16 +70,18 @@ def summary_json(summary: Summary) -> str:
     record = {"format": FORMAT, "version": VERSION, **asdict(summary)}
     for row in record["features"]:
         row["gain"] = _short(row["gain"])
+        if not row["also"]:
+            del row["also"]
         for group in _GROUPS:
             row[group.field] = [group.plain(each) for each in row[group.field]]
     certificate = summary.certificate
-    record["certificate"] |= {
+    record["certificate"] = certificate and record["certificate"] | {
         "a_priori": certificate.a_priori if math.isfinite(certificate.a_priori) else None,
         "gap": certificate.gap,
         "relative_gap": certificate.relative_gap,
         "sentence": str(certificate),
     }
-    if certificate.choice is None:  # of any k features
+    if certificate is not None and certificate.choice is None:  # of any k features
         del record["certificate"]["choice"]
     return _laid_out(finite(record))
 

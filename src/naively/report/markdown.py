@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from naively.report import words
 from naively.report.names import visible
 from naively.report.summary import Evaluation, FeatureRow, PathCurve, Summary
+from naively.selection.certificate import UNPROVEN
 
 _SHOWN_FEATURES = 100
 _SHOWN_CLASSES = 100
@@ -37,7 +38,9 @@ def _plain(text: str) -> str:
 
 def _in_short(summary: Summary) -> str:
     lines = [f"- How sure: **{words.assurance(summary.certificate)}** of the best possible gain."]
-    if summary.certificate.proven_optimal:
+    if summary.certificate is None:
+        lines = [f"- How sure: {UNPROVEN}"]
+    elif summary.certificate.proven_optimal:
         lines = ["- How sure: **optimal**, proven."]
     if summary.evaluation is not None:
         lines.insert(0, _how_good(summary.evaluation))
@@ -72,7 +75,8 @@ def _features(summary: Summary) -> str:
 def _feature(row: FeatureRow, n_classes: int) -> list[str]:
     weight = words.signed(words.weight_of(row, n_classes)) if row.weights else ""
     telling = weight or words.figure(max(row.centers))
-    return [escaped(row.name), escaped(row.speaks_for), words.figure(row.gain), telling]
+    also = f" (also says: {_plain(words.also_says(row))})" if row.also else ""
+    return [escaped(row.name) + also, escaped(row.speaks_for), words.figure(row.gain), telling]
 
 
 def _path(path: PathCurve) -> str:

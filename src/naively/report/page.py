@@ -12,10 +12,12 @@ import hashlib
 from dataclasses import dataclass
 from importlib.resources import files
 
+from naively.models.kinds import MODELS, Words
 from naively.report import bars, words
 from naively.report.documents import FigureGroup, figure_groups
 from naively.report.names import printable, shortened
 from naively.report.summary import Confusion, Evaluation, FeatureRow, Summary
+from naively.selection.certificate import UNPROVEN
 
 SHOWN_FEATURES = 1000  # on the page; features.csv has all
 _SHOWN_CLASSES = 100
@@ -109,6 +111,31 @@ class _View:
         self.has_examples = any(row.example for row in self.shown)
         self.weighted = bool(summary.features and summary.features[0].weights)
         self._largest_weight = bars.largest_finite(w for row in self.shown for w in row.weights)
+
+    @property
+    def unproven(self) -> str:
+        """What is said where there is no certificate."""
+        return UNPROVEN
+
+    @property
+    def objective(self) -> Words:
+        """How its model speaks of what is maximised."""
+        return MODELS[self.summary.settings.model].words
+
+    @property
+    def gain(self) -> str:
+        """What the gain of a feature is, in words."""
+        if self.summary.certificate is None:
+            return (
+                "what the feature adds to every one before it, in "
+                f"{self.objective.unit}; it comes after those that add more"
+            )
+        what = (
+            "nats by which the training log-likelihood rises"
+            if self.weighted
+            else f"{self.objective.quantity} ({self.objective.unit})"
+        )
+        return f"{what} when the feature may differ between the classes"
 
     @property
     def columns(self) -> tuple[FigureGroup, ...]:

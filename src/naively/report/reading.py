@@ -76,6 +76,8 @@ def _contradictions_of_run(summary: Summary) -> Iterator[str]:
     if any(point.k < 0 for point in summary.path.points) if summary.path else False:
         yield "a number of features is negative"
     certificate = summary.certificate
+    if certificate is None:
+        return
     if certificate.k < 0 or not certificate.objective <= certificate.bound + _slack(certificate):
         yield "the objective is above its bound"
     elif not 0 <= certificate.relative_gap <= 1 or not math.isfinite(certificate.baseline):

@@ -47,6 +47,7 @@ class FeatureRow:
     dispersions: tuple[float, ...] = ()  # standard deviations, mean absolute ones for l1 centers
     column: int | None = None  # its place among the columns of a matrix, 0 is the first
     example: Example | None = None
+    also: tuple[str, ...] = ()  # features that are not chosen because this one says the same
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +150,7 @@ class Summary:
     files: tuple[FileRow, ...]
     n_features: int  # to choose from
     n_rows: int  # that the final model was trained on
-    certificate: Certificate
+    certificate: Certificate | None  # None: nothing can be proven of such a choice
     classes: tuple[ClassRow, ...]
     features: tuple[FeatureRow, ...]  # by falling gain
     evaluation: Evaluation | None

@@ -6,8 +6,9 @@ import math
 
 from naively.report.names import shortened
 from naively.report.summary import Evaluation, FeatureRow, Summary
-from naively.selection.certificate import Certificate
+from naively.selection.certificate import UNPROVEN, Certificate
 
+_ALSO = 5  # features named beside the one that says the same
 _MINUS = "\N{MINUS SIGN}"
 _NORMAL_95 = 1.959963984540054  # normal quantile of a 95 % interval
 
@@ -21,8 +22,10 @@ def title(summary: Summary) -> str:
     return f"{what} tell {len(classes)} classes apart"
 
 
-def assurance(certificate: Certificate) -> str:
+def assurance(certificate: Certificate | None) -> str:
     """Say in two words how good the choice is proven to be."""
+    if certificate is None:
+        return "not proven"
     if certificate.proven_optimal:
         return "optimal"
     return f"\N{GREATER-THAN OR EQUAL TO} {_proven(certificate)} %"
@@ -33,8 +36,10 @@ def _proven(certificate: Certificate) -> str:
     return f"{math.floor(1e6 * (1 - certificate.relative_gap)) / 1e4:.4f}"
 
 
-def certificate_in_words(certificate: Certificate) -> tuple[str, ...]:
+def certificate_in_words(certificate: Certificate | None) -> tuple[str, ...]:
     """Explain the certificate to somebody who has never met one, one sentence each."""
+    if certificate is None:
+        return (UNPROVEN,)
     k, what, unit = certificate.k, certificate.quantity, certificate.unit
     these = "the features chosen" if certificate.choice else f"these {k:,} features"
     sentences = [
@@ -81,6 +86,11 @@ def signed(value: float) -> str:
 def share(value: float | None) -> str:
     """Percent with one decimal; nothing for None."""
     return "" if value is None else f"{100 * value:.1f} %"
+
+
+def also_says(row: FeatureRow) -> str:
+    """Name what is not chosen because a feature says the same; nothing if there is none."""
+    return ", ".join(shortened(name, 30) for name in row.also[:_ALSO])
 
 
 def weight_of(row: FeatureRow, classes: int) -> float:

@@ -124,10 +124,29 @@ def _figure(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"  # no powers of ten
 
 
+# What is said where there is no certificate.
+UNPROVEN = (
+    "Each feature was chosen for what it adds to every one before it; no bound is known of such a "
+    "choice, so nothing is proven of it."
+)
+
+
 @dataclass(frozen=True, slots=True)
 class Selection:
     """The features chosen, what each contributes, and the proof."""
 
     support: IntArray  # (k,) column indices, ascending
     gain: FloatArray  # (k,) nats, of each selected column
-    certificate: Certificate
+    certificate: Certificate | None  # None: of such a choice nothing can be proven
+    displaced: tuple[IntArray, ...] = ()  # (k,) columns that say what each says; (): not asked for
+
+    @property
+    def proof(self) -> Certificate:
+        """The certificate, where the way of choosing has one."""
+        assert self.certificate is not None
+        return self.certificate
+
+    @property
+    def k(self) -> int:
+        """How many were chosen, of what k counts."""
+        return len(self.support) if self.certificate is None else self.certificate.k

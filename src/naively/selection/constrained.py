@@ -24,7 +24,14 @@ from scipy.special import xlogy
 from naively._kernels.hull import log_shares
 from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.models.constraints import NONE, Constraints
-from naively.models.family import Coupled, Family, Separable, SeparableCounts, blocks
+from naively.models.family import (
+    Coupled,
+    Family,
+    Separable,
+    SeparableCounts,
+    blocks,
+    objective_of,
+)
 from naively.models.model import Limits, Model, S
 from naively.models.rules import weights_of_classes
 from naively.selection.canonical import class_order, of_classes
@@ -58,9 +65,9 @@ def select_within(model: Model[S], statistics: S, k: int, limits: Limits) -> Sel
     """
     task = _task(model, statistics)
     found = task.select(k, limits)
-    reached = found.certificate.k if task.constraints.costs is None else k
+    reached = found.k if task.constraints.costs is None else k
     choice = task.constraints.choice(reached)
-    return replace(found, certificate=replace(found.certificate, choice=choice))
+    return replace(found, certificate=replace(found.proof, choice=choice))
 
 
 def path_within(model: Model[S], statistics: S, ks: Any) -> SparsityPath:
@@ -97,7 +104,7 @@ def _constraints(model: Model[S], statistics: S) -> Constraints:
 
 def _task(model: Model[S], statistics: S) -> _Adding | _Tied:
     constraints = _constraints(model, statistics)
-    problem = model.family.problem(statistics)
+    problem = objective_of(model.family.problem(statistics))
     speaks = speaks_for(model, statistics) if constraints.quota else None
     quota = NONE if speaks is None else _quota_left(constraints, speaks, statistics.classes)
     if isinstance(problem, Coupled):
@@ -267,7 +274,7 @@ class _Adding(_Task):
 
     def _counted(self, selection: Selection) -> Selection:
         k = len(self.constraints.units_of(selection.support))
-        return replace(selection, certificate=replace(selection.certificate, k=k))
+        return replace(selection, certificate=replace(selection.proof, k=k))
 
     def _first_of_classes(self, gain: FloatArray, error: FloatArray) -> IntArray:
         """Positions among the free units of the best of each class, as many as its quota."""
@@ -289,7 +296,7 @@ class _Adding(_Task):
         take = _lowest(self, found.take, self.ties())
         columns = self.support(self.free[take])
         selection = self._counted(optimal(self.family, columns, self.gain[columns], self.baseline))
-        certificate = selection.certificate
+        certificate = selection.proof
         gap = max(found.bound - found.value, 0.0)
         proven = gap <= TOLERANCE * abs(found.bound) or not finite.all()
         if not proven:
@@ -587,7 +594,7 @@ class ListedSupports:
 
 
 def _listed_path(task: _Adding | _Tied, grid: IntArray, found: list[Selection]) -> SparsityPath:
-    certificates = [each.certificate for each in found]
+    certificates = [each.proof for each in found]
     supports = ListedSupports(
         grid, [each.support for each in found], task.constraints.n_features,
         lambda k: task.select(k, Limits()).support,

@@ -17,9 +17,10 @@ import numpy as np
 from naively._kernels.count_groups import first_positions
 from naively._notebook import table_html
 from naively._types import FloatArray, IntArray
-from naively.models.family import Coupled, Family, SeparableCounts
+from naively.models.family import Coupled, Family, Ordered, Problem, SeparableCounts
 from naively.selection.coupled import CoupledProblem, a_priori_objective, coupled_columns
 from naively.selection.groups import Columns, count_groups
+from naively.selection.redundancy import gained
 from naively.selection.solve import best_classes, grouped_gains, separate_gains
 from naively.selection.top_k import gain_order
 
@@ -174,7 +175,12 @@ def path(family: Family[S], statistics: S, ks: Any = None) -> SparsityPath:
     ks : (K,) int, optional
         The grid; by default about 100 values from 1 to m, evenly spaced on a log scale.
     """
-    problem = family.problem(statistics)
+    return _path(family.problem(statistics), ks)
+
+
+def _path(problem: Problem, ks: Any) -> SparsityPath:
+    if isinstance(problem, Ordered):
+        return _ordered_path(problem, checked_grid(ks, len(problem.order)))
     if isinstance(problem, Coupled):
         grid = checked_grid(ks, len(problem.table))
         return coupled_path(coupled_columns(problem), grid)
@@ -216,6 +222,15 @@ def _separable_path(
     return SparsityPath(grid, objective, objective, baseline, supports)
 
 
+def _ordered_path(problem: Ordered, grid: IntArray) -> SparsityPath:
+    """Path of an order that nothing was proven of; no k features pass the bound all the same."""
+    plain = _path(problem.plain, grid)
+    objective = plain.baseline + gained(problem, grid)
+    bound = np.maximum(plain.bound, objective)
+    supports = OrderedSupports(problem.order, optimal=False)
+    return SparsityPath(grid, objective, bound, plain.baseline, supports)
+
+
 def _grouped_path(problem: SeparableCounts, grid: IntArray) -> SparsityPath:
     groups = count_groups(problem.table)
     table, gain, baseline = grouped_gains(problem, groups)
@@ -232,6 +247,7 @@ class OrderedSupports:
     """The support of k features is the first k of an order."""
 
     features: IntArray  # (m,) best first
+    optimal: bool = True
 
     @property
     def n_features(self) -> int:
@@ -253,8 +269,8 @@ class OrderedSupports:
         return self.features[: k[-1]]
 
     def a_priori(self, k: IntArray, objective: FloatArray) -> FloatArray:
-        """See `Supports`; the supports are optimal."""
-        return objective
+        """See `Supports`; theory promises nothing of supports that are not optimal."""
+        return objective if self.optimal else np.full(len(k), -np.inf)
 
 
 @dataclass(frozen=True, slots=True)

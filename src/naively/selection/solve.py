@@ -7,7 +7,7 @@ from typing import TypeVar
 import numpy as np
 
 from naively._types import Array, BoolArray, FloatArray, IntArray
-from naively.models.family import Coupled, Family, Separable, SeparableCounts
+from naively.models.family import Coupled, Family, Ordered, Separable, SeparableCounts
 from naively.models.model import Limits
 from naively.selection.certificate import Certificate, Selection, finite_baseline, refuse_huge
 from naively.selection.coupled import CoupledProblem, a_priori_objective, coupled_columns
@@ -36,11 +36,27 @@ def solve(family: Family[S], statistics: S, k: int, limits: Limits = NO_SEARCH) 
         exact), and how far; when a limit is reached, the best found so far is returned.
     """
     problem = family.problem(statistics)
+    if isinstance(problem, Ordered):
+        return _first(problem, k)
     if isinstance(problem, Coupled):
         return _solve_coupled(problem, k, limits)
     if isinstance(problem, SeparableCounts):
         return optimal(family, *_best_counts(problem, k))
     return optimal(family, *_best(problem, k))
+
+
+def _first(problem: Ordered, k: int) -> Selection:
+    """Return the first k features of an order; nothing is proven of them."""
+    order, added = problem.order[:k], problem.added[:k]
+    more = np.zeros(len(order) - len(added))  # of those that were not put in order
+    displaced = [*problem.displaced, *[np.empty(0, dtype=np.int64)] * len(more)]
+    places = np.argsort(order)
+    return Selection(
+        support=order[places],
+        gain=np.concatenate([added, more])[places],
+        certificate=None,
+        displaced=tuple(displaced[t] for t in places.tolist()),
+    )
 
 
 def optimal(family: Family[S], support: IntArray, gain: FloatArray, baseline: float) -> Selection:

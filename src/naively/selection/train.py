@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Any, Generic
+from typing import Any, Generic, Self
 
 import numpy as np
 
 from naively._types import Array, FloatArray, IntArray, K
-from naively.models.model import Limits, Model, S
+from naively.models.kinds import MODELS
+from naively.models.model import Limits, Model, RowsOver, S
 from naively.models.rules import Rule
+from naively.models.value_rules import tempered
 from naively.selection.certificate import Selection
 from naively.selection.constrained import path_within, select_within
 from naively.selection.pairs import pairs_path, select_pairs
 from naively.selection.path import SparsityPath, checked_grid, path
+from naively.selection.redundancy import of_rows, refuse_no_rows
+from naively.selection.refit import Refitted, logistic_rule
 from naively.selection.solve import solve
 from naively.statistics.matrix import Matrix
 
@@ -28,18 +32,31 @@ class Trained(Generic[S]):
     statistics: S
     selection: Selection
     rule: Rule  # sees `model.seen(statistics, X, selection.support)`
+    refitted: Refitted | None = None  # where the rule is not that of the family
+    temperature: float = 1.0  # by which its scores are divided
 
     @property
     def classes(self) -> Array:
         """Labels (C,), in the order of the scores."""
         return self.statistics.classes
 
+    def at(self, temperature: float) -> Self:
+        """Return the model with its scores divided by a temperature, its answers the same."""
+        rule = tempered(self.rule, temperature)
+        return replace(self, rule=rule, temperature=self.temperature * temperature)
+
     def scores(self, X: Matrix) -> FloatArray:
         """Score of each class (n, C) of checked rows (n, m), up to a term common to a row."""
         return self.rule.scores(self.model.seen(self.statistics, X, self.selection.support))
 
 
-def train(model: Model[S], statistics: S, k: int, limits: Limits | None = None) -> Trained[S]:
+def train(
+    model: Model[S],
+    statistics: S,
+    k: int,
+    limits: Limits | None = None,
+    rows: RowsOver | None = None,
+) -> Trained[S]:
     """Select k features and learn the rule.
 
     Parameters
@@ -52,21 +69,30 @@ def train(model: Model[S], statistics: S, k: int, limits: Limits | None = None) 
         Number of features, >= 0, such as `resolve_k` returns; all of them if there are fewer.
     limits : Limits, optional
         Of the search, if not those of the model.
+    rows : callable, optional
+        Gives the rows behind the statistics over some columns, for a model that needs them
+        (:attr:`Model.needs_rows`).
 
     Raises
     ------
     ValueError
-        If the statistics or a parameter cannot be used.
+        If the statistics or a parameter cannot be used, or rows are needed and not given.
     """
     log_prior = model.log_prior(statistics)
+    model = of_rows(model, statistics, rows, k)
     selection = select(model, statistics, k, model.limits if limits is None else limits)
-    rule = model.family.rule(statistics, selection.support, log_prior)
-    return Trained(model, statistics, selection, rule)
+    if model.refit is None:
+        rule = model.family.rule(statistics, selection.support, log_prior)
+        return Trained(model, statistics, selection, rule)
+    if rows is None:
+        refuse_no_rows("refit", model.refit)
+    scaled = MODELS[model.name].takes == "values"
+    refitted = logistic_rule(rows(selection.support), log_prior, scaled=scaled)
+    return Trained(model, statistics, selection, refitted.rule, refitted)
 
 
 def select(model: Model[S], statistics: S, k: int, limits: Limits) -> Selection:
     """Select k features by the objective of the model, of those that may be chosen; see `train`."""
-    _refuse_both(model)
     if model.objective is not None:
         return select_pairs(model, statistics, k, limits)
     if model.constraints is not None:
@@ -85,20 +111,11 @@ def model_path(model: Model[S], statistics: S, ks: Any = None) -> SparsityPath:
     ks : (K,) int, optional
         As in :func:`naively.selection.path.path`.
     """
-    _refuse_both(model)
     if model.objective is not None:
         return pairs_path(model, statistics, ks)
     if model.constraints is not None:
         return path_within(model, statistics, ks)
     return path(model.family, statistics, ks)
-
-
-def _refuse_both(model: Model[S]) -> None:
-    if model.objective is not None and model.constraints is not None:
-        raise ValueError(
-            "Pairs of classes cannot be told apart within constraints on the features: give "
-            "`objective`='likelihood', or no constraints."
-        )
 
 
 def choices(model: Model[S], n_features: int, n_classes: int) -> tuple[int, int]:

@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from naively._types import Array, IntArray
+from naively._types import Array, FloatArray, IntArray
+from naively.judging.calibration import GRID, positions, slopes
 from naively.judging.every_k import EveryK, wrong_at_every_k
 from naively.judging.parting import LEFT_OUT, TEST
 from naively.judging.verdicts import Judge, Verdicts
+from naively.models.model import Model
 from naively.models.rules import Rule, winners
 from naively.text.counter import TermReader
 from naively.text.features import FeatureDefinition, TextFeatures
@@ -66,6 +68,31 @@ def judged_folds(task: Task, folds: Sequence[Fold], look: Look) -> IntArray:
                 counts = np.array([_of_fold(fold, see, *seen.of_kind(fold.kind)) for fold in folds])
             found = counts if found is None else found + counts
     return np.zeros((len(folds), 1), dtype=np.int64) if found is None else found
+
+
+@dataclass(frozen=True, slots=True)
+class Untempered:
+    """A model that was trained without the rows of one kind."""
+
+    kind: int
+    classes: Array  # (C,)
+    rule: Rule
+    model: Model[Any]
+    own: IntArray  # (k,) which of the columns looked at it sees
+
+
+def slopes_of_folds(task: Task, folds: Sequence[Untempered], look: Look) -> FloatArray:
+    """Differentiate the log-likelihood of the rows of each fold, see `calibration`: (G,) nats."""
+    total, see = np.zeros(len(GRID)), look.eye()
+    for part in task.parts:
+        for seen in rows_by_kind(task, part):
+            for fold in folds:
+                batch, labels = seen.of_kind(fold.kind)
+                if len(batch):
+                    with told_at(part):
+                        X = fold.model.prepare(see(batch)[:, fold.own])
+                        total += slopes(fold.rule.scores(X), positions(labels, fold.classes))
+    return total
 
 
 def _of_fold(fold: Fold, see: Any, batch: Any, labels: Array) -> IntArray:

@@ -1,0 +1,63 @@
+"""Training rows over a few columns, for a model that needs them beside the statistics."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from naively._types import IntArray
+from naively.jobs.data import Data, Kinds
+from naively.jobs.engines import Workers
+from naively.models.model import Model, RowsOver
+from naively.statistics.rows import LabelledRows
+from naively.work.judged import Look
+from naively.work.taken import Taken, joined, taken
+
+
+class HeldRows:
+    """Rows of some kinds over the columns that were asked for, read once for all of them.
+
+    Parameters
+    ----------
+    data
+        Where they are; what is held are rows times columns, sparse where the rows are.
+    kinds
+        Of the rows.
+    workers
+        Who reads.
+    """
+
+    def __init__(self, data: Data, kinds: Kinds, workers: Workers) -> None:
+        self._data, self._kinds, self._workers = data, kinds, workers
+        self._columns = np.empty(0, dtype=np.int64)
+        self._held: Taken | None = None
+
+    def hold(self, places: IntArray) -> None:
+        """Read the rows over some columns of the data, ascending, and let those held go."""
+        look = Look(self._data.features, self._data.terms(places), places)
+        found = self._workers.map(taken, self._data.tasks, look, self._kinds)
+        self._held, self._columns = joined([each for each in found if each is not None]), places
+
+    def over(
+        self, model: Model[Any], statistics: Any, kept: IntArray | None, kinds: Kinds | None = None
+    ) -> RowsOver:
+        """Give rows of some of the kinds over columns of statistics; `kept` are their places."""
+
+        def rows(columns: IntArray) -> LabelledRows:
+            places = columns if kept is None else kept[columns]
+            if self._held is None or not np.isin(places, self._columns).all():
+                self.hold(places)
+            assert self._held is not None
+            X, labels, of_kind = self._held
+            chosen = np.isin(of_kind, self._kinds if kinds is None else kinds)
+            X = X[chosen][:, np.searchsorted(self._columns, places)]
+            X, y = model.prepare(X), labels[chosen]
+            # Rows weigh what their classes do.
+            weight = statistics.class_weight / np.maximum(statistics.class_rows, 1)
+            if (weight[statistics.class_rows > 0] == 1).all():
+                return LabelledRows.of(X, y, classes=statistics.classes)
+            weights = weight[np.searchsorted(statistics.classes, y)]
+            return LabelledRows.of(X, y, weights, statistics.classes)
+
+        return rows
