@@ -108,7 +108,7 @@ def _fold(
     return Fold(kind, statistics.classes.astype(str), models, columns)
 
 
-def temperature(
+def fitted_temperature(
     data: Data, model: Model[Any], settings: ModelSettings, kinds: Kinds, workers: Workers
 ) -> float:
     """Temperature of the model that is asked for, from the folds of the training rows."""
