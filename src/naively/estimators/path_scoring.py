@@ -179,7 +179,7 @@ def _fitted(
         for g, k in enumerate(grid.tolist()):
             yield g, _bare(estimator, fold, k)._finish(statistics, fold.training)
         return
-    model = own(model, statistics, fold.training)
+    model = own(model, statistics, fold.training, int(grid[-1]))
     for g, scores in scores_of_path(model, statistics, grid, X, exactly=scoring.may_rank):
         known = _bare(estimator, fold, int(grid[g]))
         known.classes_ = statistics.classes

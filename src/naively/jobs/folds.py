@@ -102,7 +102,7 @@ def _fold(
     """Models of every k without the rows of one kind; `on_path` are their columns in the data."""
     statistics = _without(data, total, kinds, kind, kept)
     others = tuple(each for each in kinds if each != kind)
-    model = own(model, statistics, held.over(model, statistics, kept, others))
+    model = own(model, statistics, held.over(model, statistics, kept, others), int(grid[-1]))
     models = every_k(model, statistics, grid)
     columns = models.columns if kept is None else kept[models.columns]
     return Fold(kind, statistics.classes.astype(str), models, columns)
