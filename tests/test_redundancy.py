@@ -23,6 +23,7 @@ from naively import (
     sparsity_path,
 )
 from naively.cli.scale import naively
+from naively.jobs.model_file import load_model
 from naively.judging.folds import fold_errors
 from naively.judging.rows import checked_rows
 from naively.models import MODELS
@@ -354,9 +355,27 @@ def test_ways_to_the_rows_give_the_same(folder):
                "logistic")  # fmt: skip
     run("select", "part-*.csv", *options, "--out", "files")
     run("select", "part-*.csv", *options, "--out", "threads", "--jobs", 2)
+    run("select", "part-*.csv", *options, "--out", "dask", "--engine", "dask", "--jobs", 1)
     for name in ("features.csv", "model.npz"):
-        first, second = (folder / out / name for out in ("files", "threads"))
-        assert first.read_bytes() == second.read_bytes()
+        first, *others = (
+            (folder / out / name).read_bytes() for out in ("files", "threads", "dask")
+        )
+        assert others == [first, first]
+
+
+def test_rare_words_are_left_out_of_the_rows_too(folder):
+    run("select", "part-*.csv", "-k", 3, "--model", "bernoulli", "--min-count", 40, "--refit",
+        "logistic", "--redundancy", "conditional", "--holdout", 0, "--out", "r")  # fmt: skip
+    texts_, y = zip(*texts(), strict=True)
+    words = sorted({word for text in texts_ for word in text.split()})
+    X = np.array([[word in text.split() for word in words] for text in texts_], dtype=int)
+    often = X.sum(axis=0) >= 40
+    assert 4 < often.sum() < len(words)
+    fitted = SparseBernoulliNB(k=3, redundancy="conditional", refit="logistic")
+    fitted.fit(sp.csr_array(X[:, often]), np.array(y).astype(str))
+    file = load_model("r/model.npz")
+    assert list(file.names) == np.array(words)[often][fitted.support_].tolist()
+    np.testing.assert_allclose(file.rule.weights, fitted.rule_.weights, rtol=1e-6)
 
 
 def test_tables_over_k(folder):

@@ -27,15 +27,19 @@ def _given(
     value = 0.0
     with_both, with_i, with_j, total = 0.0, 0.0, 0.0, 0.0
     for c in range(len(class_weight)):
-        i_alone, j_alone = own[c] - both[c], other[c] - both[c]
-        neither = max(class_weight[c] - other[c] - i_alone, 0.0)
-        value += _x_log_x(both[c], logs) + _x_log_x(j_alone, logs)
-        value += _x_log_x(i_alone, logs) + _x_log_x(neither, logs)
-        value -= _x_log_x(other[c], logs) + _x_log_x(class_weight[c] - other[c], logs)
-        with_both += both[c]
-        with_i += own[c]
         with_j += other[c]
         total += class_weight[c]
+        if own[c] == 0:  # the terms of the class cancel
+            continue
+        with_both += both[c]
+        with_i += own[c]
+        i_alone = own[c] - both[c]
+        neither = max(class_weight[c] - other[c] - i_alone, 0.0)
+        value += _x_log_x(i_alone, logs) + _x_log_x(neither, logs)
+        value -= _x_log_x(class_weight[c] - other[c], logs)
+        if both[c] > 0:
+            value += _x_log_x(both[c], logs) + _x_log_x(other[c] - both[c], logs)
+            value -= _x_log_x(other[c], logs)
     value -= _x_log_x(with_both, logs) + _x_log_x(with_j - with_both, logs)
     value -= _x_log_x(with_i - with_both, logs)
     value -= _x_log_x(max(total - with_j - with_i + with_both, 0.0), logs)
@@ -60,11 +64,14 @@ def _ones(word: Any) -> Any:
 
 
 @kernel_part
-def _by_bits(own: Array, other: Array, words: IntArray, both: FloatArray) -> None:
+def _by_bits(
+    own: Array, other: Array, words: IntArray, most: FloatArray, both: FloatArray
+) -> None:  # fmt: skip
     for c in range(len(both)):
         count = np.uint64(0)
-        for w in range(words[c], words[c + 1]):
-            count += _ones(own[w] & other[w])
+        if most[c] > 0:
+            for w in range(words[c], words[c + 1]):
+                count += _ones(own[w] & other[w])
         both[c] = count
 
 
@@ -94,7 +101,7 @@ def _lower(
     while seen[i] < until and least[i] > floor:
         t = seen[i]
         if slot[i] >= 0:
-            _by_bits(bits[slot[i]], chosen[t], words, both)
+            _by_bits(bits[slot[i]], chosen[t], words, table[i], both)
         else:
             _by_list(indices, indptr[i], indptr[i + 1], chosen[t], class_of, weights, both)
         value = scale[i] * _given(both, table[i], table[order[t]], class_weight, logs, slack)

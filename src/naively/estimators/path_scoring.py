@@ -181,7 +181,7 @@ def _fitted(
             yield g, _bare(estimator, fold, k)._finish(statistics, fold.training)
         return
     statistics = estimator._weighed(statistics)
-    model = own(model, statistics, fold.training)
+    model = own(model, statistics, fold.training, int(grid[-1]))
     for g, scores in scores_of_path(model, statistics, grid, X, exactly=scoring.may_rank):
         known = _bare(estimator, fold, int(grid[g]))
         known.classes_ = statistics.classes

@@ -106,13 +106,13 @@ def _fold(
     """Models of every k without the rows of one kind; `on_path` are their columns in the data."""
     statistics = _without(data, total, kinds, kind, kept, settings)
     others = tuple(each for each in kinds if each != kind)
-    model = own(model, statistics, held.over(model, statistics, kept, others))
+    model = own(model, statistics, held.over(model, statistics, kept, others), int(grid[-1]))
     models = every_k(model, statistics, grid)
     columns = models.columns if kept is None else kept[models.columns]
     return Fold(kind, statistics.classes.astype(str), models, columns)
 
 
-def temperature(
+def fitted_temperature(
     data: Data, model: Model[Any], settings: ModelSettings, kinds: Kinds, workers: Workers
 ) -> float:
     """Temperature of the model that is asked for, from the folds of the training rows."""

@@ -18,7 +18,7 @@ from naively._types import IntArray
 from naively.jobs.data import Data, Kinds, data_of, notes_on
 from naively.jobs.engines import Workers, working
 from naively.jobs.fit import Fitted, fit
-from naively.jobs.folds import N_FOLDS, choose_k, chooser, temperature, training
+from naively.jobs.folds import N_FOLDS, choose_k, chooser, fitted_temperature, training
 from naively.jobs.model_file import ModelFile
 from naively.jobs.outcome import Tested, files_of, summarize
 from naively.jobs.quote import examples
@@ -87,14 +87,14 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
             folds = choose_k(recipe, data, parting, workers)
             settings = replace(settings, k=folds.best_k())
             accuracies = Accuracies.of_folds(folds, chooser(settings.kind), settings)
-        heat = None
+        temperature = None
         if model.calibration is not None:
-            heat = temperature(data, model, settings, kinds, workers)
+            temperature = fitted_temperature(data, model, settings, kinds, workers)
         has_test = recipe.test.file is not None or data.n_rows(TEST) > 0
         again = has_test and not recipe.test.is_given
         # All rows may have more features than the training rows: the last fit refuses a large k.
         final, trained = fit(
-            data, model, settings, kinds, clip=again, workers=workers, temperature=heat
+            data, model, settings, kinds, clip=again, workers=workers, temperature=temperature
         )
         test = None
         if has_test:
@@ -104,7 +104,9 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
         if again:
             del trained  # most of the memory
             kinds = (*kinds, TEST)
-            final, trained = fit(data, model, settings, kinds, workers=workers, temperature=heat)
+            final, trained = fit(
+                data, model, settings, kinds, workers=workers, temperature=temperature
+            )
         curve = None if recipe.quick else path_curve(trained, accuracies)
         found = [] if recipe.quick else examples(data, final, kinds, workers)
     return summarize(recipe, files_of(recipe, data, test), test, final, curve, found), final.file

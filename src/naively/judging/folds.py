@@ -279,7 +279,7 @@ def _complement(rows: IntArray, n: int) -> IntArray:
 
 def path_errors(model: Model[S], fold: Fold[S], grid: IntArray) -> FloatArray:
     """Weight (G,) of held-out rows decided wrongly by the models of a fold for each k."""
-    model = own(model, fold.statistics, fold.training)
+    model = own(model, fold.statistics, fold.training, int(grid[-1]))
     rows, problem = fold.held_out, model.family.problem(fold.statistics)
     if isinstance(problem, Coupled) and _is_swept(model, problem):
         return _count_errors(model, problem, fold, grid)
