@@ -39,9 +39,10 @@ from naively.selection.path import (
     Supports,
     checked_grid,
     coupled_path,
+    grouped_path,
 )
 from naively.selection.polytope import Allowed
-from naively.selection.solve import certified, grouped_gains, optimal, separate_gains
+from naively.selection.solve import best_counts, certified, grouped_gains, optimal, separate_gains
 from naively.selection.top_k import gain_order, tie_class, top_k
 from naively.selection.within import Found, best_within, problem_of_gains
 from naively.statistics.moments import ClassMoments
@@ -75,7 +76,7 @@ def interchangeable(model: Model[S], statistics: S, support: IntArray) -> tuple[
     They have the same gain, to rounding, cost as much and speak for the same class. None are known
     where gains are coupled.
     """
-    task = _task(model, statistics)
+    task = _task(model, statistics, by_column=True)
     if not isinstance(task, _Adding):
         return 0, 0
     chosen = np.isin(task.free, task.constraints.units_of(support))
@@ -95,13 +96,18 @@ def _constraints(model: Model[S], statistics: S) -> Constraints:
     return constraints
 
 
-def _task(model: Model[S], statistics: S) -> _Adding | _Tied:
+def _task(
+    model: Model[S], statistics: S, *, by_column: bool = False
+) -> _Adding | _Repeating | _Tied:
     constraints = _constraints(model, statistics)
     problem = model.family.problem(statistics)
     speaks = speaks_for(model, statistics) if constraints.quota else None
     quota = NONE if speaks is None else _quota_left(constraints, speaks, statistics.classes)
     if isinstance(problem, Coupled):
         return _Tied(constraints, speaks, quota, problem)
+    plain = constraints.groups is None and constraints.costs is None and speaks is None
+    if plain and isinstance(problem, SeparableCounts) and not by_column and len(constraints.free):
+        return _Repeating(constraints, speaks, quota, problem, model.family)
     return _Adding.of(constraints, speaks, quota, problem, model.family)
 
 
@@ -223,6 +229,44 @@ class _Task:
 
 @final
 @dataclass(frozen=True, eq=False)
+class _Repeating(_Task):
+    """Counts that repeat, of which some columns are in and some are out: the others in groups."""
+
+    problem: SeparableCounts
+    family: Family[Any]
+
+    @cached_property
+    def _others(self) -> SeparableCounts:
+        return replace(self.problem, table=_rows_of(self.problem.table, self.free))
+
+    @property
+    def _settled(self) -> float:
+        """Objective of the columns that are in or out in any case, with all of them pooled."""
+        settled = [self.constraints.required, self.constraints.excluded]
+        return float(np.sum(self.problem.pooled(self.problem.table[np.concatenate(settled)])))
+
+    def select(self, k: int, limits: Limits) -> Selection:
+        """Select k columns."""
+        best, _, baseline = best_counts(self._others, self.to_choose(k))
+        columns = self.support(self.free[best])
+        gain = self.problem.gain(self.problem.table[columns])
+        return optimal(self.family, columns, gain, baseline + self._settled)
+
+    def path(self, grid: IntArray) -> SparsityPath:
+        """Select at every k of a grid."""
+        track = grouped_path(self._others, grid - len(self.required))
+        always = self._settled + self.problem.gain(self.problem.table[self.required]).sum()
+        return SparsityPath(
+            grid,
+            track.objective + always,
+            track.bound + always,
+            track.baseline + self._settled,
+            UnitSupports(track.supports, self),
+        )
+
+
+@final
+@dataclass(frozen=True, eq=False)
 class _Adding(_Task):
     """Gains that add up."""
 
@@ -260,7 +304,7 @@ class _Adding(_Task):
             return self._within_budget(n, limits)
         gain, error = self._of_free(self.gain), self._of_free(self.error)
         first = self._first_of_classes(gain, error)
-        rest = np.setdiff1d(np.arange(len(gain)), first)
+        rest = _without(len(gain), first)
         best = rest[_top(gain[rest], error[rest], n - len(first))]
         columns = self.support(self.free[np.concatenate([first, best])])
         return self._counted(optimal(self.family, columns, self.gain[columns], self.baseline))
@@ -317,7 +361,7 @@ class _Adding(_Task):
             return _listed_path(self, grid, found)
         gain, error = self._of_free(self.gain), self._of_free(self.error)
         first = self._first_of_classes(gain, error)
-        rest = np.setdiff1d(np.arange(len(gain)), first)
+        rest = _without(len(gain), first)
         order = np.concatenate([
             first[_order(gain[first], error[first])], rest[_order(gain[rest], error[rest])]
         ])  # fmt: skip
@@ -326,6 +370,12 @@ class _Adding(_Task):
         objective = self.baseline + gained[grid - len(self.required)]
         supports = UnitSupports(OrderedSupports(order), self)
         return SparsityPath(grid, objective, objective, self.baseline, supports)
+
+
+def _without(n: int, some: IntArray) -> IntArray:
+    rest = np.ones(n, dtype=np.bool_)
+    rest[some] = False
+    return np.flatnonzero(rest)
 
 
 def _top(gain: FloatArray, error: FloatArray, n: int) -> IntArray:
@@ -412,7 +462,7 @@ class _Tied(_Task):
         g = sums + table.shape[1] * _some(alpha, others)
         base = self._base(*self._columns(self.required))
         base = replace(base, pooled=float(np.sum(xlogy(g, g))), total=float(np.sum(g)))
-        free = table.take(self.free) if wide else table[self.free]
+        free = _rows_of(table, self.free)
         some_alpha = alpha if isinstance(alpha, float) else alpha[self.free]
         return coupled_columns(Coupled(free, some_alpha), screen=screen, base=base)
 
@@ -504,6 +554,13 @@ class _Tied(_Task):
         ones = np.ones(len(columns), dtype=np.int64)
         problem = Problem(counts, alpha, entropy, ones)
         return np.maximum(problem.gains(log_shares(problem.totals(ones))), 0.0)
+
+
+def _rows_of(table: Array | SparseTable, columns: IntArray) -> Any:
+    """Take some columns of a table, as a table of its kind."""
+    if isinstance(table, SparseTable):
+        return table.take(columns)
+    return np.take(table, columns, axis=0)
 
 
 def _some(alpha: float | FloatArray, columns: IntArray) -> FloatArray:
