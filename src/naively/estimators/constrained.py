@@ -46,7 +46,7 @@ def describe_constraints(cls: C) -> C:
     text = inspect.cleandoc(cls.__doc__ or "")
     head, _, rest = text.partition("\nAttributes\n")
     added = _CONSTRAINTS + (_CLASS_WEIGHT if has_weight else "")
-    cls.__doc__ = f"{head.rstrip()}\n{added}\nAttributes\n{rest}"
+    cls.__doc__ = f"{head.rstrip()}\n{added}\nAttributes\n{rest}\n"
     return cls
 
 
