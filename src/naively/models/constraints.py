@@ -170,12 +170,16 @@ class Constraints:
         """Most units that can be chosen, the budget aside."""
         return self.n_units - len(self.units_of(self.excluded))
 
+    @property
+    def counted(self) -> str:
+        """What k counts."""
+        return "features" if self.groups is None else "groups of features"
+
     def choice(self, k: int) -> str:
         """Say in words what k units are chosen from."""
-        of = "features" if self.groups is None else "groups of features"
-        some = f"{k} {of}"
+        some = f"{k} {self.counted}"
         if self.costs is not None:
-            some = of if k >= self.n_choices else f"{some} or fewer"
+            some = self.counted if k >= self.n_choices else f"{some} or fewer"
             some += f" of a cost of {self.budget:g} at most"
         asked = [
             ("with the required ones", len(self.required)),

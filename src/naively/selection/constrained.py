@@ -497,20 +497,18 @@ class _Tied(_Task):
 
     def _units(self) -> tuple[Matrix, FloatArray, FloatArray]:
         """Return counts, smoothing and entropies of all units: sums over columns with counts."""
-        table, constraints = self.counts.table, self.constraints
-        counts = table.tocsr() if isinstance(table, SparseTable) else table
-        counts = counts.astype(np.float64)
-        seen = np.asarray(counts.sum(axis=1)).ravel() > 0
-        alpha = np.where(seen, _some(self.counts.alpha, np.arange(len(table))), 0.0)
-        entropy = entropies(counts, alpha)
+        constraints, alpha = self.constraints, self.counts.alpha
+        distinct = count_groups(self.counts.table, by_column=not isinstance(alpha, float))
+        number = distinct.columns.labels(np.arange(len(distinct.size)))
+        counts = distinct.counts.astype(np.float64, copy=False)
+        smooth = np.where(distinct.seen, alpha, 0.0)
+        entropy = entropies(counts, smooth)
         if constraints.groups is None:
-            return counts, alpha, entropy
-        n, units = constraints.n_units, constraints.units
-        members = sparse.csr_array(
-            (np.ones(len(units)), (units, np.arange(len(units)))), shape=(n, len(units))
-        )
-        summed = [np.bincount(units, each).astype(np.float64) for each in (alpha, entropy)]
-        return members @ counts, summed[0], summed[1]
+            return counts[number], smooth[number], entropy[number]
+        shape = (constraints.n_units, len(smooth))
+        ones = np.ones(len(number))
+        members = sparse.csr_array((ones, (constraints.units, number)), shape=shape)
+        return members @ counts, members @ smooth, members @ entropy
 
     def _chosen(
         self, n: int, limits: Limits, start: FloatArray | None
