@@ -80,7 +80,7 @@ def interchangeable(model: Model[S], statistics: S, support: IntArray) -> tuple[
     if not isinstance(task, _Adding):
         return 0, 0
     chosen = np.isin(task.free, task.constraints.units_of(support))
-    near, number = _alike(task, chosen, task.ties())
+    near, number = _alike(task, task.free, chosen, task.ties())
     taken, left = (np.bincount(number[each], minlength=len(near)) for each in
                    (chosen[near], ~chosen[near]))  # fmt: skip
     return int(taken[left > 0].sum()), int(left[taken > 0].sum())
@@ -330,7 +330,7 @@ class _Adding(_Task):
         allowed = self.allowed(n)
         problem = problem_of_gains(np.where(finite, gain, beyond))
         found = best_within(problem, allowed, replace(limits, exact=True))
-        take = _lowest(self, found.take, self.ties())
+        take = _lowest(self, self.free, found.take, self.ties())
         columns = self.support(self.free[take])
         selection = self._counted(optimal(self.family, columns, self.gain[columns], self.baseline))
         certificate = selection.certificate
@@ -386,9 +386,9 @@ def _order(gain: FloatArray, error: FloatArray) -> IntArray:
     return gain_order(gain, lambda columns, some: error[columns])
 
 
-def _lowest(task: _Task, take: BoolArray, key: Array) -> BoolArray:
-    """Take the lowest of free units of equal keys, costs and classes instead of others: (n,)."""
-    near, number = _alike(task, take, key)
+def _lowest(task: _Task, free: IntArray, take: BoolArray, key: Array) -> BoolArray:
+    """Take the lowest of some units of equal keys, costs and classes instead of others: (n,)."""
+    near, number = _alike(task, free, take, key)
     order = np.argsort(number, kind="stable")
     start = np.searchsorted(number[order], number[order])
     chosen = np.bincount(number, take[near])
@@ -397,14 +397,14 @@ def _lowest(task: _Task, take: BoolArray, key: Array) -> BoolArray:
     return lowest
 
 
-def _alike(task: _Task, take: BoolArray, key: Array) -> tuple[IntArray, IntArray]:
-    """Free units with the key of one that is taken, and equal numbers where all else is equal."""
+def _alike(task: _Task, free: IntArray, take: BoolArray, key: Array) -> tuple[IntArray, IntArray]:
+    """Units with the key of one that is taken, and equal numbers where all else is equal."""
     near = np.flatnonzero(np.isin(key, key[take]))
     keys = [key[near]]
     if task.constraints.costs is not None:
-        keys.append(task.constraints.unit_costs[task.free[near]])
+        keys.append(task.constraints.unit_costs[free[near]])
     if task.speaks is not None:
-        keys.append(task.speaks[task.free[near]])
+        keys.append(task.speaks[free[near]])
     order = np.lexsort(keys)
     new = np.zeros(len(near), dtype=np.bool_)
     for each in keys:
@@ -467,7 +467,7 @@ class _Tied(_Task):
         return coupled_columns(Coupled(free, some_alpha), screen=screen, base=base)
 
     def _coupled_groups(self) -> CoupledProblem:
-        counts, alpha, entropy = self._units()
+        counts, alpha, entropy, _ = self._units()
         base = self._base(counts[self.required], alpha[self.required], entropy[self.required])
         base = replace(base, baseline=self._baseline())
         some = Groups(counts[self.free], np.ones(len(self.free), np.int64), SingleColumns())
@@ -495,8 +495,11 @@ class _Tied(_Task):
         alpha = np.where((counts > 0).any(axis=1), _some(self.counts.alpha, columns), 0.0)
         return counts, alpha, entropies(counts, alpha)
 
-    def _units(self) -> tuple[Matrix, FloatArray, FloatArray]:
-        """Return counts, smoothing and entropies of all units: sums over columns with counts."""
+    def _units(self) -> tuple[Matrix, FloatArray, FloatArray, IntArray]:
+        """Return counts, smoothing and entropies of distinct units, and which each unit is.
+
+        They are sums over the columns of a group that have counts.
+        """
         constraints, alpha = self.constraints, self.counts.alpha
         distinct = count_groups(self.counts.table, by_column=not isinstance(alpha, float))
         number = distinct.columns.labels(np.arange(len(distinct.size)))
@@ -504,34 +507,46 @@ class _Tied(_Task):
         smooth = np.where(distinct.seen, alpha, 0.0)
         entropy = entropies(counts, smooth)
         if constraints.groups is None:
-            return counts[number], smooth[number], entropy[number]
-        shape = (constraints.n_units, len(smooth))
-        ones = np.ones(len(number))
-        members = sparse.csr_array((ones, (constraints.units, number)), shape=shape)
-        return members @ counts, members @ smooth, members @ entropy
+            return counts, smooth, entropy, number
+        shape, ones = (constraints.n_units, len(smooth)), np.ones(len(number))
+        members: Any = sparse.csr_array((ones, (constraints.units, number)), shape=shape)
+        everything = np.arange(constraints.n_units)
+        return members @ counts, members @ smooth, members @ entropy, everything
 
     def _chosen(
         self, n: int, limits: Limits, start: FloatArray | None
     ) -> tuple[Selection, FloatArray]:
         """Select n free units, or at most n, among the sets that are allowed."""
-        counts, alpha, entropy = self._units()
+        counts, alpha, entropy, row = self._units()
         order = class_order(self.counts.table)
-        base = self._base(counts[self.required], alpha[self.required], entropy[self.required])
-        free = self.free
-        inner = of_classes(counts[free], order)
+        inside = row[self.required]
+        base = self._base(counts[inside], alpha[inside], entropy[inside])
+        kept = self._enough(row[self.free], n)
+        free = self.free[kept]
+        some = row[free]
+        inner = of_classes(counts[some], order)
         inner = inner if sparse.issparse(inner) else np.ascontiguousarray(inner)
-        problem = Problem(inner, alpha[free], entropy[free], np.ones(len(free), dtype=np.int64))
+        problem = Problem(inner, alpha[some], entropy[some], np.ones(len(free), dtype=np.int64))
         problem = base.under(problem, order)
-        allowed = self.allowed(n)
-        found = best_within(problem, allowed, limits, start)
+        found = best_within(problem, self.allowed(n).without(NONE, kept), limits, start)
         value = problem.value(found.take.astype(np.int64))
-        lowest = _lowest(self, found.take, problem.gains(np.log(found.shares)))
+        lowest = _lowest(self, free, found.take, problem.gains(np.log(found.shares)))
         if problem.value(lowest.astype(np.int64)) >= value:
             found = replace(found, take=lowest)
         columns = self.support(free[found.take])
-        return Selection(columns, self._gains(columns), self._certificate(found, columns)), (
-            found.shares
-        )
+        certificate = self._certificate(found, columns)
+        return Selection(columns, self._gains(columns), certificate), found.shares
+
+    def _enough(self, row: IntArray, n: int) -> IntArray:
+        """Positions of the free units from which n are chosen: of equal ones the first n do."""
+        keys: list[Array] = [row]
+        if self.constraints.costs is not None:
+            keys.insert(0, self.constraints.unit_costs[self.free])
+        order = np.lexsort(keys)
+        new = np.ones(len(row), dtype=np.bool_)
+        new[1:] = np.any([np.diff(key[order]) != 0 for key in keys], axis=0)
+        start = np.maximum.accumulate(np.where(new, np.arange(len(row)), 0))
+        return np.sort(order[np.arange(len(row)) - start < n])
 
     def _certificate(self, found: Found, columns: IntArray) -> Certificate:
         baseline = self._baseline()
