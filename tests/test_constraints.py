@@ -15,6 +15,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from naively import (
     ClassCounts,
+    HybridNB,
     SparseBernoulliNB,
     SparseCategoricalNB,
     SparseGaussianNB,
@@ -318,6 +319,16 @@ def test_weights_of_classes_are_weights_of_rows(kind: Any, weights: Any) -> None
     np.testing.assert_allclose(
         search.cv_results_["mean_test_score"], loop.cv_results_["mean_test_score"]
     )
+
+
+def test_weights_of_classes_in_the_hybrid() -> None:
+    X, y = _rows(3, 3, 90)
+    X, y = X[(y == 0) | (np.arange(90) < 45)], y[(y == 0) | (np.arange(90) < 45)]
+    selector, weight = SparseMultinomialNB(k=4), compute_sample_weight("balanced", y)
+    fitted = HybridNB(penalty=0.1, estimator=selector, class_weight="balanced").fit(X, y)
+    plain = HybridNB(penalty=0.1, estimator=selector).fit(X, y, weight)
+    assert (fitted.support_ == plain.support_).all()
+    np.testing.assert_allclose(fitted.predict_log_proba(X), plain.predict_log_proba(X))
 
 
 def test_weights_of_unknown_classes_are_refused() -> None:

@@ -83,7 +83,7 @@ def error_path(
     estimator = clone(estimator)
     X, y = estimator._check_batch(X, y, reset=True)
     model = estimator._model()
-    sample_weight = estimator._row_weights(y, sample_weight)
+    sample_weight = estimator._weighted_rows(y, sample_weight)
     statistics = model.gather(X, y, sample_weight)
     rows, seed = checked_rows(X, y, sample_weight), check_random_state(random_state)
     folds = fold_errors(model, rows, statistics, ks, n_folds=n_folds, random_state=seed)
