@@ -167,7 +167,7 @@ class _Task:
         free = self.constraints.free
         if self.constraints.costs is None:
             return free
-        return free[self.constraints.unit_costs[free] <= self._left]
+        return free[self.constraints.unit_costs[free] <= self._left + self.constraints.slack]
 
     @cached_property
     def required(self) -> IntArray:
@@ -208,7 +208,8 @@ class _Task:
         allowed = Allowed(
             k=n,
             cost=self.constraints.unit_costs[free] if paid else None,
-            budget=self._left,
+            budget=max(self._left, 0.0),
+            slack=self.constraints.slack,
             speaks=None if self.speaks is None else self.speaks[free],
             quota=None if self.speaks is None else self.quota,
         )
