@@ -1,8 +1,9 @@
-"""Whether two statistics are the same."""
+"""Whether two statistics are the same, and an estimator what scikit-learn asks of it."""
 
 from dataclasses import fields
 
 import numpy as np
+from sklearn.utils import get_tags
 
 
 def agree(found, expected, but=(), rounded=("scatter",)):
@@ -15,3 +16,10 @@ def agree(found, expected, but=(), rounded=("scatter",)):
             np.testing.assert_allclose(one, two, rtol=1e-8, atol=1e-7, err_msg=name)
         else:
             np.testing.assert_array_equal(one, two, err_msg=name)
+
+
+def not_for_counts(estimator):
+    """Checks of scikit-learn that models of counts cannot pass."""
+    if not (hasattr(estimator, "class_weight") and get_tags(estimator).input_tags.positive_only):
+        return {}
+    return {"check_class_weight_classifiers": "its rows hold values below 0"}

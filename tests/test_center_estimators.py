@@ -13,6 +13,7 @@ from sklearn.naive_bayes import CategoricalNB, GaussianNB
 from sklearn.neighbors import NearestCentroid
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from agreement import not_for_counts
 from naively import (
     ClassValues,
     SparseCategoricalNB,
@@ -47,7 +48,8 @@ rng = np.random.default_rng(0)
         SparseNegativeBinomialNB(),
         SparseNegativeBinomialNB(k=3, alpha=0.0, dispersion=0.5),
         SparseCategoricalNB(),
-    ]
+    ],
+    expected_failed_checks=not_for_counts,
 )
 @pytest.mark.filterwarnings("ignore:`k`=:UserWarning")
 @pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")

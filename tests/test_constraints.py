@@ -15,6 +15,7 @@ from sklearn.utils.class_weight import compute_sample_weight
 
 from naively import (
     ClassCounts,
+    HybridNB,
     SparseBernoulliNB,
     SparseCategoricalNB,
     SparseGaussianNB,
@@ -29,7 +30,9 @@ from naively.models import MODELS
 from naively.models.constraints import Constraints
 from naively.models.model import Limits, Model
 from naively.selection.constrained import speaks_for
+from naively.selection.polytope import Allowed
 from naively.selection.train import model_path, train
+from naively.selection.within import best_within, problem_of_gains
 
 EXACT = Limits(exact=True)
 M = 9
@@ -61,6 +64,7 @@ def _kinds_of_constraints(m: int, seed: int) -> dict[str, Constraints | None]:
         "budget and required": {"costs": costs, "budget": 11.0, "required": [1]},
         "budget and groups": {"costs": costs, "budget": 12.0, "groups": groups},
         "budget and quota": {"costs": costs, "budget": 14.0, "quota": 1, "excluded": [8]},
+        "budget of tenths": {"costs": costs / 10, "budget": 0.9},
         "unseen required": {"required": [7]},
     }
     return {name: Constraints.checked(m, **each) for name, each in asked.items()}
@@ -82,7 +86,10 @@ def _allowed(constraints: Constraints, k: int, speaks: Any, n_classes: int) -> l
             continue
         if set(constraints.excluded.tolist()) & set(columns):
             continue
-        if constraints.costs is not None and constraints.costs[columns].sum() > constraints.budget:
+        if (
+            constraints.costs is not None
+            and constraints.costs[columns].sum() > constraints.budget + 1e-9
+        ):
             continue
         spoken = [sum(speaks[i] == c for i in columns) for c in range(n_classes)]
         if constraints.quota and min(spoken) < constraints.quota:
@@ -320,6 +327,16 @@ def test_weights_of_classes_are_weights_of_rows(kind: Any, weights: Any) -> None
     )
 
 
+def test_weights_of_classes_in_the_hybrid() -> None:
+    X, y = _rows(3, 3, 90)
+    X, y = X[(y == 0) | (np.arange(90) < 45)], y[(y == 0) | (np.arange(90) < 45)]
+    selector, weight = SparseMultinomialNB(k=4), compute_sample_weight("balanced", y)
+    fitted = HybridNB(penalty=0.1, estimator=selector, class_weight="balanced").fit(X, y)
+    plain = HybridNB(penalty=0.1, estimator=selector).fit(X, y, weight)
+    assert (fitted.support_ == plain.support_).all()
+    np.testing.assert_allclose(fitted.predict_log_proba(X), plain.predict_log_proba(X))
+
+
 def test_weights_of_unknown_classes_are_refused() -> None:
     X, y = _rows(0, 2)
     for weights, message in (
@@ -358,3 +375,41 @@ def test_many_columns(n_classes: int, asked: str) -> None:
             )
             reached = _coupled_gain(table[others].tolist(), 1.0, list(range(len(others))))
             assert reached <= certificate.bound - certificate.baseline
+
+
+def test_knapsacks_are_solved() -> None:
+    """Branch and bound against all sets, with costs whose sums are not exact."""
+    rng = np.random.default_rng(0)
+    for case in range(200):
+        n, n_classes = int(rng.integers(1, 10)), int(rng.integers(1, 4))
+        gain, cost = (
+            rng.exponential(1.0, n).round(2),
+            rng.integers(0, 6, n) / rng.choice([1, 3, 10]),
+        )
+        budget, k = float(rng.choice(cost.cumsum())), int(rng.integers(0, n + 1))
+        speaks = rng.integers(0, n_classes, n)
+        quota = rng.integers(0, 2, n_classes) * (case % 2)
+        allowed = Allowed(k, cost, budget, 1e-12 * budget, speaks, quota)
+        best = -1.0
+        for chosen in chain(*(combinations(range(n), size) for size in range(k + 1))):
+            S = list(chosen)
+            spoken = np.bincount(speaks[S], minlength=n_classes)
+            if cost[S].sum() <= budget + 1e-12 * budget and (spoken >= quota).all():
+                best = max(best, float(gain[S].sum()))
+        assert allowed.is_possible(n) == (best >= 0)
+        if best >= 0:
+            found = best_within(problem_of_gains(gain), allowed, EXACT)
+            assert found.value == pytest.approx(best, abs=1e-9)
+            assert found.bound == pytest.approx(best, abs=1e-9)
+            assert gain[found.take].sum() == pytest.approx(best, abs=1e-9)
+
+
+def test_a_hard_knapsack_says_what_is_left_open() -> None:
+    rng = np.random.default_rng(2)
+    cost = rng.integers(100, 1000, 400).astype(float)
+    gain = cost + rng.integers(0, 100, 400)  # all are worth about what they cost
+    allowed = Allowed(400, cost, float(cost.sum() // 3))
+    found = best_within(problem_of_gains(gain), allowed, Limits(exact=True, max_nodes=5))
+    assert cost[found.take].sum() <= allowed.budget
+    assert gain[found.take].sum() == pytest.approx(found.value)
+    assert found.value <= found.bound <= allowed.relaxed(gain) @ gain + 1e-9

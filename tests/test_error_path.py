@@ -9,6 +9,7 @@ from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
+from agreement import not_for_counts
 from naively import (
     ErrorPathDisplay,
     HybridNB,
@@ -138,7 +139,7 @@ def not_for_auto(estimator):
     """Checks that a k chosen by cross-validation cannot pass."""
     needs_rows = "`k`='auto' needs all rows at once, and says so"
     folds = "a row of weight two is in one fold, a row that is there twice may be in two"
-    failing = {}
+    failing = not_for_counts(estimator)
     if hasattr(estimator, "partial_fit"):
         failing["check_fit_score_takes_y"] = needs_rows
         failing["check_n_features_in_after_fitting"] = needs_rows

@@ -25,6 +25,7 @@ import reference_hybrid as reference
 from naively import HybridNB, SeparationWarning, SparseBernoulliNB, SparseMultinomialNB
 
 EXPECTED = {
+    "check_class_weight_classifiers": "its data are negative, whatever the tags say",
     "check_decision_proba_consistency": "its data are negative, whatever the tags say",
     "check_sample_weight_equivalence_on_dense_data": (
         "a row is left out with all its weight; two rows are left out one at a time"

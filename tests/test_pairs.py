@@ -434,9 +434,7 @@ def test_a_search_of_the_likelihood_is_none_of_pairs():
 def test_pairs_are_not_told_apart_within_constraints():
     model = SparsePoissonNB(k=1, objective="pairs", excluded=[0])
     for job in (model.fit, partial(sparsity_path, model), partial(error_path, model)):
-        with pytest.raises(
-            ValueError, match="and constraints on the features cannot be"
-        ):
+        with pytest.raises(ValueError, match="and constraints on the features cannot be"):
             job([[1, 2, 0], [0, 1, 3]] * 4, [0, 1] * 4)
     with pytest.raises(
         ValueError, match="needs distances of classes, which the hybrid model lacks"

@@ -266,3 +266,16 @@ def test_rounding_of_a_fold_is_no_absence():
         ]
         one, two = (rule.scores(1 - np.eye(6, dtype=int)) for rule in rules)
         np.testing.assert_allclose(one, two, rtol=1e-9)
+
+
+@pytest.mark.parametrize("kind", [ClassCounts, ClassMoments, ClassCategories])
+def test_weights_of_classes_are_those_of_their_rows(kind):
+    local = np.random.default_rng(0)
+    X, y = local.integers(0, 4, (30, 5)), np.arange(30) % 3
+    by = np.array([0.5, 1.0, 3.0])
+    rows = kind.from_matrix(X, y, by[y])
+    for form in (X, sp.csr_array(X)):
+        agree(kind.from_matrix(form, y).weighted(by), rows, rounded=("scatter", "total", "table"))
+    if kind is ClassCounts:
+        wide = kind.from_matrix(sp.csr_array(X), y, dense_cells=1).weighted(by)
+        agree(wide, rows, rounded=("table",))

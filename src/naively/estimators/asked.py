@@ -7,11 +7,14 @@ from abc import abstractmethod
 from dataclasses import replace
 from typing import Any, Generic, Self, TypeVar
 
+import numpy as np
+from numpy.typing import ArrayLike
+
 from naively._types import Array
 from naively.models.constraints import Constraints
 from naively.models.kinds import ASKED
 from naively.models.model import Model, S, with_objective
-from naively.statistics.weights import class_weights
+from naively.statistics.weights import check_weights, class_weights
 
 C = TypeVar("C", bound=type)
 
@@ -114,8 +117,20 @@ class AskedMixin(Generic[S]):
 
     def _weighed(self, statistics: Any) -> Any:
         """Statistics with the weights of the classes, from those of rows that weigh the same."""
-        weights = self._class_weights(statistics.classes, statistics.class_rows)
+        asked = getattr(self, "class_weight", None)
+        weights = class_weights(asked, statistics.classes, statistics.class_rows)
         return statistics if weights is None else statistics.weighted(weights)
 
-    def _class_weights(self, classes: Array, rows: Array) -> Any:
-        return class_weights(getattr(self, "class_weight", None), classes, rows)
+    def _weighted_rows(self, y: Array, sample_weight: ArrayLike | None) -> ArrayLike | None:
+        """Weights of rows that hold those of their classes."""
+        return row_weights(getattr(self, "class_weight", None), y, sample_weight)
+
+
+def row_weights(class_weight: Any, y: Array, sample_weight: ArrayLike | None) -> ArrayLike | None:
+    """Weights of rows that hold those of their classes, (n,), or None."""
+    classes, codes, rows = np.unique(y, return_inverse=True, return_counts=True)
+    weights = class_weights(class_weight, classes, rows)
+    if weights is None:
+        return sample_weight
+    given = check_weights(sample_weight, len(y))
+    return weights[codes] if given is None else given * weights[codes]

@@ -38,7 +38,6 @@ from naively.selection.redundancy import refuse_no_rows
 from naively.selection.refit import Refitted
 from naively.selection.train import Trained, is_auto, k_of, train
 from naively.statistics.matrix import Matrix, as_matrix, canonical, check_library, is_sparse
-from naively.statistics.weights import check_weights
 
 
 class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
@@ -191,22 +190,13 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
         model = self._asked()
         counted = model.gather(X, y, sample_weight)
         statistics = self._weighed(counted)
-        weight = self._row_weights(y, sample_weight)
+        weight = self._weighted_rows(y, sample_weight)
         k = self._chosen_k(model, X, y, weight, statistics)
         trained = train(model, statistics, k, rows=model.rows_over(statistics, X, y, weight))
         if model.calibration is not None:
             judged = checked_rows(X, y, weight)
             trained = trained.at(cross_fitted(model, judged, statistics, k))
         return self._store(trained, counted)
-
-    def _row_weights(self, y: Array, sample_weight: ArrayLike | None) -> ArrayLike | None:
-        """Weights of rows that hold those of their classes."""
-        classes, codes, rows = np.unique(y, return_inverse=True, return_counts=True)
-        weights = self._class_weights(classes, rows)
-        if weights is None:
-            return sample_weight
-        given = check_weights(sample_weight, len(y))
-        return weights[codes] if given is None else given * weights[codes]
 
     def _chosen_k(
         self, model: Model[S], X: Matrix, y: Array, sample_weight: ArrayLike | None, statistics: S

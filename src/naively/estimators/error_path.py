@@ -90,7 +90,7 @@ def error_path(
                 f"`{name}`={getattr(model, name)!r} has no part in the errors of a path, which are "
                 "those of the model's own rule; leave it out."
             )
-    sample_weight = estimator._row_weights(y, sample_weight)
+    sample_weight = estimator._weighted_rows(y, sample_weight)
     statistics = model.gather(X, y, sample_weight)
     rows, seed = checked_rows(X, y, sample_weight), check_random_state(random_state)
     folds = fold_errors(model, rows, statistics, ks, n_folds=n_folds, random_state=seed)

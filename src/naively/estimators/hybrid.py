@@ -8,7 +8,8 @@ The mathematics is in :mod:`naively.models.hybrid` and :mod:`naively.models.cond
 from __future__ import annotations
 
 import warnings
-from typing import Self, final
+from collections.abc import Mapping
+from typing import Any, Self, final
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -18,6 +19,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from naively._types import Array, BoolArray, FloatArray, MatrixLike
+from naively.estimators.asked import row_weights
 from naively.estimators.base import (
     AbstractSelectingClassifier,
     DecisionFunctionMixin,
@@ -78,6 +80,9 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
         selects are used. With a shared vocabulary it sees the counts of each word summed over the
         regions, and its words are used in all of them; otherwise it sees the columns of `X`, one
         region after the other. `support_` speaks of `X` itself.
+    class_weight : "balanced" or dict, default=None
+        Weight of the rows of each class, 1 where a dict has none, on top of `sample_weight`:
+        "balanced" lets all classes weigh the same, n_samples / (n_classes * rows of the class).
 
     Attributes
     ----------
@@ -158,6 +163,7 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
         alpha: ArrayLike = 1.0,
         penalty: float = 0.0,
         estimator: BaseEstimator | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
     ) -> None:
         self.regions = regions
         self.shared_vocabulary = shared_vocabulary
@@ -165,6 +171,7 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
         self.alpha = alpha
         self.penalty = penalty
         self.estimator = estimator
+        self.class_weight = class_weight
 
     # -- training -------------------------------------------------------------------------------
 
@@ -197,6 +204,7 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
         """
         X, y = self._check_batch(X, y, reset=True)
         shared = bool(self.shared_vocabulary)
+        sample_weight = row_weights(self.class_weight, y, sample_weight)
         rows = RegionRows.from_matrix(X, y, sample_weight, regions=self.regions, shared=shared)
         alpha, penalty = word_alpha(self.alpha, rows.regions), checked_penalty(self.penalty)
         estimator, words = self._select(rows, y, sample_weight)

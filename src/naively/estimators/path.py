@@ -71,7 +71,7 @@ def sparsity_path(
         statistics = estimator._weighed(statistics)
     else:
         X, y = estimator._check_batch(cast("MatrixLike", X), y, reset=True)
-        model, weight = estimator._asked(), estimator._row_weights(y, sample_weight)
+        model, weight = estimator._asked(), estimator._weighted_rows(y, sample_weight)
         statistics = model.gather(X, y, weight)
         rows = model.rows_over(statistics, X, y, weight)
     return model_path(of_rows(model, statistics, rows), statistics, ks)

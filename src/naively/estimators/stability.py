@@ -87,7 +87,7 @@ def selection_stability(
     estimator = clone(estimator)
     X, y = estimator._check_batch(X, y, reset=True)
     model = estimator._asked()
-    sample_weight = estimator._row_weights(y, sample_weight)
+    sample_weight = estimator._weighted_rows(y, sample_weight)
     statistics = model.gather(X, y, sample_weight)
     if ks is None:
         ks = [k_of(model, statistics, estimator.k)]

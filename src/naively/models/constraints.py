@@ -19,6 +19,7 @@ from naively._nearest import nearest, short
 from naively._types import Array, FloatArray, IntArray
 
 NONE: IntArray = np.empty(0, dtype=np.int64)
+ROUNDING = 1e-12  # relative, of sums of costs
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,7 +114,7 @@ class Constraints:
         if self.n_choices == 0 and self.n_features:
             raise ValueError("`excluded` must leave a feature to choose; got all of them.")
         least = float(self.unit_costs[self.units_of(self.required)].sum())
-        if least > self.budget:
+        if least > self.budget + self.slack:
             raise ValueError(
                 f"`budget` must be at least the cost of the `required` features, {least:g}; got "
                 f"{self.budget:g}."
@@ -139,6 +140,11 @@ class Constraints:
             if self.groups is None
             else np.bincount(self.units, self.costs).astype(np.float64)
         )
+
+    @property
+    def slack(self) -> float:
+        """By how much rounding may lift a sum of costs above the budget."""
+        return ROUNDING * self.budget if np.isfinite(self.budget) else 0.0
 
     def units_of(self, columns: IntArray) -> IntArray:
         """Units that some columns are of, ascending."""
@@ -170,12 +176,16 @@ class Constraints:
         """Most units that can be chosen, the budget aside."""
         return self.n_units - len(self.units_of(self.excluded))
 
+    @property
+    def counted(self) -> str:
+        """What k counts."""
+        return "features" if self.groups is None else "groups of features"
+
     def choice(self, k: int) -> str:
         """Say in words what k units are chosen from."""
-        of = "features" if self.groups is None else "groups of features"
-        some = f"{k} {of}"
+        some = f"{k} {self.counted}"
         if self.costs is not None:
-            some = of if k >= self.n_choices else f"{some} or fewer"
+            some = self.counted if k >= self.n_choices else f"{some} or fewer"
             some += f" of a cost of {self.budget:g} at most"
         asked = [
             ("with the required ones", len(self.required)),

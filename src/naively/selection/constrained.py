@@ -46,9 +46,10 @@ from naively.selection.path import (
     Supports,
     checked_grid,
     coupled_path,
+    grouped_path,
 )
 from naively.selection.polytope import Allowed
-from naively.selection.solve import certified, grouped_gains, optimal, separate_gains
+from naively.selection.solve import best_counts, certified, grouped_gains, optimal, separate_gains
 from naively.selection.top_k import gain_order, tie_class, top_k
 from naively.selection.within import Found, best_within, problem_of_gains
 from naively.statistics.moments import ClassMoments
@@ -82,11 +83,11 @@ def interchangeable(model: Model[S], statistics: S, support: IntArray) -> tuple[
     They have the same gain, to rounding, cost as much and speak for the same class. None are known
     where gains are coupled.
     """
-    task = _task(model, statistics)
+    task = _task(model, statistics, by_column=True)
     if not isinstance(task, _Adding):
         return 0, 0
     chosen = np.isin(task.free, task.constraints.units_of(support))
-    near, number = _alike(task, chosen, task.ties())
+    near, number = _alike(task, task.free, chosen, task.ties())
     taken, left = (np.bincount(number[each], minlength=len(near)) for each in
                    (chosen[near], ~chosen[near]))  # fmt: skip
     return int(taken[left > 0].sum()), int(left[taken > 0].sum())
@@ -102,13 +103,18 @@ def _constraints(model: Model[S], statistics: S) -> Constraints:
     return constraints
 
 
-def _task(model: Model[S], statistics: S) -> _Adding | _Tied:
+def _task(
+    model: Model[S], statistics: S, *, by_column: bool = False
+) -> _Adding | _Repeating | _Tied:
     constraints = _constraints(model, statistics)
     problem = objective_of(model.family.problem(statistics))
     speaks = speaks_for(model, statistics) if constraints.quota else None
     quota = NONE if speaks is None else _quota_left(constraints, speaks, statistics.classes)
     if isinstance(problem, Coupled):
         return _Tied(constraints, speaks, quota, problem)
+    plain = constraints.groups is None and constraints.costs is None and speaks is None
+    if plain and isinstance(problem, SeparableCounts) and not by_column and len(constraints.free):
+        return _Repeating(constraints, speaks, quota, problem, model.family)
     return _Adding.of(constraints, speaks, quota, problem, model.family)
 
 
@@ -168,7 +174,7 @@ class _Task:
         free = self.constraints.free
         if self.constraints.costs is None:
             return free
-        return free[self.constraints.unit_costs[free] <= self._left]
+        return free[self.constraints.unit_costs[free] <= self._left + self.constraints.slack]
 
     @cached_property
     def required(self) -> IntArray:
@@ -209,7 +215,8 @@ class _Task:
         allowed = Allowed(
             k=n,
             cost=self.constraints.unit_costs[free] if paid else None,
-            budget=self._left,
+            budget=max(self._left, 0.0),
+            slack=self.constraints.slack,
             speaks=None if self.speaks is None else self.speaks[free],
             quota=None if self.speaks is None else self.quota,
         )
@@ -226,6 +233,44 @@ class _Task:
 
 
 # --- gains that add up ----------------------------------------------------------------------------
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Repeating(_Task):
+    """Counts that repeat, of which some columns are in and some are out: the others in groups."""
+
+    problem: SeparableCounts
+    family: Family[Any]
+
+    @cached_property
+    def _others(self) -> SeparableCounts:
+        return replace(self.problem, table=_rows_of(self.problem.table, self.free))
+
+    @property
+    def _settled(self) -> float:
+        """Objective of the columns that are in or out in any case, with all of them pooled."""
+        settled = [self.constraints.required, self.constraints.excluded]
+        return float(np.sum(self.problem.pooled(self.problem.table[np.concatenate(settled)])))
+
+    def select(self, k: int, limits: Limits) -> Selection:
+        """Select k columns."""
+        best, _, baseline = best_counts(self._others, self.to_choose(k))
+        columns = self.support(self.free[best])
+        gain = self.problem.gain(self.problem.table[columns])
+        return optimal(self.family, columns, gain, baseline + self._settled)
+
+    def path(self, grid: IntArray) -> SparsityPath:
+        """Select at every k of a grid."""
+        track = grouped_path(self._others, grid - len(self.required))
+        always = self._settled + self.problem.gain(self.problem.table[self.required]).sum()
+        return SparsityPath(
+            grid,
+            track.objective + always,
+            track.bound + always,
+            track.baseline + self._settled,
+            UnitSupports(track.supports, self),
+        )
 
 
 @final
@@ -267,7 +312,7 @@ class _Adding(_Task):
             return self._within_budget(n, limits)
         gain, error = self._of_free(self.gain), self._of_free(self.error)
         first = self._first_of_classes(gain, error)
-        rest = np.setdiff1d(np.arange(len(gain)), first)
+        rest = _without(len(gain), first)
         best = rest[_top(gain[rest], error[rest], n - len(first))]
         columns = self.support(self.free[np.concatenate([first, best])])
         return self._counted(optimal(self.family, columns, self.gain[columns], self.baseline))
@@ -293,7 +338,7 @@ class _Adding(_Task):
         allowed = self.allowed(n)
         problem = problem_of_gains(np.where(finite, gain, beyond))
         found = best_within(problem, allowed, replace(limits, exact=True))
-        take = _lowest(self, found.take, self.ties())
+        take = _lowest(self, self.free, found.take, self.ties())
         columns = self.support(self.free[take])
         selection = self._counted(optimal(self.family, columns, self.gain[columns], self.baseline))
         certificate = selection.proof
@@ -324,7 +369,7 @@ class _Adding(_Task):
             return _listed_path(self, grid, found)
         gain, error = self._of_free(self.gain), self._of_free(self.error)
         first = self._first_of_classes(gain, error)
-        rest = np.setdiff1d(np.arange(len(gain)), first)
+        rest = _without(len(gain), first)
         order = np.concatenate([
             first[_order(gain[first], error[first])], rest[_order(gain[rest], error[rest])]
         ])  # fmt: skip
@@ -335,6 +380,12 @@ class _Adding(_Task):
         return SparsityPath(grid, objective, objective, self.baseline, supports)
 
 
+def _without(n: int, some: IntArray) -> IntArray:
+    rest = np.ones(n, dtype=np.bool_)
+    rest[some] = False
+    return np.flatnonzero(rest)
+
+
 def _top(gain: FloatArray, error: FloatArray, n: int) -> IntArray:
     return top_k(gain, n, lambda columns, some: error[columns])
 
@@ -343,9 +394,9 @@ def _order(gain: FloatArray, error: FloatArray) -> IntArray:
     return gain_order(gain, lambda columns, some: error[columns])
 
 
-def _lowest(task: _Task, take: BoolArray, key: Array) -> BoolArray:
-    """Take the lowest of free units of equal keys, costs and classes instead of others: (n,)."""
-    near, number = _alike(task, take, key)
+def _lowest(task: _Task, free: IntArray, take: BoolArray, key: Array) -> BoolArray:
+    """Take the lowest of some units of equal keys, costs and classes instead of others: (n,)."""
+    near, number = _alike(task, free, take, key)
     order = np.argsort(number, kind="stable")
     start = np.searchsorted(number[order], number[order])
     chosen = np.bincount(number, take[near])
@@ -354,14 +405,14 @@ def _lowest(task: _Task, take: BoolArray, key: Array) -> BoolArray:
     return lowest
 
 
-def _alike(task: _Task, take: BoolArray, key: Array) -> tuple[IntArray, IntArray]:
-    """Free units with the key of one that is taken, and equal numbers where all else is equal."""
+def _alike(task: _Task, free: IntArray, take: BoolArray, key: Array) -> tuple[IntArray, IntArray]:
+    """Units with the key of one that is taken, and equal numbers where all else is equal."""
     near = np.flatnonzero(np.isin(key, key[take]))
     keys = [key[near]]
     if task.constraints.costs is not None:
-        keys.append(task.constraints.unit_costs[task.free[near]])
+        keys.append(task.constraints.unit_costs[free[near]])
     if task.speaks is not None:
-        keys.append(task.speaks[task.free[near]])
+        keys.append(task.speaks[free[near]])
     order = np.lexsort(keys)
     new = np.zeros(len(near), dtype=np.bool_)
     for each in keys:
@@ -419,12 +470,12 @@ class _Tied(_Task):
         g = sums + table.shape[1] * _some(alpha, others)
         base = self._base(*self._columns(self.required))
         base = replace(base, pooled=float(np.sum(xlogy(g, g))), total=float(np.sum(g)))
-        free = table.take(self.free) if wide else table[self.free]
+        free = _rows_of(table, self.free)
         some_alpha = alpha if isinstance(alpha, float) else alpha[self.free]
         return coupled_columns(Coupled(free, some_alpha), screen=screen, base=base)
 
     def _coupled_groups(self) -> CoupledProblem:
-        counts, alpha, entropy = self._units()
+        counts, alpha, entropy, _ = self._units()
         base = self._base(counts[self.required], alpha[self.required], entropy[self.required])
         base = replace(base, baseline=self._baseline())
         some = Groups(counts[self.free], np.ones(len(self.free), np.int64), SingleColumns())
@@ -452,45 +503,58 @@ class _Tied(_Task):
         alpha = np.where((counts > 0).any(axis=1), _some(self.counts.alpha, columns), 0.0)
         return counts, alpha, entropies(counts, alpha)
 
-    def _units(self) -> tuple[Matrix, FloatArray, FloatArray]:
-        """Return counts, smoothing and entropies of all units: sums over columns with counts."""
-        table, constraints = self.counts.table, self.constraints
-        counts = table.tocsr() if isinstance(table, SparseTable) else table
-        counts = counts.astype(np.float64)
-        seen = np.asarray(counts.sum(axis=1)).ravel() > 0
-        alpha = np.where(seen, _some(self.counts.alpha, np.arange(len(table))), 0.0)
-        entropy = entropies(counts, alpha)
+    def _units(self) -> tuple[Matrix, FloatArray, FloatArray, IntArray]:
+        """Return counts, smoothing and entropies of distinct units, and which each unit is.
+
+        They are sums over the columns of a group that have counts.
+        """
+        constraints, alpha = self.constraints, self.counts.alpha
+        distinct = count_groups(self.counts.table, by_column=not isinstance(alpha, float))
+        number = distinct.columns.labels(np.arange(len(distinct.size)))
+        counts = distinct.counts.astype(np.float64, copy=False)
+        smooth = np.where(distinct.seen, alpha, 0.0)
+        entropy = entropies(counts, smooth)
         if constraints.groups is None:
-            return counts, alpha, entropy
-        n, units = constraints.n_units, constraints.units
-        members = sparse.csr_array(
-            (np.ones(len(units)), (units, np.arange(len(units)))), shape=(n, len(units))
-        )
-        summed = [np.bincount(units, each).astype(np.float64) for each in (alpha, entropy)]
-        return members @ counts, summed[0], summed[1]
+            return counts, smooth, entropy, number
+        shape, ones = (constraints.n_units, len(smooth)), np.ones(len(number))
+        members: Any = sparse.csr_array((ones, (constraints.units, number)), shape=shape)
+        everything = np.arange(constraints.n_units)
+        return members @ counts, members @ smooth, members @ entropy, everything
 
     def _chosen(
         self, n: int, limits: Limits, start: FloatArray | None
     ) -> tuple[Selection, FloatArray]:
         """Select n free units, or at most n, among the sets that are allowed."""
-        counts, alpha, entropy = self._units()
+        counts, alpha, entropy, row = self._units()
         order = class_order(self.counts.table)
-        base = self._base(counts[self.required], alpha[self.required], entropy[self.required])
-        free = self.free
-        inner = of_classes(counts[free], order)
+        inside = row[self.required]
+        base = self._base(counts[inside], alpha[inside], entropy[inside])
+        kept = self._enough(row[self.free], n)
+        free = self.free[kept]
+        some = row[free]
+        inner = of_classes(counts[some], order)
         inner = inner if sparse.issparse(inner) else np.ascontiguousarray(inner)
-        problem = Problem(inner, alpha[free], entropy[free], np.ones(len(free), dtype=np.int64))
+        problem = Problem(inner, alpha[some], entropy[some], np.ones(len(free), dtype=np.int64))
         problem = base.under(problem, order)
-        allowed = self.allowed(n)
-        found = best_within(problem, allowed, limits, start)
+        found = best_within(problem, self.allowed(n).without(NONE, kept), limits, start)
         value = problem.value(found.take.astype(np.int64))
-        lowest = _lowest(self, found.take, problem.gains(np.log(found.shares)))
+        lowest = _lowest(self, free, found.take, problem.gains(np.log(found.shares)))
         if problem.value(lowest.astype(np.int64)) >= value:
             found = replace(found, take=lowest)
         columns = self.support(free[found.take])
-        return Selection(columns, self._gains(columns), self._certificate(found, columns)), (
-            found.shares
-        )
+        certificate = self._certificate(found, columns)
+        return Selection(columns, self._gains(columns), certificate), found.shares
+
+    def _enough(self, row: IntArray, n: int) -> IntArray:
+        """Positions of the free units from which n are chosen: of equal ones the first n do."""
+        keys: list[Array] = [row]
+        if self.constraints.costs is not None:
+            keys.insert(0, self.constraints.unit_costs[self.free])
+        order = np.lexsort(keys)
+        new = np.ones(len(row), dtype=np.bool_)
+        new[1:] = np.any([np.diff(key[order]) != 0 for key in keys], axis=0)
+        start = np.maximum.accumulate(np.where(new, np.arange(len(row)), 0))
+        return np.sort(order[np.arange(len(row)) - start < n])
 
     def _certificate(self, found: Found, columns: IntArray) -> Certificate:
         baseline = self._baseline()
@@ -511,6 +575,13 @@ class _Tied(_Task):
         ones = np.ones(len(columns), dtype=np.int64)
         problem = Problem(counts, alpha, entropy, ones)
         return np.maximum(problem.gains(log_shares(problem.totals(ones))), 0.0)
+
+
+def _rows_of(table: Array | SparseTable, columns: IntArray) -> Any:
+    """Take some columns of a table, as a table of its kind."""
+    if isinstance(table, SparseTable):
+        return table.take(columns)
+    return np.take(table, columns, axis=0)
 
 
 def _some(alpha: float | FloatArray, columns: IntArray) -> FloatArray:

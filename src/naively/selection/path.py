@@ -185,7 +185,7 @@ def _path(problem: Problem, ks: Any) -> SparsityPath:
         grid = checked_grid(ks, len(problem.table))
         return coupled_path(coupled_columns(problem), grid)
     if isinstance(problem, SeparableCounts):
-        return _grouped_path(problem, checked_grid(ks, len(problem.table)))
+        return grouped_path(problem, checked_grid(ks, len(problem.table)))
     gain, baseline = separate_gains(problem)
     grid = checked_grid(ks, len(gain))
     order = gain_order(gain, problem.rounding)
@@ -231,7 +231,8 @@ def _ordered_path(problem: Ordered, grid: IntArray) -> SparsityPath:
     return SparsityPath(grid, objective, bound, plain.baseline, supports)
 
 
-def _grouped_path(problem: SeparableCounts, grid: IntArray) -> SparsityPath:
+def grouped_path(problem: SeparableCounts, grid: IntArray) -> SparsityPath:
+    """Order the features of a problem of counts by their gains, for every k of a grid."""
     groups = count_groups(problem.table)
     table, gain, baseline = grouped_gains(problem, groups)
     label, _ = best_classes(gain, problem.rounding(table, gain), groups.size, 0)

@@ -24,7 +24,6 @@ from naively._types import BoolArray, FloatArray, IntArray
 PRICES = 200  # tried at most; some ten do
 ROUNDING = 1e-14  # relative, of sums of gains
 FILLINGS = 30  # rounds in which what the budget leaves is spent
-ENOUGH = 1.0 + 1e-12  # costs are sums: they may exceed the budget by rounding
 
 
 def largest(values: FloatArray, n: int) -> BoolArray:
@@ -56,6 +55,7 @@ class Allowed:
     k: int  # so many, or with costs at most so many
     cost: FloatArray | None = None  # (n,)
     budget: float = np.inf
+    slack: float = 0.0  # by which rounding may lift a sum of costs above the budget
     speaks: IntArray | None = None  # (n,) class that each column speaks for
     quota: IntArray | None = None  # (C,) at least so many that speak for each class
 
@@ -67,7 +67,7 @@ class Allowed:
         """Solve the relaxation; the sets allowed must not be none."""
         best = self._best(gains)
         cost = self.cost
-        if cost is None or cost[best].sum() <= self.budget * ENOUGH:
+        if cost is None or cost[best].sum() <= self.budget + self.slack:
             return Relaxed(best.astype(np.float64), best, 0.0)
         within, beyond = self.cheapest(), best
         for _ in range(PRICES):
@@ -79,11 +79,11 @@ class Allowed:
             rounding = ROUNDING * (np.abs(gains[best]).sum() + price * self.budget)
             if priced[best].sum() <= priced[within].sum() + rounding:
                 break
-            if cost[best].sum() <= self.budget * ENOUGH:
+            if cost[best].sum() <= self.budget + self.slack:
                 within = best
             else:
                 beyond = best
-        share = (self.budget - spent) / (more - spent)
+        share = max((self.budget - spent) / (more - spent), 0.0)
         return Relaxed(np.where(within, 1.0 - share, 0.0) + share * beyond, within, price)
 
     def filled(self, gains: FloatArray, found: Relaxed) -> BoolArray:
@@ -93,7 +93,7 @@ class Allowed:
             return chosen
         priced, order = gains - found.price * cost, None
         for _ in range(FILLINGS):
-            left, room = self.budget - cost[chosen].sum(), self.k - int(chosen.sum())
+            left, room = self.budget + self.slack - cost[chosen].sum(), self.k - int(chosen.sum())
             if order is None:
                 order = np.flatnonzero(~chosen & (cost <= left) & (gains > 0))
                 order = order[np.argsort(-priced[order], kind="stable")]
@@ -152,14 +152,14 @@ class Allowed:
         if self.cost is None:
             return True
         cheapest = self.cheapest() if self.quota is not None else np.zeros(n, dtype=np.bool_)
-        return bool(self.cost[cheapest].sum() <= self.budget * ENOUGH) and self.budget >= 0
+        return bool(self.cost[cheapest].sum() <= self.budget + self.slack)
 
     def without(self, chosen: IntArray, left: IntArray) -> Allowed:
         """Return what remains allowed among the columns `left` once some others are chosen."""
         rest = replace(self, k=self.k - len(chosen))
         if self.cost is not None:
             budget = self.budget - float(self.cost[chosen].sum())
-            budget = 0.0 if -budget <= (ENOUGH - 1.0) * self.budget and budget < 0 else budget
+            budget = max(budget, 0.0) if budget >= -self.slack else budget
             rest = replace(rest, cost=self.cost[left], budget=budget)
         if self.quota is not None and self.speaks is not None:
             had = np.bincount(self.speaks[chosen], minlength=len(self.quota))

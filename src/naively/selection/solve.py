@@ -41,7 +41,7 @@ def solve(family: Family[S], statistics: S, k: int, limits: Limits = NO_SEARCH) 
     if isinstance(problem, Coupled):
         return _solve_coupled(problem, k, limits)
     if isinstance(problem, SeparableCounts):
-        return optimal(family, *_best_counts(problem, k))
+        return optimal(family, *best_counts(problem, k))
     return optimal(family, *_best(problem, k))
 
 
@@ -119,7 +119,7 @@ def grouped_gains(problem: SeparableCounts, groups: Groups) -> tuple[Array, Floa
     return table, gain, finite_baseline(baseline)
 
 
-def _best_counts(problem: SeparableCounts, k: int) -> tuple[IntArray, FloatArray, float]:
+def best_counts(problem: SeparableCounts, k: int) -> tuple[IntArray, FloatArray, float]:
     """Columns of the k largest gains, these gains, and the baseline; by groups of equal columns."""
     groups = count_groups(problem.table)
     table, gain, baseline = grouped_gains(problem, groups)

@@ -148,11 +148,27 @@ def k_of(model: Model[S], statistics: S, k: K) -> int:
     ------
     ValueError
         If `k` is no such number; None is one if there is a budget.
+
+    Warns
+    -----
+    UserWarning
+        If an int `k` is larger than the number that may be chosen.
     """
     constraints = model.constraints
-    if k is None and constraints is not None and constraints.costs is not None:
-        return constraints.n_choices
-    return resolve_k(k, statistics.n_features if constraints is None else constraints.n_choices)
+    if constraints is None:
+        return resolve_k(k, statistics.n_features)
+    most = constraints.n_choices
+    if k is None and constraints.costs is not None:
+        return most
+    if isinstance(k, Integral) and int(k) > most:
+        warnings.warn(
+            f"`k`={k} is greater than {most}, the number of {constraints.counted} that may be "
+            "chosen: all of them are used.",
+            UserWarning,
+            stacklevel=4,
+        )
+        return most
+    return resolve_k(k, most)
 
 
 def is_auto(k: object) -> bool:

@@ -185,7 +185,7 @@ class _Tree:
         """Bound a node, try its rounding, and keep it if it may hold something better."""
         allowed = self.allowed.without(chosen, left)
         if allowed.cost is not None:  # what costs more than is left will never be chosen
-            left = left[allowed.cost <= allowed.budget]
+            left = left[allowed.cost <= allowed.budget + allowed.slack]
             allowed = self.allowed.without(chosen, left)
         if not allowed.is_possible(len(left)):
             return
@@ -255,7 +255,9 @@ def _may_exchange(allowed: Allowed, take: BoolArray, out: IntArray, into: IntArr
     fine = size == allowed.k if allowed.cost is None else size <= allowed.k
     if allowed.cost is not None:
         cost = allowed.cost[take].sum() - np.where(leaves, allowed.cost[out][:, None], 0.0)
-        fine &= cost + np.where(enters, allowed.cost[into][None], 0.0) <= allowed.budget
+        fine &= (
+            cost + np.where(enters, allowed.cost[into][None], 0.0) <= allowed.budget + allowed.slack
+        )
     if allowed.quota is not None and allowed.speaks is not None:
         has = np.bincount(allowed.speaks[take], minlength=len(allowed.quota))
         of_out, of_in = allowed.speaks[out][:, None], allowed.speaks[into][None]
