@@ -340,6 +340,19 @@ def test_a_panel_covers_what_the_largest_gains_leave():
     assert covering.score(X, y) > likely.score(X, y) + 0.2
 
 
+@pytest.mark.parametrize("name", ["bernoulli", "multinomial", "poisson"])
+def test_sparse_tables_are_as_dense_ones(name):
+    X, y = rows_of(name, 4, m=40)
+    X[:, 10:] = 0
+    model = of(name)
+    settings = {"presence": True} if name == "bernoulli" else {}
+    wide = naively.ClassCounts.from_matrix(X, y, dense_cells=1, **settings)
+    assert not isinstance(wide.table, np.ndarray)
+    found, expected = train(model, wide, 5), train(model, model.gather(X, y), 5)
+    np.testing.assert_array_equal(found.selection.support, expected.selection.support)
+    assert found.selection.certificate == expected.selection.certificate
+
+
 # -- corners -----------------------------------------------------------------------------------
 
 

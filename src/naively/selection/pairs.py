@@ -59,6 +59,7 @@ from naively.selection.top_k import TIE_TOLERANCE, gain_order, top_k
 _CELLS = 1 << 25  # distances held at a time: 256 MB
 _GIVEN_UP = 64  # columns that elimination starts from
 _FIRST = 1024  # columns looked at first
+_RELAXED = 1 << 22  # distances that the relaxation is solved over
 _ROUNDS = 40  # of the decomposition
 _CLOSED = 1e-12  # relative gap that counts as closed
 _ENLARGED = 8  # times that columns join the relaxation
@@ -279,8 +280,8 @@ def _proven(cover: Cover, support: IntArray) -> _Found:
     bound, rounds = _largest_sum(most, k) + _entropy(cover, share), 1
     for _ in range(_ENLARGED):
         columns = np.union1d(columns, _largest(most, min(2 * k + _FIRST, cover.n_features))[0])
-        if len(columns) * len(cover.kept) > _CELLS:
-            break
+        if len(columns) * len(cover.kept) > _RELAXED:
+            break  # of so many features, the first bound has been as good
         relaxed = _relax(cover, cover.rows(columns), k, energy, objective)
         most, energy = cover.most(relaxed.share), relaxed.energy
         most[columns] = relaxed.h
