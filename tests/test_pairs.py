@@ -133,7 +133,7 @@ def laws(kind, statistics, i):
             (nbinom(1 / phi, 1 / (1 + phi * m)) if phi > 0 else poisson(m)).pmf(x) for m in mean
         ]
     if name == "l1-centers":
-        return [laplace(m).pdf for m in mean]
+        return [laplace(m, statistics.dispersion[:, i].mean()).pdf for m in mean]
     within = statistics.scatter[i].sum() / n if statistics.scatter is not None else 1.0
     if name == "l2-centers":
         return [norm(m, sqrt(within) if "scale" in KINDS[kind] else 1.0).pdf for m in mean]
