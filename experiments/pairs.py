@@ -113,6 +113,8 @@ def accuracies(options):
     for name in options.only or SETS:
         X, y = data(options.data, name)
         for model in SETS[name].items():
+            if options.models and model[0] not in options.models:
+                continue
             accuracy, worst, proven = judged(model, X, y, name)
             for o, objective in enumerate(OBJECTIVES):
                 cells = (f"{a:.3f} ({w:.2f})" for a, w in zip(accuracy[o], worst[o], strict=True))
@@ -146,4 +148,6 @@ if __name__ == "__main__":
     if sys.argv[1:] == ["--cost"]:
         cost()
     else:
-        accuracies(arguments(__doc__).parse_args())
+        options = arguments(__doc__)
+        options.add_argument("--models", nargs="*", help="some models, as the table names them")
+        accuracies(options.parse_args())

@@ -14,12 +14,12 @@ deviations are the same for all of them, the centers are midpoints (proposition 
 
 The rule is not linear: score_c = log_prior_c - sum_{i in S} |x_i - theta_ci|.
 
-Distance of two classes (:mod:`naively.models.distances`): that of Laplace laws about the centers, with
-the scale of greatest likelihood that the classes share, each weighing the same: s_i, the mean of
-the d_ci. With d the difference of two centers, integration over the three parts of the line gives
-the overlap (1 + d / 2 s) exp(-d / 2 s), so that B = d / 2 s - log(1 + d / 2 s). (The rule takes all
-scales for 1. With that in B as well, panels of genes were worse than the gains on three sets of
-four; with s_i better on three.)
+Distance of two classes (:mod:`naively.models.distances`): that of Laplace laws about the centers,
+with the scale of greatest likelihood that the classes share, each weighing the same: s_i, the mean
+of the d_ci. With d the difference of two centers, integration over the three parts of the line
+gives the overlap (1 + d / 2 s) exp(-d / 2 s), so that B = d / 2 s - log(1 + d / 2 s). (The rule
+takes all scales for 1. With that in B too, panels were worse than the gains on three sets of genes
+of four.)
 """
 
 from __future__ import annotations
