@@ -41,7 +41,7 @@ from naively.models.distances import CERTAIN
 from naively.models.model import Limits
 from naively.selection import pairs
 from naively.selection.pairs import cover_of
-from naively.selection.train import path_of, train
+from naively.selection.train import model_path, train
 
 KINDS = {  # a model and its parameters
     "bernoulli": {},
@@ -260,7 +260,7 @@ def test_the_bound_is_that_of_the_error_of_naive_bayes():
 def test_two_classes_are_in_the_order_of_their_distance(kind, exponent):
     statistics = known(kind, 2, m=20)
     distance = of(kind).family.distances(statistics).between(np.arange(20))[:, 0]
-    track = path_of(of(kind, exponent=exponent), statistics, np.arange(21))
+    track = model_path(of(kind, exponent=exponent), statistics, np.arange(21))
     np.testing.assert_array_equal(track.order, np.argsort(-distance, kind="stable"))
     np.testing.assert_array_equal(track.gap, 0)
     np.testing.assert_allclose(
@@ -320,7 +320,7 @@ def test_copies_are_taken_in_their_order(n_classes, m, random):
     X = rng.integers(0, 2, (30, m))
     copies = rng.integers(0, m, 3 * m)
     model = of("bernoulli")
-    order = path_of(model, model.gather(X[:, copies], y)).order.tolist()
+    order = model_path(model, model.gather(X[:, copies], y)).order.tolist()
     for column in range(m):
         places = [order.index(i) for i in np.flatnonzero(copies == column)]
         assert places == sorted(places)
@@ -376,7 +376,7 @@ def test_one_class_has_nothing_to_be_told_apart(classes):
     assert found.support.tolist() == [0, 1]
     assert found.certificate.proven_optimal
     assert (found.certificate.objective, found.certificate.gap) == (0.0, 0.0)
-    track = path_of(model, statistics, [0, 1, 3])
+    track = model_path(model, statistics, [0, 1, 3])
     assert track.objective.tolist() == [0.0, 0.0, 0.0]
 
 
@@ -452,7 +452,7 @@ def test_a_search_of_the_likelihood_is_none_of_pairs():
 def test_the_path_is_the_fits(kind, n_classes):
     statistics = known(kind, n_classes, m=30)
     grid = np.array([0, 1, 3, 4, 10, 30])
-    track = path_of(of(kind), statistics, grid)
+    track = model_path(of(kind), statistics, grid)
     before = np.empty(0)
     for g, k in enumerate(grid.tolist()):
         found = train(of(kind), statistics, k).selection
@@ -461,7 +461,7 @@ def test_the_path_is_the_fits(kind, n_classes):
         assert track.bound[g] == pytest.approx(found.certificate.bound, rel=1e-9)
         assert np.isin(before, found.support).all()
         before = found.support
-    short = path_of(of(kind), statistics, [2, 5])
+    short = model_path(of(kind), statistics, [2, 5])
     np.testing.assert_array_equal(
         short.support(17), train(of(kind), statistics, 17).selection.support
     )

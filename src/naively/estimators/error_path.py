@@ -16,7 +16,7 @@ from naively.judging.folds import fold_errors
 from naively.judging.leave_one_out import left_out_errors
 from naively.judging.rows import checked_rows
 from naively.models.model import S
-from naively.selection.train import path_of
+from naively.selection.train import model_path
 
 
 def error_path(
@@ -86,7 +86,7 @@ def error_path(
     statistics = model.gather(X, y, sample_weight)
     rows, seed = checked_rows(X, y, sample_weight), check_random_state(random_state)
     folds = fold_errors(model, rows, statistics, ks, n_folds=n_folds, random_state=seed)
-    track = path_of(model, statistics, folds.k)
+    track = model_path(model, statistics, folds.k)
     return ErrorPath(
         k=folds.k,
         predicted=predicted_errors(model, statistics, track, method, rivals),

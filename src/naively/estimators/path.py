@@ -11,7 +11,7 @@ from naively._types import MatrixLike
 from naively.estimators.base import AbstractSparseClassifier, check_sparse_classifier
 from naively.models.model import S
 from naively.selection.path import SparsityPath
-from naively.selection.train import path_of
+from naively.selection.train import model_path
 
 
 def sparsity_path(
@@ -66,4 +66,4 @@ def sparsity_path(
     statistics = (
         cast("S", X) if y is None else estimator.gather(cast("MatrixLike", X), y, sample_weight)
     )
-    return path_of(estimator._model(), statistics, ks)
+    return model_path(estimator._model(), statistics, ks)

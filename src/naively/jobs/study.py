@@ -12,7 +12,7 @@ from naively._types import FloatArray, IntArray
 from naively.judging.error_path import FoldErrors
 from naively.report.summary import Confusion, CoveragePoint, PathCurve, PathPoint
 from naively.selection.path import log_grid
-from naively.selection.train import Trained, path_of
+from naively.selection.train import Trained, model_path
 
 GRID_POINTS = 40
 _COVERAGE_POINTS = 50
@@ -101,7 +101,7 @@ def path_curve(trained: Trained[Any], accuracies: Accuracies | None) -> PathCurv
         # Where the test stops early, the path goes on to all features without accuracies.
         rest = grid[grid > _FARTHER * tested.max(initial=0)]
         grid = np.union1d(tested[(tested > 0) & (tested <= n_features)], np.append(rest, chosen))
-    track = path_of(trained.model, trained.statistics, grid)
+    track = model_path(trained.model, trained.statistics, grid)
     points = zip(track.k.tolist(), track.objective.tolist(), track.bound.tolist(), strict=True)
     curve = PathCurve(
         chosen, float(track.baseline), "", tuple(PathPoint(*values) for values in points)

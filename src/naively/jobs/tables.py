@@ -25,7 +25,7 @@ from naively.read.batch import Part
 from naively.read.errors import InputError, told_of
 from naively.read.progress import Progress, silent
 from naively.selection.path import checked_grid
-from naively.selection.train import path_of as solved_path
+from naively.selection.train import model_path
 
 _NEW_FEATURES = 1000  # named at each k
 _SHOWN_CLASSES = 5
@@ -87,7 +87,7 @@ def path_of(recipe: Recipe, ks: Sequence[int] | None, progress: Progress = silen
     _check_ks(recipe.name, ks, statistics.n_features)
     progress("solving", 0, 0)
     with told_of(recipe.name):
-        track = solved_path(model, statistics, ks)
+        track = model_path(model, statistics, ks)
         bounds = track.bound
     rows, before, gaps = [], np.empty(0, dtype=np.int64), track.gap
     for g, k in enumerate(track.k.tolist()):

@@ -11,7 +11,7 @@ from naively.judging.path_rule import PathRule, path_rule
 from naively.judging.rows import as_csr
 from naively.models.model import Model, S
 from naively.models.rules import LinearRule
-from naively.selection.train import path_of, train
+from naively.selection.train import model_path, train
 from naively.statistics.matrix import Matrix, canonical, is_sparse
 
 _NUMBERS = 1 << 25  # scores held at a time: 256 MB
@@ -32,7 +32,7 @@ def linear_path(model: Model[S], statistics: S, grid: IntArray) -> PathRule | No
     nothing = family.rule(statistics, np.empty(0, dtype=np.int64), prior)
     if not isinstance(nothing, LinearRule):
         return None
-    return path_rule(family, statistics, path_of(model, statistics, grid), prior)
+    return path_rule(family, statistics, model_path(model, statistics, grid), prior)
 
 
 def rule_rows(model: Model[S], X: Matrix, rule: PathRule | None = None) -> Matrix:
@@ -65,7 +65,7 @@ def scores_of_path(
 def scores_along_path(model: Model[S], statistics: S, grid: IntArray, X: Matrix) -> Scored:
     """Scores of checked rows by the rule of each k on its own, the supports those of the path."""
     family, prior = model.family, model.log_prior(statistics)
-    track = path_of(model, statistics, grid)
+    track = model_path(model, statistics, grid)
     X = canonical(X) if is_sparse(X) else X
     for g, k in enumerate(grid.tolist()):
         support = track.support(k)

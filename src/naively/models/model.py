@@ -15,7 +15,7 @@ from typing import Generic, Literal, Protocol, Self, TypeAlias, TypeVar
 
 from naively._types import Array, FloatArray, IntArray
 from naively.models.family import Family
-from naively.models.kinds import Words
+from naively.models.kinds import SEPARATION, Words
 from naively.statistics.matrix import Matrix
 
 
@@ -148,7 +148,6 @@ class Pairs:
         )
 
 
-SEPARATION = "separation of the pairs of classes"  # -log F, see `Pairs`
 Objective: TypeAlias = Literal["likelihood", "pairs"] | Pairs
 
 

@@ -51,7 +51,8 @@ from naively._kernels.pair_cover import DONE, cover_pairs, first_equal, mix_vert
 from naively._types import BoolArray, FloatArray, IntArray
 from naively.models.distances import Distances, in_blocks
 from naively.models.family import ROUNDING
-from naively.models.model import SEPARATION, Limits, Model, S
+from naively.models.kinds import SEPARATION
+from naively.models.model import Limits, Model, S
 from naively.selection.certificate import Certificate, Selection, refuse_huge
 from naively.selection.path import SparsityPath, checked_grid
 from naively.selection.top_k import TIE_TOLERANCE, gain_order, top_k
@@ -532,10 +533,17 @@ def pairs_path(model: Model[S], statistics: S, ks: Any = None) -> SparsityPath:
     baseline = _nothing(cover)
     bound: FloatArray | Callable[[], FloatArray] = objective
     if len(cover.kept) > 1:
-        bound = cache(
-            lambda: np.array([_proven(cover, supports.at(k)).bound for k in grid.tolist()])
-        )
+        bound = cache(partial(_bounds, cover, supports, grid, objective))
     return SparsityPath(grid, objective, bound, baseline, supports)
+
+
+def _bounds(
+    cover: Cover, supports: CoverSupports, grid: IntArray, objective: FloatArray
+) -> FloatArray:
+    """Bounds at each k of the grid, (K,), no less than what the supports reach."""
+    found = [_proven(cover, supports.at(k)) for k in grid.tolist()]
+    # Energies are added up in another order there; what is the same must look the same.
+    return np.asarray(objective + [each.bound - each.objective for each in found])
 
 
 def _energies(cover: Cover, order: IntArray, grid: IntArray) -> FloatArray:

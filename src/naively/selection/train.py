@@ -70,7 +70,7 @@ def select(model: Model[S], statistics: S, k: int, limits: Limits) -> Selection:
     return solve(model.family, statistics, k, limits)
 
 
-def path_of(model: Model[S], statistics: S, ks: Any = None) -> SparsityPath:
+def model_path(model: Model[S], statistics: S, ks: Any = None) -> SparsityPath:
     """Select by the objective of the model for a whole grid of k; see `path`."""
     if model.objective is not None:
         return pairs_path(model, statistics, ks)
