@@ -37,7 +37,7 @@ from naively._kernels.pair_cover import first_equal, weighed_squares
 from naively.cli.scale import naively as command
 from naively.jobs import data
 from naively.models import MODELS
-from naively.models.distances import CERTAIN
+from naively.models.distances import CERTAIN, squares
 from naively.models.model import Limits
 from naively.selection import pairs
 from naively.selection.pairs import cover_of
@@ -533,6 +533,7 @@ def test_weighed_squares_are_a_double_loop():
     each = zip(weights, combinations(range(4), 2), strict=True)
     expected = sum(w * (roots[:, a] - roots[:, b]) ** 2 for w, (a, b) in each)
     np.testing.assert_allclose(total, expected, rtol=1e-13)
+    np.testing.assert_allclose(squares(roots) @ weights, expected, rtol=1e-13)
 
 
 def test_limits_are_those_of_the_objective():

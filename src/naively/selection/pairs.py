@@ -85,8 +85,11 @@ class Cover:
     def rows(self, columns: IntArray) -> FloatArray:
         """e_ip of some columns: (d, Q) nats."""
         with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is refused
-            rows = self.exponent * self.distances.between(columns)[:, self.kept]
-        return _finite(np.ascontiguousarray(rows))
+            rows = self.distances.between(columns)
+            if len(self.kept) < rows.shape[1]:
+                rows = np.ascontiguousarray(rows[:, self.kept])
+            rows *= self.exponent
+        return _finite(rows)
 
     def most(self, share: FloatArray) -> FloatArray:
         """h_i at some shares (Q,), or a little more: (m,) nats."""
@@ -199,7 +202,7 @@ def _greedy_order(cover: Cover, k: int) -> IntArray:
     most = max(_CELLS // len(cover.kept), 2)
     log_weight, order, found = cover.log_weight.copy(), np.empty(k, dtype=np.int64), 0
     stale = np.full(m, np.inf)  # log of a bound on the fall of each; nan: taken
-    n = min(max(_FIRST, 2 * k), m, most)
+    n = min(max(_FIRST, 8 * k), m, most)
     while found < k:
         stale = np.minimum(stale, cover.falls(log_weight))
         columns, floor = _largest(stale, n)
