@@ -202,7 +202,7 @@ def _greedy_order(cover: Cover, k: int) -> IntArray:
     most = max(_CELLS // len(cover.kept), 2)
     log_weight, order, found = cover.log_weight.copy(), np.empty(k, dtype=np.int64), 0
     stale = np.full(m, np.inf)  # log of a bound on the fall of each; nan: taken
-    n = min(max(_FIRST, 8 * k), m, most)
+    n = min(max(_FIRST, 2 * k), m, most)
     while found < k:
         stale = np.minimum(stale, cover.falls(log_weight))
         columns, floor = _largest(stale, n)
