@@ -37,7 +37,7 @@ from naively._kernels.pair_cover import first_equal, weighed_squares
 from naively.cli.scale import naively as command
 from naively.jobs import data
 from naively.models import MODELS
-from naively.models.distances import CERTAIN
+from naively.models.distances import CERTAIN, squares
 from naively.models.model import Limits, with_objective
 from naively.selection import pairs
 from naively.selection.pairs import cover_of
@@ -133,7 +133,7 @@ def laws(kind, statistics, i):
             (nbinom(1 / phi, 1 / (1 + phi * m)) if phi > 0 else poisson(m)).pmf(x) for m in mean
         ]
     if name == "l1-centers":
-        return [laplace(m).pdf for m in mean]
+        return [laplace(m, statistics.dispersion[:, i].mean()).pdf for m in mean]
     within = statistics.scatter[i].sum() / n if statistics.scatter is not None else 1.0
     if name == "l2-centers":
         return [norm(m, sqrt(within) if "scale" in KINDS[kind] else 1.0).pdf for m in mean]
@@ -340,6 +340,19 @@ def test_a_panel_covers_what_the_largest_gains_leave():
     assert covering.score(X, y) > likely.score(X, y) + 0.2
 
 
+@pytest.mark.parametrize("name", ["bernoulli", "multinomial", "poisson"])
+def test_sparse_tables_are_as_dense_ones(name):
+    X, y = rows_of(name, 4, m=40)
+    X[:, 10:] = 0
+    model = of(name)
+    settings = {"presence": True} if name == "bernoulli" else {}
+    wide = naively.ClassCounts.from_matrix(X, y, dense_cells=1, **settings)
+    assert not isinstance(wide.table, np.ndarray)
+    found, expected = train(model, wide, 5), train(model, model.gather(X, y), 5)
+    np.testing.assert_array_equal(found.selection.support, expected.selection.support)
+    assert found.selection.certificate == expected.selection.certificate
+
+
 # -- corners -----------------------------------------------------------------------------------
 
 
@@ -531,6 +544,7 @@ def test_weighed_squares_are_a_double_loop():
     each = zip(weights, combinations(range(4), 2), strict=True)
     expected = sum(w * (roots[:, a] - roots[:, b]) ** 2 for w, (a, b) in each)
     np.testing.assert_allclose(total, expected, rtol=1e-13)
+    np.testing.assert_allclose(squares(roots) @ weights, expected, rtol=1e-13)
 
 
 def test_limits_are_those_of_the_objective():

@@ -10,26 +10,49 @@ import math
 
 import numpy as np
 
-from naively._kernels.compiled import kernel, kernel_part, summing_kernel
+from naively._kernels.compiled import kernel, kernel_part
 from naively._types import FloatArray, IntArray
 
 DONE, MORE = 0, 1  # why `cover_pairs` returned: it has all it was asked for; it needs more rows
+_SIDE = 256  # rows side by side
 SLACK = 1e-9  # relative: how far a stale bound is trusted
 
 
-@summing_kernel
+@kernel
 def weighed_squares(roots: FloatArray, weights: FloatArray, total: FloatArray) -> None:
-    """Total (d,) of weights_ab (roots_ia - roots_ib)^2 over the pairs a < b, row by row."""
+    """Total (d,) of weights_ab (roots_ia - roots_ib)^2 over the pairs a < b, row by row.
+
+    Some rows at a time, side by side: the loop over them has no sums to wait for.
+    """
+    d, n_classes = roots.shape
+    side = np.empty((n_classes, _SIDE))
+    for start in range(0, d, _SIDE):
+        n = min(_SIDE, d - start)
+        for i in range(n):
+            total[start + i] = 0.0
+            for c in range(n_classes):
+                side[c, i] = roots[start + i, c]
+        at = 0
+        for a in range(n_classes - 1):
+            for b in range(a + 1, n_classes):
+                weight = weights[at]
+                at += 1
+                for i in range(n):
+                    difference = side[a, i] - side[b, i]
+                    total[start + i] += weight * difference * difference
+
+
+@kernel
+def pair_squares(roots: FloatArray, squares: FloatArray) -> None:
+    """Squares (d, P) of the differences of roots (d, C), pairs a < b row by row."""
     d, n_classes = roots.shape
     for i in range(d):
-        at, value = 0, 0.0
+        at = 0
         for a in range(n_classes - 1):
-            here = roots[i, a]
             for b in range(a + 1, n_classes):
-                difference = here - roots[i, b]
-                value += weights[at + b - a - 1] * difference * difference
-            at += n_classes - 1 - a
-        total[i] = value
+                difference = roots[i, a] - roots[i, b]
+                squares[i, at] = difference * difference
+                at += 1
 
 
 @kernel

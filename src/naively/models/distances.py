@@ -20,7 +20,7 @@ from functools import partial
 
 import numpy as np
 
-from naively._kernels.pair_cover import row_sums, weighed_squares
+from naively._kernels.pair_cover import pair_squares, row_sums, weighed_squares
 from naively._types import FloatArray, IntArray
 from naively.models.family import blocks
 from naively.statistics.threads import in_threads
@@ -106,9 +106,10 @@ def by_blocks(
 
 def squares(roots: FloatArray) -> FloatArray:
     """Squared differences between the classes: (d, C) -> (d, P)."""
-    a, b = np.triu_indices(roots.shape[1], 1)
-    difference = roots[:, a] - roots[:, b]
-    return np.asarray(np.square(difference, out=difference))
+    n_classes = roots.shape[1]
+    found = np.empty((len(roots), n_classes * (n_classes - 1) // 2))
+    pair_squares(np.ascontiguousarray(roots), found)
+    return found
 
 
 def weighed(

@@ -30,6 +30,8 @@ _DISTANCE = ("units", "saving of distance")
 _MEANS = ("mean of the values of the class; dispersion: standard deviation",) * 2
 _MEDIANS = ("median of the values of the class; dispersion: mean absolute deviation from it",) * 2
 
+SEPARATION = "separation of the pairs of classes"  # what `objective="pairs"` measures
+
 COUNTS = Words(*_LIKELIHOOD, "sum of the values of the column", "occurrences")
 RATES = Words(*_LIKELIHOOD, _MEANS[0], "mean occurrences in a row; dispersion: standard deviation")
 PRESENCE = Words(*_LIKELIHOOD, "rows with a value above 0", "rows that hold it")

@@ -16,7 +16,7 @@ from typing import Generic, Literal, Protocol, Self, TypeAlias, TypeVar
 from naively._types import Array, FloatArray, IntArray
 from naively.models.constraints import Constraints
 from naively.models.family import Family
-from naively.models.kinds import Words
+from naively.models.kinds import SEPARATION, Words
 from naively.statistics.matrix import Matrix, canonical, is_sparse
 from naively.statistics.rows import LabelledRows
 
@@ -153,7 +153,6 @@ class Pairs:
         )
 
 
-SEPARATION = "separation of the pairs of classes"  # -log F, see `Pairs`
 Objective: TypeAlias = Literal["likelihood", "pairs"] | Pairs
 
 

@@ -130,12 +130,7 @@ class _View:
                 "what the feature adds to every one before it, in "
                 f"{self.objective.unit}; it comes after those that add more"
             )
-        what = (
-            "nats by which the training log-likelihood rises"
-            if self.weighted
-            else f"{self.objective.quantity} ({self.objective.unit})"
-        )
-        return f"{what} when the feature may differ between the classes"
+        return words.gain_in_words(self.summary.certificate)
 
     @property
     def columns(self) -> tuple[FigureGroup, ...]:

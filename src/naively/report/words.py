@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from naively.models.kinds import SEPARATION
 from naively.report.names import shortened
 from naively.report.summary import Evaluation, FeatureRow, Summary
 from naively.selection.certificate import UNPROVEN, Certificate
@@ -63,6 +64,14 @@ def certificate_in_words(certificate: Certificate | None) -> tuple[str, ...]:
             f"{figure(certificate.a_priori - certificate.baseline)} {unit}."
         )
     return tuple(sentences)
+
+
+def gain_in_words(certificate: Certificate) -> str:
+    """Say what the gain of a single feature is."""
+    what = f"{certificate.quantity} ({certificate.unit})"
+    if certificate.quantity == SEPARATION:
+        return f"{what} that would be lost without the feature"
+    return f"{what} when the feature may differ between the classes"
 
 
 def accuracy_interval(evaluation: Evaluation) -> tuple[float, float]:

@@ -51,7 +51,8 @@ from naively._kernels.pair_cover import DONE, cover_pairs, first_equal, mix_vert
 from naively._types import BoolArray, FloatArray, IntArray
 from naively.models.distances import Distances, in_blocks
 from naively.models.family import ROUNDING
-from naively.models.model import SEPARATION, Limits, Model, S
+from naively.models.kinds import SEPARATION
+from naively.models.model import Limits, Model, S
 from naively.selection.certificate import Certificate, Selection, refuse_huge
 from naively.selection.path import SparsityPath, checked_grid
 from naively.selection.top_k import TIE_TOLERANCE, gain_order, top_k
@@ -59,6 +60,7 @@ from naively.selection.top_k import TIE_TOLERANCE, gain_order, top_k
 _CELLS = 1 << 25  # distances held at a time: 256 MB
 _GIVEN_UP = 64  # columns that elimination starts from
 _FIRST = 1024  # columns looked at first
+_RELAXED = 1 << 22  # distances that the relaxation is solved over
 _ROUNDS = 40  # of the decomposition
 _CLOSED = 1e-12  # relative gap that counts as closed
 _ENLARGED = 8  # times that columns join the relaxation
@@ -83,8 +85,11 @@ class Cover:
     def rows(self, columns: IntArray) -> FloatArray:
         """e_ip of some columns: (d, Q) nats."""
         with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is refused
-            rows = self.exponent * self.distances.between(columns)[:, self.kept]
-        return _finite(np.ascontiguousarray(rows))
+            rows = self.distances.between(columns)
+            if len(self.kept) < rows.shape[1]:
+                rows = np.ascontiguousarray(rows[:, self.kept])
+            rows *= self.exponent
+        return _finite(rows)
 
     def most(self, share: FloatArray) -> FloatArray:
         """h_i at some shares (Q,), or a little more: (m,) nats."""
@@ -279,8 +284,8 @@ def _proven(cover: Cover, support: IntArray) -> _Found:
     bound, rounds = _largest_sum(most, k) + _entropy(cover, share), 1
     for _ in range(_ENLARGED):
         columns = np.union1d(columns, _largest(most, min(2 * k + _FIRST, cover.n_features))[0])
-        if len(columns) * len(cover.kept) > _CELLS:
-            break
+        if len(columns) * len(cover.kept) > _RELAXED:
+            break  # of so many features, the first bound has been as good
         relaxed = _relax(cover, cover.rows(columns), k, energy, objective)
         most, energy = cover.most(relaxed.share), relaxed.energy
         most[columns] = relaxed.h
@@ -531,10 +536,17 @@ def pairs_path(model: Model[S], statistics: S, ks: Any = None) -> SparsityPath:
     baseline = _nothing(cover)
     bound: FloatArray | Callable[[], FloatArray] = objective
     if len(cover.kept) > 1:
-        bound = cache(
-            lambda: np.array([_proven(cover, supports.at(k)).bound for k in grid.tolist()])
-        )
+        bound = cache(partial(_bounds, cover, supports, grid, objective))
     return SparsityPath(grid, objective, bound, baseline, supports)
+
+
+def _bounds(
+    cover: Cover, supports: CoverSupports, grid: IntArray, objective: FloatArray
+) -> FloatArray:
+    """Bounds at each k of the grid, (K,), no less than what the supports reach."""
+    found = [_proven(cover, supports.at(k)) for k in grid.tolist()]
+    # Energies are added up in another order there; what is the same must look the same.
+    return np.asarray(objective + [each.bound - each.objective for each in found])
 
 
 def _energies(cover: Cover, order: IntArray, grid: IntArray) -> FloatArray:
