@@ -339,11 +339,21 @@ FILE = click.Path()  # so that shells complete it; whether it is there is said b
 LAYER = click.option(
     "--layer", metavar="NAME", help="Of an .h5ad file: the name of a layer, or raw.  [X]"
 )
+NAMES = click.option(
+    "--names", metavar="FILE", type=FILE, help="Column names of a matrix, one a line."
+)
+AS_TRAINED = [  # of rows for a model
+    NAMES,
+    click.option(
+        "--layer",
+        metavar="NAME",
+        help="Of an .h5ad file: the name of a layer, raw, or X.  [as in training]",
+    ),
+    TRANSPOSE,
+]
 BESIDE: Options = [
     click.option("--labels", metavar="FILE", type=FILE, help="Labels of a matrix, one a line."),
-    click.option(
-        "--names", metavar="FILE", type=FILE, help="Column names of a matrix, one a line."
-    ),
+    NAMES,
     LAYER,
 ]
 
@@ -389,8 +399,7 @@ PREDICT: Options = [
     click.option("--text", multiple=True, metavar="NAME", help="Column of text.  [as in training]"),
     click.option("--label", metavar="NAME", help="Column of labels to compare with."),
     click.option("--labels", metavar="FILE", help="Labels of a matrix to compare with."),
-    LAYER,
-    TRANSPOSE,
+    *AS_TRAINED,
     *READING,
     click.option("-q", "--quiet", is_flag=True, help="Show no progress."),
 ]
@@ -588,6 +597,7 @@ def predict(model: str, input: str, quiet: bool, **options: Any) -> None:
         label=options["label"],
         key=options["key"],
         labels_file=options["labels"],
+        names_file=options["names"],
         layer=options["layer"],
         transpose=options["transpose"],
         **style_of(options),

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from naively.cli.commands import (
+    AS_TRAINED,
     FEATURES,
     FILE,
     INPUT,
@@ -223,6 +224,7 @@ EXPLAIN: Options = [
     click.option("--file", "source", metavar="FILE", type=FILE, help="Explain a row of this file."),
     click.option("--row", type=click.IntRange(min=1), help="Which row; 1 is the first."),
     click.option("--text", multiple=True, metavar="NAME", help="Column of text.  [as in training]"),
+    *AS_TRAINED,
     *READING,
     click.option(
         "-n",
@@ -264,7 +266,14 @@ def explain(
     if source is None:
         found = job.explain_text(model, [job.text_of(each, sys.stdin) for each in texts])
     else:
-        layout = Layout(format=options["format"], text=options["text"], **style_of(options))
+        layout = Layout(
+            format=options["format"],
+            text=options["text"],
+            names_file=options["names"],
+            layer=options["layer"],
+            transpose=options["transpose"],
+            **style_of(options),
+        )
         found = job.explain_file(model, source, row or 1, layout)
     if as_json:
         _print_json(as_record(found))

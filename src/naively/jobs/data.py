@@ -63,7 +63,6 @@ class Data:
     tasks: Sequence[Task] = ()  # to go through the rows once more; none for statistics alone
     text_columns: tuple[str, ...] = ()  # in which the features were found; empty for numbers
     n_regions: int = 1  # columns of text that the model keeps apart
-    first_column: int = 0  # number of the first column in svmlight files
     notes: tuple[str, ...] = ()  # what the reader should know of it
 
     @property
@@ -156,7 +155,7 @@ def data_of(
     data = replace(data, name=recipe.name, tasks=tasks, text_columns=layout.text, notes=notes)
     if columns is None:
         return data
-    return replace(data, names=columns.names, first_column=columns.first_column)
+    return replace(data, names=columns.names)
 
 
 def _note_of_empty(parts: Sequence[Part], layout: Layout, *, whole: bool) -> Iterator[str]:
@@ -220,7 +219,10 @@ def definition(
     names = names_of(columns)
     digest = None if names is None else names.digest()
     wanted = columns.wanted(parts[0].source)
-    of_columns = ColumnFeatures(columns.n, digest, statistic, resolution=resolution)
+    of_columns = ColumnFeatures(
+        columns.n, digest, statistic, resolution=resolution,
+        first_column=columns.first_column, layer=None if layout.layer == "X" else layout.layer,
+    )  # fmt: skip
     return of_columns, replace(layout, wanted=wanted), columns
 
 
@@ -252,7 +254,10 @@ def of_record(record: Record, name: str, text_column: str) -> Data:
 
 
 def _names(record: Record) -> Vocabulary | Sequence[str]:
-    return numbered(record.statistics.n_features).names if record.names is None else record.names
+    if record.names is not None:
+        return record.names
+    first = getattr(record.features, "first_column", 0)
+    return numbered(record.statistics.n_features, first).names
 
 
 def _added(record: Record, tasks: Sequence[Task]) -> Data:

@@ -202,7 +202,7 @@ def _model_file(
     data: Data, settings: ModelSettings, trained: Trained[Any], columns: IntArray
 ) -> ModelFile:
     features = data.features
-    named = isinstance(features, TextFeatures) or features.names is not None
+    text, numbers = (features, None) if isinstance(features, TextFeatures) else (None, features)
     return ModelFile(
         kind=settings.kind,
         classes=tuple(str(each) for each in trained.classes.tolist()),
@@ -211,10 +211,11 @@ def _model_file(
         n_features=data.n_features,
         rule=trained.rule,
         threshold=0.0 if features.presence else None,  # with --binary, for prediction too
-        features=features if isinstance(features, TextFeatures) else None,
+        features=text,
         text_columns=data.text_columns,
-        first_column=data.first_column,
-        named=named,
+        first_column=0 if numbers is None else numbers.first_column,
+        named=numbers is None or numbers.names is not None,
+        layer=None if numbers is None else numbers.layer,
     )
 
 

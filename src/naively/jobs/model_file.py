@@ -54,8 +54,9 @@ class ModelFile:
     threshold: float | None = None  # an entry above it is present; None: the values count
     features: TextFeatures | None = None  # how they are found in texts; None: columns of numbers
     text_columns: tuple[str, ...] = ()  # in which they are found
-    first_column: int = 0  # number of the first column in svmlight files
+    first_column: int = 0  # number of the first column in svmlight and Matrix Market files
     named: bool = True  # names are of the data; False: they are numbers of columns
+    layer: str | None = None  # of AnnData, that was trained on; None for X or another format
 
     @property
     def n_regions(self) -> int:
@@ -113,6 +114,7 @@ def _manifest(model: ModelFile) -> dict[str, Any]:
         "threshold": model.threshold,
         "first_column": model.first_column,
         "named": model.named,
+        "layer": model.layer,
         "text": text
         and {
             "columns": list(model.text_columns),
@@ -286,6 +288,7 @@ def _model(fields: _Fields, arrays: dict[str, Array]) -> ModelFile:
         text_columns=() if text is None else _Fields(text).texts("columns"),
         first_column=fields.get("first_column", int),
         named=fields.get("named", bool),
+        layer=fields.get("layer", str, type(None)),
     )
     _check(model)
     return model

@@ -120,7 +120,9 @@ def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
         )
     if model.features is None:
         names = model.names if model.named else None
-        columns = Wanted(model.n_features, names, model.columns, model.first_column)
+        columns = Wanted(
+            model.n_features, names, model.columns, model.first_column, layer=model.layer
+        )
         return replace(layout, text=(), wanted=columns)
     text = layout.text or model.text_columns
     if 1 < model.n_regions != len(text):

@@ -31,25 +31,31 @@ def read_words(path: str) -> list[str]:
     return [clean(line.strip()) for line in text.removesuffix("\n").split("\n")] if text else []
 
 
+def names_in(path: str) -> list[str]:
+    """Read names, one a line, without the empty lines behind them."""
+    names = read_words(path)
+    while names and not names[-1]:
+        names.pop()
+    return names
+
+
 def chosen(
     source: str, n: int, names: Sequence[str] | None, layout: Layout, first: int = 0
 ) -> tuple[Columns, IntArray | None]:
     """Columns of a matrix, and the positions of those that are kept; None for all.
 
-    They are called as the file calls them, as a file beside it does, or have numbers.
+    They are called as the file calls them, as a file beside it does, or have numbers from `first`.
     """
     columns = numbered(n, first)
-    if layout.names_file:
-        names = read_words(layout.names_file)
-        while len(names) > n and not names[-1]:
-            names.pop()
+    if layout.names_file and not (layout.own_names and names is not None):
+        names = names_in(layout.names_file)
     if names is not None:
         if len(names) != n:
             what = f"{layout.names_file}: holds" if layout.names_file else f"{source}: has"
             raise InputError(
                 f"{what} {len(names):,} names, {source} has {n:,} columns; write one name a line."
             )
-        columns = Columns(names, first)
+        columns = Columns(names)
     return columns, kept_columns(source, columns, layout.ignore, layout.wanted)
 
 

@@ -190,6 +190,8 @@ def count_files(
         layout = Layout(text=("text",), tokens=features.analyzer == "tokens")
     layout = layout or Layout()
     parts = parts_of(files, layout)
+    if features.kind == "columns" and parts and parts[0].columns is not None:  # of svmlight
+        features = replace(features, first_column=parts[0].columns.first_column)
     tasks = tasks_of(
         parts, features, aligned(parts, layout),
         names=names, n_jobs=n_jobs, resumable=checkpoint is not None,
