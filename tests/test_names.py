@@ -13,6 +13,8 @@ from sklearn.datasets import dump_svmlight_file
 
 from naively.cli.scale import naively
 from naively.jobs.model_file import load_model
+from naively.text.features import ColumnFeatures
+from naively.work.stream import count_files
 
 NAMES = ["u", "v", "w", "x", "y"]
 RNG = np.random.default_rng(0)
@@ -251,3 +253,71 @@ def test_records_of_different_layers_are_not_added():
     run("count", "a.h5ad", "-o", "c", "-q")
     run("count", "a.h5ad", "--layer", "counts", "-o", "c", "-q")
     refused("merge", "c", "-o", "s.npz", "-q", match="layer='counts' and layer=None")
+
+
+# Records ---------------------------------------------------------------------------------------
+
+
+def numbered_files(format, parts):
+    """Write rows without names of columns in some files; return a pattern and the options."""
+    edges = np.linspace(0, len(X), parts + 1).astype(int)
+    for i, (start, stop) in enumerate(zip(edges[:-1], edges[1:], strict=True)):
+        rows = sp.csr_array(X[start:stop])
+        if format == "mtx":
+            scipy.io.mmwrite(f"p{i}.mtx", rows)
+        elif format == "npz":
+            np.savez(f"p{i}.npz", X=X[start:stop], y=Y[start:stop])
+        else:
+            zero = format == "zero"
+            dump_svmlight_file(rows, (Y[start:stop] == "b") + 1, f"p{i}.svm", zero_based=zero)
+    suffix = format if format in ("mtx", "npz") else "svm"
+    return f"p*.{suffix}", ("--labels", "y.txt") if format == "mtx" else ()
+
+
+@pytest.mark.parametrize(
+    ("format", "first", "parts"),
+    [("zero", 0, 1), ("zero", 0, 3), ("one", 1, 1), ("one", 1, 3), ("mtx", 1, 1), ("npz", 0, 2)],
+)
+@pytest.mark.parametrize("model", ["multinomial", "l2-centers", "bernoulli"])
+def test_counting_and_solving_is_selecting(format, first, parts, model):
+    pattern, options = numbered_files(format, parts)
+    files = sorted(str(each) for each in Path().glob(pattern))
+    how = ("--model", model)
+    run("select", pattern, *options, *how, "-k", 2, "--holdout", 0, "--out", "r", "-q")
+    presence = ("--presence",) if model == "bernoulli" else ()
+    run("count", *files, *options, *how, *presence, "-o", "c", "-q")
+    run("merge", "c", "-o", "s.npz", "-q")
+    run("solve", "s.npz", *how, "-k", 2, "-o", "s", "-q")
+    assert load_model("s/model.npz").first_column == first
+    assert load_model("s/model.npz").names == (str(first), str(first + 3))  # u and x
+    for name in ("model.npz", "features.csv"):
+        assert Path("s", name).read_bytes() == Path("r", name).read_bytes()
+    for file in files:
+        found = answers("s", file)
+        assert found == answers("r", file)
+        assert len(found) > 10
+        told = run("explain", "s", "--file", file, "--row", 1, "--json")
+        assert {each["feature"] for each in json.loads(told.stdout)["contributions"]} <= {
+            *(str(first), str(first + 3))
+        }
+
+
+def test_records_that_number_their_columns_differently_are_not_added():
+    Path("a.svm").write_text("1 0:3 4:1\n2 1:2 2:1\n")
+    Path("b.svm").write_text("1 1:3 5:1\n2 2:2 3:1\n")
+    for name in ("a.svm", "b.svm"):  # both of five columns
+        run("count", name, "-o", "c", "-q")
+    refused("merge", "c", "-o", "s.npz", match=["first_column=0 and first_column=1", "one command"])
+    assert not Path("s.npz").exists()
+    run("count", "a.svm", "b.svm", "-o", "d", "-q")  # which then has six
+    run("merge", "d", "-o", "s.npz", "-q")
+    run("solve", "s.npz", "-k", "all", "-o", "r", "-q")
+    assert load_model("r/model.npz").names == ("0", "1", "2", "3", "4", "5")
+
+
+@pytest.mark.parametrize(("format", "first"), [("zero", 0), ("one", 1)])
+def test_counting_in_python_keeps_the_number_of_the_first_column(format, first):
+    pattern, _ = numbered_files(format, 2)
+    record = count_files(pattern, ColumnFeatures(5))
+    assert record.features.first_column == first
+    np.testing.assert_array_equal(record.statistics.table.sum(axis=1), X.sum(axis=0))
