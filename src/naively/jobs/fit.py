@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -26,6 +25,7 @@ from naively.selection.train import Trained, resolve_k, train
 from naively.statistics.categories import ClassCategories
 from naively.statistics.moments import ClassMoments
 from naively.text.features import TextFeatures
+from naively.text.labels import folded
 
 _SHOWN = 5  # groups of classes in a note
 
@@ -133,7 +133,7 @@ def _case_note(classes: Array) -> Iterator[str]:
     """Say which classes a reader would take for one."""
     alike: dict[str, list[str]] = {}
     for name in classes.astype(str).tolist():
-        alike.setdefault(unicodedata.normalize("NFKC", name).casefold(), []).append(short(name))
+        alike.setdefault(folded(name), []).append(short(name))
     groups = [" and ".join(names) for names in alike.values() if len(names) > 1]
     if groups:
         more = f" (and {len(groups) - _SHOWN} more)" if len(groups) > _SHOWN else ""

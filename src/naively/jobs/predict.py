@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import BinaryIO
@@ -13,6 +14,7 @@ import numpy as np
 
 from naively._types import FloatArray
 from naively.jobs.model_file import ModelFile, load_model, posterior
+from naively.jobs.strangers import strangers_note
 from naively.models import MODELS
 from naively.models.rules import winners
 from naively.read.batch import Batch
@@ -46,6 +48,7 @@ class Predicted:
 
     rows: int
     accuracy: float | None  # where the file has labels and they were asked for
+    notes: tuple[str, ...] = ()  # what the reader should know of the labels
 
 
 def predict(job: PredictJob, stdout: BinaryIO, progress: Progress = silent) -> Predicted:
@@ -73,6 +76,7 @@ def predict(job: PredictJob, stdout: BinaryIO, progress: Progress = silent) -> P
 
 def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progress) -> Predicted:
     rows, right, compared = 0, 0, job.layout.label or job.layout.labels_file
+    truths: Counter[str] = Counter()
     table = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
     writer = csv.writer(table, lineterminator="\n")
     heads = [f"p:{name}" for name in model.classes] if job.probabilities else []
@@ -88,9 +92,12 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
             for key, answer, p in zip(keys.tolist(), answers.tolist(), figures, strict=True)
         )
         rows += len(batch)
-        right += int((answers == batch.labels).sum()) if compared else 0
+        if compared:
+            right += int((answers == batch.labels).sum())
+            truths.update(batch.labels.tolist())
     table.detach()
-    return Predicted(rows, right / rows if compared else None)
+    accuracy = right / rows if compared and rows else None
+    return Predicted(rows, accuracy, tuple(strangers_note(truths, right, model.classes)))
 
 
 def rows_of(model: ModelFile, source: str, layout: Layout) -> Iterator[tuple[Batch, Matrix]]:

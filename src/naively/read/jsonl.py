@@ -100,10 +100,13 @@ def _parsed(block: bytes, names: list[str]) -> Any:
 
 
 def _schema(block: bytes, names: list[str]) -> Any:
-    """Return the types of some fields in the first line."""
+    """Return the types of some fields in the first line, if they are not numbers with a point.
+
+    Those are read line by line: as one type whole numbers among them would lose digits.
+    """
     import pyarrow as pa
 
-    kinds = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+    kinds = {str: pa.string(), bool: pa.bool_(), int: pa.int64()}
     try:
         record = json.loads(block[: block.find(b"\n") + 1 or None])
         types = [
