@@ -48,13 +48,13 @@ def refused(*arguments, match):
     return found
 
 
-def anndata(path, X, names, layers=(), raw=None):
+def anndata(path, X, names, layers=(), raw=None, y=Y):
     with h5py.File(path, "w") as file:
         file["X"] = X
         for frame, index in (("obs", [f"c{i}" for i in range(len(X))]), ("var", names)):
             file.create_group(frame).attrs["_index"] = "_index"
             file[frame].create_dataset("_index", data=list(index), dtype=h5py.string_dtype())
-        file["obs"].create_dataset("label", data=list(Y), dtype=h5py.string_dtype())
+        file["obs"].create_dataset("label", data=list(y), dtype=h5py.string_dtype())
         for name, layer in dict(layers).items():
             file[f"layers/{name}"] = layer
         if raw is not None:
@@ -62,26 +62,26 @@ def anndata(path, X, names, layers=(), raw=None):
             file.copy("var", file["raw"])
 
 
-def write(format, name, X, names=NAMES, *, first=1):
+def write(format, name, X, names=NAMES, *, first=1, y=Y):
     """Write a matrix, and its names beside it where the format has none; return path, options."""
     path = f"{name}.{format}"
     if format in ("csv", "parquet"):
         import pandas as pd
 
-        frame = pd.DataFrame(X, columns=names).assign(label=Y)
+        frame = pd.DataFrame(X, columns=names).assign(label=y)
         frame.to_csv(path, index=False) if format == "csv" else frame.to_parquet(path)
         return path, ("--numbers",)
     if format == "npz":
-        np.savez(path, X=X, y=Y, feature_names=names)
+        np.savez(path, X=X, y=y, feature_names=names)
         return path, ()
     if format == "h5ad":
-        anndata(path, X, names)
+        anndata(path, X, names, y=y)
         return path, ()
     Path(f"{name}.names").write_text("\n".join(names) + "\n")
     if format == "mtx":
         scipy.io.mmwrite(path, sp.csr_array(X))
     else:
-        dump_svmlight_file(sp.csr_array(X), (Y == "b").astype(int), path, zero_based=not first)
+        dump_svmlight_file(sp.csr_array(X), (y == "b").astype(int), path, zero_based=not first)
     return path, ("--names", f"{name}.names", "--labels", "y.txt")
 
 

@@ -119,7 +119,7 @@ class Amount(AnyType):
         if text in ("all", "auto"):
             return text
         with suppress(ValueError):
-            if text.isdecimal() and int(text) >= 1:
+            if text.isdecimal():
                 return int(text)
             share = float(text[:-1]) / 100 if text.endswith("%") else float(text)
             if 0 < share <= 1 and not text.isdecimal():

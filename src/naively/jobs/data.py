@@ -27,7 +27,7 @@ from naively.models.model import Model
 from naively.read.batch import Batch, Part, joined
 from naively.read.bytes import check_memory
 from naively.read.columns import Columns, numbered
-from naively.read.errors import InputError
+from naively.read.errors import InputError, told_of
 from naively.read.layout import Layout
 from naively.read.parts import batches_of, columns_of, held, parts_of
 from naively.read.progress import Progress, silent
@@ -290,7 +290,8 @@ def _collected(recipe: Recipe, model: Model[Any], tasks: Sequence[Task]) -> Data
     labels = np.concatenate([each.names[each.codes] for each in seen])
     kinds = np.concatenate([each.kinds for each in seen])
     n_regions = max(len(recipe.layout.text), 1) if MODELS[recipe.model.kind].regions else 1
-    X, names = _matrix(task.features, joined([each.batch for each in seen]), n_regions)
+    with told_of(recipe.name):
+        X, names = _matrix(task.features, joined([each.batch for each in seen]), n_regions)
 
     moments = MODELS[recipe.model.kind].statistic == "moments"  # with deviations, to be told
     gather = partial(ClassMoments.from_matrix, deviations=True) if moments else model.gather

@@ -92,7 +92,7 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
             for key, answer, p in zip(keys.tolist(), answers.tolist(), figures, strict=True)
         )
         rows += len(batch)
-        if compared:
+        if compared and batch.labels is not None:
             right += int((answers == batch.labels).sum())
             truths.update(batch.labels.tolist())
     table.detach()

@@ -125,7 +125,7 @@ def _numbers(table: Any, plan: Plan, places: Places) -> Array:
         _column(table.column(j), name, places)
         for j, name in zip(plan.places, plan.columns.names, strict=True)
     ]
-    X = whole_numbers(np.column_stack(columns))
+    X = whole_numbers(np.column_stack(columns) if columns else np.empty((table.num_rows, 0)))
     check_finite(X, plan.columns, places)
     return X
 

@@ -179,6 +179,8 @@ def numbers_of(
     rows: Sequence[Sequence[Any]], plan: Plan, places: Places, ignored: str = ""
 ) -> FloatArray:
     """Return cells as numbers, (n, m); `ignored` is what to leave out where one is missing."""
+    if not plan.places:
+        return np.empty((len(rows), 0))
     first, last = plan.places[0], plan.places[-1]
     pick: Any = itemgetter(slice(first, last + 1))
     if plan.places != list(range(first, last + 1)):

@@ -166,8 +166,8 @@ def _check_definitions(first: FeatureDefinition, other: FeatureDefinition) -> No
     if fingerprint(first) != fingerprint(other):
         raise ValueError(
             "Statistics must define their features alike to be merged; got "
-            f"{difference(first, other)}. Count the shards again with the same settings, and in one "
-            "command where their columns have numbers instead of names."
+            f"{difference(first, other)}. Count the shards again with the same settings, and in "
+            "one command where their columns have numbers instead of names."
         )
 
 

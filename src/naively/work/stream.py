@@ -217,7 +217,7 @@ def tasks_of(
 
     Raises
     ------
-    ValueError
+    InputError
         If two parts are the same.
     """
     _check_distinct(parts)
@@ -241,7 +241,7 @@ def _check_distinct(parts: Sequence[Part]) -> None:
     seen: dict[str, Part] = {}
     for part in parts:
         if part.name in seen:
-            raise ValueError(
+            raise InputError(
                 f"{part.source}: is the same data as {seen[part.name].source}, and each shard must "
                 "be counted once; take one of them away."
             )
