@@ -429,7 +429,7 @@ def test_columns_of_obs_of_any_kind(tmp_path):
     for label, expected in {
         "categories": ["alpha", "beta", "alpha"],
         "numbers": ["1", "2", "1"],
-        "truth": ["true", "false", "true"],
+        "truth": ["True", "False", "True"],
         "nullable": ["1", "2", "3"],
     }.items():
         assert read(tmp_path, "a.h5ad", content, Layout(label=label)).labels.tolist() == expected

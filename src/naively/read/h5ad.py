@@ -22,6 +22,7 @@ from naively.read.columns import Columns
 from naively.read.errors import InputError, explained
 from naively.read.layout import Layout
 from naively.read.matrix import (
+    check_rows,
     chosen,
     entry_bounds,
     kept_values,
@@ -137,7 +138,9 @@ def _encoding(X: Any) -> str:
 
 def _csc(source: str, X: Any) -> Any:
     data, indices, indptr = (_read(source, X[name]) for name in ("data", "indices", "indptr"))
-    matrix = sp.csc_array((data, indices, indptr), shape=_shape(source, X))
+    shape = _shape(source, X)
+    check_rows(source, shape[0], len(data))
+    matrix = sp.csc_array((data, indices, indptr), shape=shape)
     matrix.check_format(full_check=True)
     return matrix
 

@@ -20,6 +20,8 @@ from naively.read.layout import Layout
 from naively.statistics.matrix import is_sparse
 from naively.text.labels import clean
 
+_EMPTY_ROWS = 1000  # for each entry, and so many more entries: rows are cheap up to a million
+
 
 def read_words(path: str) -> list[str]:
     """Read the lines of a text file, without blanks around them: labels or names."""
@@ -68,6 +70,21 @@ def wanted_cells(layout: Layout, known: Sequence[str], source: str, what: str) -
         if name not in known:
             raise missing(source, what, name, known)
     return {role: name for role, name in found.items() if name is not None}
+
+
+def check_rows(source: str, rows: int, entries: int) -> None:
+    """Refuse a sparse matrix that claims very many more rows than entries, before they cost memory.
+
+    Raises
+    ------
+    InputError
+        If it does.
+    """
+    if rows > _EMPTY_ROWS * (entries + _EMPTY_ROWS):
+        raise InputError(
+            f"{source}: {rows:,} rows are said to have {entries:,} entries; check its number of "
+            "rows, and leave out those that are empty."
+        )
 
 
 def whole_batches(
