@@ -238,6 +238,21 @@ EXPLAIN: Options = [
 ]
 
 
+def _check_no_file() -> None:
+    """Refuse options of a file where a text is given."""
+    context = click.get_current_context()
+    for each in context.command.params:
+        if each.name in _OF_FILE and context.get_parameter_source(each.name) is _GIVEN:
+            raise click.UsageError(f"{each.opts[0]} has no effect on a TEXT, only on --file.")
+
+
+_OF_FILE = {
+    *("text", "names", "layer", "transpose", "format"),
+    *("delimiter", "no_quotes", "no_header", "encoding"),
+}
+_GIVEN = click.core.ParameterSource.COMMANDLINE
+
+
 @naively.command(short_help="Which words moved a decision, and how much.")
 @with_options(EXPLAIN)
 @explained
@@ -264,6 +279,7 @@ def explain(
     if (source is None) == (not texts) or (source is None) != (row is None):
         raise click.UsageError("give either TEXT, or both --file and --row.")
     if source is None:
+        _check_no_file()
         found = job.explain_text(model, [job.text_of(each, sys.stdin) for each in texts])
     else:
         layout = Layout(

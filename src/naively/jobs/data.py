@@ -109,9 +109,10 @@ class Data:
             return None
         kept = np.flatnonzero(self.totals(kinds) >= least)
         if len(kept) == 0:
+            way = "lower --min-count" if settings.min_count > 1 else "are the texts empty?"
             raise InputError(
-                f"{self.name}: no feature is counted {least:,} times or more in training; lower "
-                "--min-count."
+                f"{self.name}: no feature is counted {least:,} times or more in training; {way}"
+                f"{'.' * (way[-1] != '?')}"
             )
         return None if len(kept) == self.n_features else kept
 

@@ -21,7 +21,7 @@ from naively.read.batch import Batch
 from naively.read.columns import Wanted
 from naively.read.errors import InputError, OutputError
 from naively.read.formats import FORMATS, format_of
-from naively.read.layout import Layout
+from naively.read.layout import LISTS, Layout
 from naively.read.parts import batches_of, find_files, parts_of
 from naively.read.progress import Progress, silent
 from naively.statistics.matrix import Matrix
@@ -120,17 +120,29 @@ def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
     """Say where a file has what a model needs."""
     layout = replace(layout, needs_label=False)
     (file, *_) = find_files(source)
-    if model.features is not None and FORMATS[format_of(file, layout.format)].holds == "matrix":
+    format = format_of(file, layout.format)
+    if model.features is not None and FORMATS[format].holds == "matrix":
         raise InputError(
             f"{source}: the model was trained on text, this file holds a matrix; give a file like "
             "the one of training."
         )
     if model.features is None:
+        if layout.text:
+            raise InputError(
+                f"{source}: --text has no effect, since the model was trained on columns of "
+                "numbers; leave it out."
+            )
         names = model.names if model.named else None
         columns = Wanted(
             model.n_features, names, model.columns, model.first_column, layer=model.layer
         )
         return replace(layout, text=(), wanted=columns)
+    tokens = model.features.analyzer == "tokens"
+    if tokens and format not in LISTS:
+        raise InputError(
+            f"{source}: the model counts lists of strings, which {format} does not hold; give "
+            f"{' or '.join(LISTS)}."
+        )
     text = layout.text or model.text_columns
     if 1 < model.n_regions != len(text):
         raise InputError(
@@ -138,7 +150,7 @@ def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
             f"({', '.join(model.text_columns)}); give --text as often, in that order, or not at "
             f"all; got {len(text)}."
         )
-    return replace(layout, text=text, tokens=model.features.analyzer == "tokens")
+    return replace(layout, text=text, tokens=tokens)
 
 
 def eye_of(model: ModelFile) -> Eye:
@@ -153,7 +165,7 @@ def eye_of(model: ModelFile) -> Eye:
 
     def columns(batch: Batch) -> Matrix:
         if counts:
-            check_counts(batch)
+            check_counts(batch, "give counts, as the model was trained on")
         return batch.rows
 
     return columns

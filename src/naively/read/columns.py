@@ -63,6 +63,7 @@ class Columns:
 
     names: Sequence[str]  # `Numbered` where the file has no names
     first_column: int = 1  # number that the file gives the first column: 0 or 1
+    sure: bool = True  # False: no row told whether the first column of the table names the rows
 
     @property
     def n(self) -> int:

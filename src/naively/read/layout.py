@@ -36,6 +36,14 @@ class Layout:
     wanted: Wanted | None = None  # columns of numbers to keep; None: all
 
     @property
+    def roles_way(self) -> str:
+        """Way out where a column of a table of texts is not there."""
+        roles = "of text and of labels with --text and --label" if self.needs_label else (
+            "of text with --text"
+        )  # fmt: skip
+        return f" Name the columns {roles}."
+
+    @property
     def label_column(self) -> str | None:
         """Name of the column of labels in a table; None if no labels are to be read from it."""
         if self.labels_file or not (self.needs_label or self.label):
@@ -45,11 +53,12 @@ class Layout:
 
 _TABLES = tuple(name for name, each in FORMATS.items() if each.holds == "table")
 _MATRICES = tuple(name for name, each in FORMATS.items() if each.holds == "matrix")
+LISTS = ("jsonl", "parquet")  # formats that can hold lists of strings
 _COLUMNS = (*_TABLES, "npz", "h5ad")  # formats that can hold more than numbers
 _TRANSPOSED = (*_TABLES, "npz", "mtx")
 _EFFECTS = (  # option, field, formats in which it has an effect with texts, and with numbers
     ("--text", "text", _TABLES, ()),
-    ("--analyzer tokens", "tokens", ("jsonl", "parquet"), ()),
+    ("--analyzer tokens", "tokens", LISTS, ()),
     ("--label", "label", _TABLES, (*_COLUMNS, "svmlight")),
     ("--split-column", "split", _TABLES, _COLUMNS),
     ("--id", "key", _TABLES, _COLUMNS),

@@ -164,7 +164,7 @@ def _read_labels(path: str) -> Array:
 
 
 def columns_of(parts: Sequence[Part], layout: Layout) -> Columns:
-    """Columns of numbers that the batches have: those of the first file.
+    """Columns of numbers that the batches have: those of the first file, with rows if one has.
 
     Raises
     ------
@@ -173,8 +173,16 @@ def columns_of(parts: Sequence[Part], layout: Layout) -> Columns:
     """
     if not parts:
         raise InputError("There are no rows; give a file with data in it.")
-    with explained(parts[0].source):
-        return reader_of(parts[0].format).columns(parts[0], layout)
+    first = _columns(parts[0], layout)
+    if first.sure:
+        return first
+    others = (part for part in parts if part.path != parts[0].path)
+    return next((found for part in others if (found := _columns(part, layout)).sure), first)
+
+
+def _columns(part: Part, layout: Layout) -> Columns:
+    with explained(part.source):
+        return reader_of(part.format).columns(part, layout)
 
 
 def aligned(parts: Sequence[Part], layout: Layout) -> Layout:

@@ -76,6 +76,10 @@ def columns_of(parts: list[Part], layout: Layout) -> Columns:
             found = _outer_columns(_cleaned(block))
             if len(found):
                 low, high = min(low, int(found.min())), max(high, int(found.max()))
+    if parts and high < low:
+        raise InputError(
+            f"{parts[0].source}: no line has an entry (column:value); give a file with data in it."
+        )
     return numbered(high + 1 - low, low)
 
 
