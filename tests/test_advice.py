@@ -127,6 +127,8 @@ def test_solve_offers_what_it_does():
     assert "auto" not in words
     assert "all" in words
     found = run("solve", "s.npz", "-k", "auto", status=2)
+    assert "needs the rows themselves and not only their statistics" in found.stderr
+    found = run("solve", "s.npz", "-k", "many", status=2)
     assert "a share of them (0.01 or 1%) or all." in found.stderr
 
 

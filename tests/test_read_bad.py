@@ -160,9 +160,10 @@ def test_json_lines_without_rows(tmp_path):
 
 def test_tokens_that_are_none(tmp_path):
     layout = Layout(text=("text",), tokens=True)
-    for text, kind in (('"a b"', "str"), ('["a", 1]', "list"), ("7", "int")):
+    odd = (('"a b"', "a str"), ('["a", 1]', "a list with a int in it"), ("7", "a int"))
+    for text, held in odd:
         line = f'{{"text": ["x"], "label": "y"}}\n{{"text": {text}, "label": "y"}}\n'
-        match = f"line 2: column `text` holds a {kind}, not a list of strings"
+        match = f"line 2: column `text` holds {held}, and the analyzer tokens"
         refused(tmp_path, "a.jsonl", line, match, layout)
 
 

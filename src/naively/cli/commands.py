@@ -127,6 +127,13 @@ class Amount(AnyType):
         text = str(value).strip().lower()
         if text in self.words:
             return text
+        if text == "auto":
+            self.fail(
+                "-k auto cross-validates, which needs the rows themselves and not only their "
+                "statistics; give a number, or the files to `naively select`.",
+                param,
+                ctx,
+            )
         with suppress(ValueError):
             if text.isdecimal():
                 return int(text)

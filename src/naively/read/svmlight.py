@@ -70,13 +70,15 @@ def columns_of(parts: list[Part], layout: Layout) -> Columns:
     if wanted is not None:
         width = len(names_in(layout.names_file)) if layout.names_file else wanted.width
         return numbered(width, wanted.first_column)
-    low, high = 1, 0
+    low, high, rows = 1, 0, False
     for part in parts:
         for _, block in stored.blocks(part.path, part.source, part.begin, part.end):
-            found = _outer_columns(_cleaned(block))
+            cleaned = _cleaned(block)
+            rows |= not cleaned.isspace()
+            found = _outer_columns(cleaned)
             if len(found):
                 low, high = min(low, int(found.min())), max(high, int(found.max()))
-    if parts and high < low:
+    if rows and high < low:
         raise InputError(
             f"{parts[0].source}: no line has an entry (column:value); give a file with data in it."
         )
