@@ -447,7 +447,7 @@ def test_columns_that_are_rows_are_told_of_transpose(folder):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        (("-k", "0"), "not a number of features"),
+        (("-k", "-1"), "not a number of features"),
         (("-k", "1.5"), "not a number of features"),
         (("-k", "many"), "not a number of features"),
         (("--ngrams", "3,1"), "not a size"),

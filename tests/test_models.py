@@ -251,7 +251,7 @@ def test_other_archives():
         (packed({"x.npy": npy(np.ones(3))}), "not a model file of naively; give the model"),
         (packed(parts | {"manifest.json": "[" * 100_000}), "not a model file"),
         (packed(parts | {"manifest.json": "[]"}), "not a model file"),
-        (packed(parts, zipfile.ZIP_DEFLATED), "compressed, which model files never are"),
+        (packed(parts, zipfile.ZIP_DEFLATED), "compressed, which files of naively never are"),
         (b"", "not a model file"),
         (b"text,label\n", "not a model file"),
     ):

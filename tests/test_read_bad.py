@@ -160,9 +160,10 @@ def test_json_lines_without_rows(tmp_path):
 
 def test_tokens_that_are_none(tmp_path):
     layout = Layout(text=("text",), tokens=True)
-    for text, kind in (('"a b"', "str"), ('["a", 1]', "list"), ("7", "int")):
+    odd = (('"a b"', "a str"), ('["a", 1]', "a list with a int in it"), ("7", "a int"))
+    for text, held in odd:
         line = f'{{"text": ["x"], "label": "y"}}\n{{"text": {text}, "label": "y"}}\n'
-        match = f"line 2: column `text` holds a {kind}, not a list of strings"
+        match = f"line 2: column `text` holds {held}, and the analyzer tokens"
         refused(tmp_path, "a.jsonl", line, match, layout)
 
 
@@ -371,6 +372,59 @@ def test_matrix_market_beyond_memory(tmp_path):
     layout = Layout(labels_file=str(tmp_path / "y.txt"))
     content = HEAD + b"99999999999999 4 1\n1 1 1\n"
     refused(tmp_path, "a.mtx", content, "its rows need .* GiB, this machine has", layout)
+
+
+def claims(format, rows, columns):
+    """One entry in a sparse matrix of a shape that a few bytes claim."""
+    arrays = {"data": np.ones(1), "shape": np.array([rows, columns])}
+    csc = {"indices": np.zeros(1, int), "indptr": np.array([0, *[1] * min(columns, 10)])}
+    if format == "mtx":
+        return "a.mtx", HEAD + b"%d %d 1\n1 1 1\n" % (rows, columns)
+    if format == "csc":
+        return "a.npz", saved(np.savez, format=np.array("csc"), **arrays, **csc)
+    if format == "coo":
+        place = {"row": np.zeros(1, int), "col": np.zeros(1, int)}
+        return "a.npz", saved(np.savez, format=np.array("coo"), **arrays, **place)
+    out = io.BytesIO()
+    with h5py.File(out, "w") as file:
+        group = file.create_group("X")
+        group.attrs["encoding-type"] = "csc_matrix"
+        group.attrs["shape"] = [rows, columns]
+        for name, values in {"data": arrays["data"], **csc}.items():
+            group[name] = values
+        for frame in ("obs", "var"):
+            index = ["a", "b", "c"][: columns if frame == "var" else 3]
+            file.create_group(frame).attrs["_index"] = "_index"
+            file[frame].create_dataset("_index", data=index, dtype=h5py.string_dtype())
+    return "a.h5ad", out.getvalue()
+
+
+@pytest.mark.parametrize("format", ["mtx", "csc", "coo", "h5ad"])
+def test_rows_that_a_few_bytes_claim_are_refused_before_they_cost_memory(tmp_path, format):
+    import tracemalloc
+
+    (tmp_path / "y.txt").write_text("a")
+    layout = Layout(labels_file=str(tmp_path / "y.txt"))
+    name, content = claims(format, 300_000_000, 3)
+    tracemalloc.start()
+    words = "300,000,000 rows are said to have 1 entries; check its number of rows"
+    refused(tmp_path, name, content, words, layout)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1e8  # of 8 bytes a row, 2.4e9 would be taken
+    if format in ("mtx", "coo"):  # the other way round they are columns, which may be very many
+        name, content = claims(format, 3, 300_000_000)
+        turned = Layout(labels_file=str(tmp_path / "y.txt"), transpose=True)
+        refused(tmp_path, name, content, words, turned)
+
+
+def test_sparse_rows_are_read_though_most_are_empty(tmp_path):
+    rows = 200_000
+    (tmp_path / "y.txt").write_text("a\n" * rows)
+    (tmp_path / "a.mtx").write_bytes(HEAD + b"%d 3 1\n7 1 1\n" % rows)
+    layout = Layout(labels_file=str(tmp_path / "y.txt"))
+    found = collected(parts_of(tmp_path / "a.mtx", layout), layout)
+    assert found.rows.shape == (rows, 3)
 
 
 def test_labels_beside(tmp_path):

@@ -249,7 +249,7 @@ def test_names_that_stand_twice_are_refused(tmp_path, name):
 
 def test_without_names_the_width_decides(tmp_path):
     content = saved(np.savez, X=X, y=Y)
-    some = Layout(wanted=Wanted(5, NAMES[2:4], np.array([2, 3])))
+    some = Layout(wanted=Wanted(5, None, np.array([2, 3])))
     np.testing.assert_array_equal(dense(read(tmp_path, "a.npz", content, some)), X[:, 2:4])
     with pytest.raises(InputError, match="has 5 columns, the model was trained on 6"):
         read(tmp_path, "a.npz", content, Layout(wanted=Wanted(6)))
@@ -429,7 +429,7 @@ def test_columns_of_obs_of_any_kind(tmp_path):
     for label, expected in {
         "categories": ["alpha", "beta", "alpha"],
         "numbers": ["1", "2", "1"],
-        "truth": ["true", "false", "true"],
+        "truth": ["True", "False", "True"],
         "nullable": ["1", "2", "3"],
     }.items():
         assert read(tmp_path, "a.h5ad", content, Layout(label=label)).labels.tolist() == expected

@@ -295,7 +295,7 @@ def read(tmp_path, name, content, layout):
 
 
 SPELLED = [
-    ([True, False], ["true", "false"]),
+    ([True, False], ["True", "False"]),
     ([1.0, 2.0], ["1", "2"]),
     ([1.5, -2.5], ["1.5", "-2.5"]),
     ([7, 2**62], ["7", str(2**62)]),
@@ -315,7 +315,7 @@ def test_labels_are_spelled_alike(tmp_path, labels, spelled, format):
 def test_labels_of_several_kinds_are_text(tmp_path):
     rows = [{"text": "ab", "label": label} for label in (1, "x", True, 1.0, 2**70)]
     batch = read(tmp_path, "a.jsonl", json_lines(rows), Layout(text=("text",)))
-    assert batch.labels.tolist() == ["1", "x", "true", "1", str(2**70)]
+    assert batch.labels.tolist() == ["1", "x", "True", "1", str(2**70)]
 
 
 @pytest.mark.parametrize(

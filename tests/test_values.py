@@ -2,10 +2,12 @@ import warnings
 
 import numba
 import numpy as np
+import pandas as pd
 import pytest
 import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
 
+from naively import SparseL1Centers
 from naively.statistics.values import ClassMedians, ClassValues
 from reference_centers import class_medians
 
@@ -201,3 +203,34 @@ def test_kept_values_add_up(problem, cut):
 def test_kept_values_of_other_features_do_not_add_up():
     with pytest.raises(ValueError, match="same features"):
         ClassValues.from_matrix([[1.0]], [0]) + ClassValues.from_matrix([[1.0, 2]], [0])
+
+
+HELD = {
+    "dense": np.asarray,
+    "column order": np.asfortranarray,
+    "float32": lambda X: X.astype(np.float32),
+    "float16": lambda X: X.astype(np.float16),
+    "csr": sp.csr_array,
+    "csc": sp.csc_array,
+    "frame": lambda X: pd.DataFrame(X),
+    "sparse frame": lambda X: pd.DataFrame(X).astype(pd.SparseDtype(float, 0.0)),
+}
+
+
+@pytest.mark.parametrize("container", HELD)
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("rows", [[17], slice(None)])
+def test_a_column_of_no_numbers_is_refused_before_a_median_is_sought(container, bad, rows):
+    # The search for a median among NaN went on for ever.
+    X = np.random.default_rng(0).poisson(1, (60, 5)).astype(float)
+    X[rows, 2] = bad
+    held, y = HELD[container](X), np.array(["a", "b"] * 30)
+    kind = "NaN" if np.isnan(bad) else "infinity"
+    for take in (
+        lambda: ClassMedians.from_matrix(held, y),
+        lambda: ClassMedians.from_matrix(held, y, np.linspace(0.3, 1, 60)),
+        lambda: ClassValues.from_matrix(np.ones((2, 5)), ["a", "b"]).update(held, y).medians(),
+        lambda: SparseL1Centers(2).fit(X if container == "frame" else held, y),
+    ):
+        with pytest.raises(ValueError, match=f"contains {kind}"):
+            take()

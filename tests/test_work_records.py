@@ -198,3 +198,51 @@ def test_what_a_counter_cannot_use_is_refused(statistic):
 def test_the_statistic_is_one_that_there_is():
     with pytest.raises(ValueError, match="must be 'counts', 'presence', .* got 'medians'"):
         ColumnFeatures(2, statistic="medians")
+
+
+def archive(path, change):
+    """Write a sound record with other members: name and content to name, content, compression."""
+    import zipfile
+
+    counts = ClassCounts.from_matrix([[1, 2], [3, 4]], ["a", "b"])
+    save_record(Record(counts, ColumnFeatures(2), None, {"s": 2}), path)
+    with zipfile.ZipFile(path) as file:
+        parts = [(name, file.read(name)) for name in file.namelist()]
+    with zipfile.ZipFile(path, "w") as file:
+        for name, content in parts:
+            file.writestr(*change(name, content))
+    return path
+
+
+def test_packed_records_are_refused_before_they_are_unpacked(tmp_path):
+    import tracemalloc
+    import zipfile
+
+    def bomb(name, content):
+        return f"{name}", content + b"\0" * (1 << 28) * (name == "table.npy"), zipfile.ZIP_DEFLATED
+
+    path = archive(tmp_path / "a.npz", bomb)
+    assert path.stat().st_size < 1 << 20
+    tracemalloc.start()
+    with pytest.raises(ValueError, match="compressed, which files of naively never are"):
+        load_record(path)
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1 << 22
+    with pytest.raises(ValueError, match="compressed"):
+        load_record(archive(path, lambda n, c: (n, c, 8 * (n == "manifest.json"))))
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda table: table + b"12345678", "is not as long as it says"),
+        (lambda table: table.replace(b"'<i8'", b"'|O8'"), "a.npz: this is no statistics file"),
+    ],
+)
+def test_arrays_of_records_are_what_their_headers_say(tmp_path, change, words):
+    def changed(name, content):
+        return name, change(content) if name == "table.npy" else content
+
+    with pytest.raises(ValueError, match=words):
+        load_record(archive(tmp_path / "a.npz", changed))

@@ -14,7 +14,7 @@ def short(name: object) -> str:
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, known: Iterable[str], what: str = "column") -> str:
     """Hint for a mistyped name: the nearest known one, or all (the first ten) when none is near."""
     names = list(known)
     folded = {each.casefold(): each for each in reversed(names)}
@@ -23,4 +23,4 @@ def nearest(name: str, known: Iterable[str]) -> str:
         return f"did you mean `{short(folded[close[0]])}`?"
     shown = ", ".join(f"`{short(each)}`" for each in names[:10])
     more = f" and {len(names) - 10} more" if len(names) > 10 else ""
-    return f"it has {shown}{more}." if names else "it has no columns."
+    return f"it has {shown}{more}." if names else f"it has no {what}s."

@@ -266,7 +266,7 @@ def number_table(X: Any, y: Sequence[str], first: str = "cell") -> list[list[Any
     return [[first, *names, "type"], *rows]
 
 
-def h5ad(X: Any, y: Sequence[str]) -> bytes:
+def h5ad(X: Any, y: Sequence[str], called: str = "gene") -> bytes:
     """Lay a matrix down as AnnData files do."""
     out = io.BytesIO()
     strings = h5py.string_dtype()
@@ -283,7 +283,7 @@ def h5ad(X: Any, y: Sequence[str]) -> bytes:
         obs.attrs["_index"] = var.attrs["_index"] = "_index"
         cells = [f"c{i}" for i in range(X.shape[0])]
         obs.create_dataset("_index", data=cells, dtype=strings)
-        genes = [f"gene{i}" for i in range(X.shape[1])]
+        genes = [f"{called}{i}" for i in range(X.shape[1])]
         var.create_dataset("_index", data=genes, dtype=strings)
         obs.create_dataset("type", data=list(y), dtype=strings)
     return out.getvalue()
@@ -346,7 +346,7 @@ def matrices() -> Files:
         "negative.npz": npz(X=X - 1, y=np.array(y)),
         "missing.npz": npz(X=np.where(X == 2, np.nan, X), y=np.array(y)),
         "numbers.csv": delimited(table),
-        "m.h5ad": h5ad(X, y),
+        "m.h5ad": h5ad(X, y, "w"),
         "names.txt": lines_of(names),
         "labels.txt": lines_of(y),
         "short.txt": lines_of(y[:5]),
@@ -354,7 +354,7 @@ def matrices() -> Files:
         "train.txt": lines_of(y[:30]),
         "test.mtx": matrix_market(X[30:]),
         "test.txt": lines_of(y[30:]),
-        "probe.npz": npz(X=X[:5]),
+        "probe.npz": npz(X=X[:5], feature_names=np.array(names)),
     }
 
 

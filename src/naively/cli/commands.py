@@ -14,7 +14,7 @@ import re
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeAlias, TypeVar
 
@@ -37,6 +37,9 @@ R = TypeVar("R")
 
 _INTERRUPTED = 130  # what shells report for a program stopped by Ctrl-C
 _READER_GONE = 141  # and for one that wrote on to a reader that had enough (head, less)
+
+
+_SMALLER = {"--min-count": "--min-count", "--ngrams": "smaller --ngrams", "-k": "a smaller -k"}
 
 
 class Refusal(click.ClickException):
@@ -67,9 +70,11 @@ def explained(command: Callable[P, R]) -> Callable[P, R]:
             name = f"{error.filename}:" if error.filename else "the output"
             raise Refusal(f"{name} cannot be written: {reason(error)}.") from error
         except MemoryError as error:
-            raise Refusal(
-                "not enough memory; use --min-count, smaller --ngrams or fewer rows."
-            ) from error
+            known = {
+                name for each in click.get_current_context().command.params for name in each.opts
+            }
+            ways = [way for name, way in _SMALLER.items() if name in known]
+            raise Refusal(f"not enough memory; use {', '.join([*ways, 'fewer rows'])}.") from error
         except KeyboardInterrupt:
             click.echo("naively: interrupted; nothing was written.", err=True)
             sys.exit(_INTERRUPTED)
@@ -113,20 +118,31 @@ class Amount(AnyType):
 
     name = "INTEGER|FRACTION|all|auto"
 
+    def __init__(self, *, auto: bool = True) -> None:
+        self.words = ("all", "auto") if auto else ("all",)
+        self.name = "|".join(["INTEGER", "FRACTION", *self.words])
+
     def convert(self, value: Any, param: Any, ctx: Any) -> int | float | str:
         """Read 100, 0.01, 1%, all or auto."""
         text = str(value).strip().lower()
-        if text in ("all", "auto"):
+        if text in self.words:
             return text
+        if text == "auto":
+            self.fail(
+                "-k auto cross-validates, which needs the rows themselves and not only their "
+                "statistics; give a number, or the files to `naively select`.",
+                param,
+                ctx,
+            )
         with suppress(ValueError):
-            if text.isdecimal() and int(text) >= 1:
+            if text.isdecimal():
                 return int(text)
             share = float(text[:-1]) / 100 if text.endswith("%") else float(text)
             if 0 < share <= 1 and not text.isdecimal():
                 return share
         return self.fail(
-            f"{value!r} is not a number of features (100), a share of them (0.01 or 1%), all "
-            "or auto.",
+            f"{value!r} is not a number of features (100), a share of them (0.01 or 1%)"
+            f"{', all or auto' if 'auto' in self.words else ' or all'}.",
             param,
             ctx,
         )
@@ -164,9 +180,9 @@ class Sizes(AnyType):
         )
 
 
-def models_that(take: str) -> str:
+def models_that(take: str, known: Collection[str] = tuple(MODELS)) -> str:
     """Name the models whose entries are counts, presence, values or categories."""
-    return ", ".join(name for name, kind in MODELS.items() if kind.takes == take)
+    return ", ".join(name for name in known if MODELS[name].takes == take)
 
 
 Options = list[Callable[[Callable[..., Any]], Callable[..., Any]]]
@@ -230,15 +246,37 @@ FEATURES: Options = [
     click.option("--binary", is_flag=True, help="Count a feature once a row."),
 ]
 
-KIND = click.option(
-    "--model",
-    type=click.Choice(list(MODELS)),
-    default="multinomial",
-    show_default=True,
-    help=f"Of counts ({models_that('counts')}, which learns a weight for each --text), presence "
-    f"alone ({models_that('presence')}), numbers of any kind ({models_that('values')}: of medians) "
-    f"or numbers of categories ({models_that('categories')}).",
-)
+
+def kind_option(known: Collection[str]) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option that chooses among some models."""
+    of_text = ", which learns a weight for each --text" * ("hybrid" in known)
+    medians = ": of medians" * ("l1-centers" in known)
+    return click.option(
+        "--model",
+        type=click.Choice(list(known)),
+        default="multinomial",
+        show_default=True,
+        help=f"Of counts ({models_that('counts', known)}{of_text}), presence alone "
+        f"({models_that('presence', known)}), numbers of any kind "
+        f"({models_that('values', known)}{medians}) or numbers of categories "
+        f"({models_that('categories', known)}).",
+    )
+
+
+def amount_option(*, auto: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return the option that says how many features."""
+    words = "all, or auto (cross-validated)" if auto else "all"
+    return click.option(
+        "-k",
+        "--fraction",
+        "k",
+        type=Amount(auto=auto),
+        help=f"How many features: 100, or a share such as 0.01, or {words}.  "
+        "[default: 100, or all if there are fewer]",
+    )
+
+
+KIND = kind_option(MODELS)
 
 SMOOTHING: Options = [
     click.option(
@@ -307,26 +345,16 @@ OBJECTIVE: Options = [
     ),
 ]
 
-MODEL: Options = [
-    KIND,
-    click.option(
-        "-k",
-        "--fraction",
-        "k",
-        type=Amount(),
-        help="How many features: 100, or a share such as 0.01, or all, or auto (cross-validated).  "
-        "[default: 100, or all if there are fewer]",
-    ),
-    *SMOOTHING,
-    *OBJECTIVE,
+EXACT: Options = [
     click.option(
         "--exact",
         is_flag=True,
         help="Search on until the choice is proven optimal (multinomial, and --objective pairs).",
     ),
     click.option("--time-limit", type=Finite(min=0), metavar="SECONDS", help="Of --exact."),
-    *CONSTRAINTS,
 ]
+
+MODEL: Options = [KIND, amount_option(auto=True), *SMOOTHING, *OBJECTIVE, *EXACT, *CONSTRAINTS]
 
 TESTING: Options = [
     click.option(
@@ -397,11 +425,21 @@ FILE = click.Path()  # so that shells complete it; whether it is there is said b
 LAYER = click.option(
     "--layer", metavar="NAME", help="Of an .h5ad file: the name of a layer, or raw.  [X]"
 )
+NAMES = click.option(
+    "--names", metavar="FILE", type=FILE, help="Column names of a matrix, one a line."
+)
+AS_TRAINED = [  # of rows for a model
+    NAMES,
+    click.option(
+        "--layer",
+        metavar="NAME",
+        help="Of an .h5ad file: the name of a layer, raw, or X.  [as in training]",
+    ),
+    TRANSPOSE,
+]
 BESIDE: Options = [
     click.option("--labels", metavar="FILE", type=FILE, help="Labels of a matrix, one a line."),
-    click.option(
-        "--names", metavar="FILE", type=FILE, help="Column names of a matrix, one a line."
-    ),
+    NAMES,
     LAYER,
 ]
 
@@ -476,8 +514,7 @@ PREDICT: Options = [
     click.option("--text", multiple=True, metavar="NAME", help="Column of text.  [as in training]"),
     click.option("--label", metavar="NAME", help="Column of labels to compare with."),
     click.option("--labels", metavar="FILE", help="Labels of a matrix to compare with."),
-    LAYER,
-    TRANSPOSE,
+    *AS_TRAINED,
     *READING,
     click.option("-q", "--quiet", is_flag=True, help="Show no progress."),
 ]
@@ -678,6 +715,7 @@ def predict(model: str, input: str, quiet: bool, **options: Any) -> None:
         label=options["label"],
         key=options["key"],
         labels_file=options["labels"],
+        names_file=options["names"],
         layer=options["layer"],
         transpose=options["transpose"],
         **style_of(options),

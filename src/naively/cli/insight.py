@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from naively.cli.commands import (
+    AS_TRAINED,
     CONSTRAINTS,
     FEATURES,
     FILE,
@@ -232,6 +233,7 @@ EXPLAIN: Options = [
     click.option("--file", "source", metavar="FILE", type=FILE, help="Explain a row of this file."),
     click.option("--row", type=click.IntRange(min=1), help="Which row; 1 is the first."),
     click.option("--text", multiple=True, metavar="NAME", help="Column of text.  [as in training]"),
+    *AS_TRAINED,
     *READING,
     click.option(
         "-n",
@@ -243,6 +245,21 @@ EXPLAIN: Options = [
     ),  # fmt: skip
     _JSON,
 ]
+
+
+def _check_no_file() -> None:
+    """Refuse options of a file where a text is given."""
+    context = click.get_current_context()
+    for each in context.command.params:
+        if each.name in _OF_FILE and context.get_parameter_source(each.name) is _GIVEN:
+            raise click.UsageError(f"{each.opts[0]} has no effect on a TEXT, only on --file.")
+
+
+_OF_FILE = {
+    *("text", "names", "layer", "transpose", "format"),
+    *("delimiter", "no_quotes", "no_header", "encoding"),
+}
+_GIVEN = click.core.ParameterSource.COMMANDLINE
 
 
 @naively.command(short_help="Which words moved a decision, and how much.")
@@ -271,9 +288,17 @@ def explain(
     if (source is None) == (not texts) or (source is None) != (row is None):
         raise click.UsageError("give either TEXT, or both --file and --row.")
     if source is None:
+        _check_no_file()
         found = job.explain_text(model, [job.text_of(each, sys.stdin) for each in texts])
     else:
-        layout = Layout(format=options["format"], text=options["text"], **style_of(options))
+        layout = Layout(
+            format=options["format"],
+            text=options["text"],
+            names_file=options["names"],
+            layer=options["layer"],
+            transpose=options["transpose"],
+            **style_of(options),
+        )
         found = job.explain_file(model, source, row or 1, layout)
     if as_json:
         _print_json(as_record(found))

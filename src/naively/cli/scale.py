@@ -9,13 +9,19 @@ import click
 from naively.cli import insight
 from naively.cli.commands import (
     BESIDE,
-    MODEL,
+    CONSTRAINTS,
+    EXACT,
+    NUMBERS,
+    OBJECTIVE,
     READING,
+    SMOOTHING,
     TERMS,
     Options,
+    amount_option,
     echo_json,
     explained,
     features_of,
+    kind_option,
     layout_of,
     naively,
     repeatable_command,
@@ -28,6 +34,8 @@ _FORCE = click.option("--force", is_flag=True, help="Write into a folder with ot
 
 __all__ = ["insight", "naively"]  # the group, its commands complete
 
+ADDED = [name for name, kind in MODELS.items() if kind.statistic]  # whose statistics add up
+
 COUNT: Options = [
     click.argument("files", nargs=-1, required=True, metavar="SHARD..."),
     click.option("-o", "--out", required=True, metavar="FOLDER", help="Where records are written."),
@@ -36,11 +44,11 @@ COUNT: Options = [
     ),
     click.option("--label", metavar="NAME", help="Column (in .npz: array) of labels.  [label, y]"),
     *BESIDE,
-    click.option("--numbers", is_flag=True, help="Count the numbers of a table, not its text."),
+    *NUMBERS,
     *TERMS,
     click.option(
         "--model",
-        type=click.Choice([name for name, kind in MODELS.items() if kind.statistic]),
+        type=click.Choice(ADDED),
         default="multinomial",
         show_default=True,
         help="Count what this model is trained on.",
@@ -59,7 +67,12 @@ COUNT: Options = [
 
 SOLVE: Options = [
     click.argument("statistics", metavar="STATISTICS"),
-    *MODEL,
+    kind_option(ADDED),
+    amount_option(auto=False),
+    *SMOOTHING,
+    *OBJECTIVE,
+    *EXACT,
+    *CONSTRAINTS,
     click.option("--text", default="text", show_default=True, metavar="NAME", help="Text column."),
     click.option(
         "-o", "--out", default="result", show_default=True, metavar="FOLDER", help="Where to write."

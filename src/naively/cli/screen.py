@@ -81,7 +81,7 @@ def show_summary(summary: Summary, out: str) -> None:
             )
         )
     for note in summary.notes:
-        console.print(Text(note))
+        console.print(Text(printable(note)))
     report = visible(str(Path(out) / "report.html"))
     console.print(Text(f"Report: {report}"))
 
@@ -151,6 +151,8 @@ def show_predicted(predicted: Predicted, out: str | None) -> None:
         console.print(Text(f"{predicted.rows:,} rows labelled in {visible(out)}"))
     if predicted.accuracy is not None:
         console.print(Text(f"Accuracy {predicted.accuracy:.4f} on {predicted.rows:,} rows"))
+    for note in predicted.notes:
+        console.print(Text(printable(note)))
 
 
 _SHOWN_PATH = 25

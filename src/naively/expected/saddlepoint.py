@@ -20,7 +20,7 @@ from scipy.special import ndtr
 from naively._types import FloatArray
 from naively.expected.log_odds import LogOdds
 
-_MAX_STEPS = 200
+_MAX_STEPS = 1100  # halvings from the largest number to the last digit of one near 1
 
 
 def saddlepoint_tail(law: LogOdds, lengths: FloatArray, weights: FloatArray) -> tuple[float, float]:
@@ -46,6 +46,9 @@ def _tail(law: LogOdds, length: float) -> tuple[float, float]:
         return float(value > law.threshold + tolerance), float(
             abs(value - law.threshold) <= tolerance
         )
+    if law.variance() == 0:  # what is not sure has less probability than numbers have digits
+        value = length * cumulants(law, 0.0)[1]
+        return float(value > law.threshold), 0.0
     if law.threshold >= highest - tolerance:
         return 0.0, _edge(law, length, highest, "max")
     if law.threshold <= lowest + tolerance:
@@ -109,9 +112,12 @@ def _lugannani_rice(law: LogOdds, length: float, s: float) -> float:
     w = math.copysign(math.sqrt(max(2 * length * (s * slope - K), 0.0)), s)
     if abs(w) < 1e-4:
         # The two poles of 1/u - 1/w cancel at the mean; this is their limit.
-        limit = 0.5 - skew / (6 * math.sqrt(2 * math.pi * length * curvature**3))
+        skewness = skew / curvature / math.sqrt(curvature) if curvature > 0 else 0.0
+        limit = 0.5 - skewness / (6 * math.sqrt(2 * math.pi * length))
         return min(max(limit, 0.0), 1.0)
     u = s * math.sqrt(length * curvature)
+    if u == 0:  # the curvature has died away
+        return float(ndtr(-w))
     density = math.exp(-w * w / 2) / math.sqrt(2 * math.pi)
     tail = float(ndtr(-w)) + density * (1 / u - 1 / w)
     return min(max(tail, 0.0), 1.0)

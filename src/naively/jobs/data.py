@@ -27,7 +27,7 @@ from naively.models.model import Model
 from naively.read.batch import Batch, Part, joined
 from naively.read.bytes import check_memory
 from naively.read.columns import Columns, numbered
-from naively.read.errors import InputError
+from naively.read.errors import InputError, told_of
 from naively.read.layout import Layout
 from naively.read.parts import batches_of, columns_of, held, parts_of
 from naively.read.progress import Progress, silent
@@ -63,7 +63,6 @@ class Data:
     tasks: Sequence[Task] = ()  # to go through the rows once more; none for statistics alone
     text_columns: tuple[str, ...] = ()  # in which the features were found; empty for numbers
     n_regions: int = 1  # columns of text that the model keeps apart
-    first_column: int = 0  # number of the first column in svmlight files
     notes: tuple[str, ...] = ()  # what the reader should know of it, see `notes_on`
 
     @property
@@ -110,9 +109,10 @@ class Data:
             return None
         kept = np.flatnonzero(self.totals(kinds) >= least)
         if len(kept) == 0:
+            way = "lower --min-count" if settings.min_count > 1 else "are the texts empty?"
             raise InputError(
-                f"{self.name}: no feature is counted {least:,} times or more in training; lower "
-                "--min-count."
+                f"{self.name}: no feature is counted {least:,} times or more in training; {way}"
+                f"{'.' * (way[-1] != '?')}"
             )
         return None if len(kept) == self.n_features else kept
 
@@ -151,7 +151,7 @@ def data_of(
     data = replace(data, name=recipe.name, tasks=tasks, text_columns=layout.text)
     if columns is None:
         return data
-    return replace(data, names=columns.names, first_column=columns.first_column)
+    return replace(data, names=columns.names)
 
 
 def notes_on(recipe: Recipe, data: Data) -> Iterator[str]:
@@ -222,7 +222,10 @@ def definition(
     names = names_of(columns)
     digest = None if names is None else names.digest()
     wanted = columns.wanted(parts[0].source)
-    of_columns = ColumnFeatures(columns.n, digest, statistic, resolution=resolution)
+    of_columns = ColumnFeatures(
+        columns.n, digest, statistic, resolution=resolution,
+        first_column=columns.first_column, layer=None if layout.layer == "X" else layout.layer,
+    )  # fmt: skip
     return of_columns, replace(layout, wanted=wanted), columns
 
 
@@ -254,7 +257,10 @@ def of_record(record: Record, name: str, text_column: str) -> Data:
 
 
 def _names(record: Record) -> Vocabulary | Sequence[str]:
-    return numbered(record.statistics.n_features).names if record.names is None else record.names
+    if record.names is not None:
+        return record.names
+    first = getattr(record.features, "first_column", 0)
+    return numbered(record.statistics.n_features, first).names
 
 
 def _added(record: Record, tasks: Sequence[Task]) -> Data:
@@ -287,7 +293,8 @@ def _collected(recipe: Recipe, model: Model[Any], tasks: Sequence[Task]) -> Data
     labels = np.concatenate([each.names[each.codes] for each in seen])
     kinds = np.concatenate([each.kinds for each in seen])
     n_regions = max(len(recipe.layout.text), 1) if MODELS[recipe.model.kind].regions else 1
-    X, names = _matrix(task.features, joined([each.batch for each in seen]), n_regions)
+    with told_of(recipe.name):
+        X, names = _matrix(task.features, joined([each.batch for each in seen]), n_regions)
 
     moments = MODELS[recipe.model.kind].statistic == "moments"  # with deviations, to be told
     gather = partial(ClassMoments.from_matrix, deviations=True) if moments else model.gather

@@ -94,6 +94,8 @@ def explain_file(model_path: str, source: str, row: int, layout: Layout) -> Expl
         if row <= before + len(batch):
             return explain_row(model, dense_row(X, row - 1 - before))
         before += len(batch)
+    if not before:
+        raise InputError(f"{source}: there are no rows to explain; give a file with data in it.")
     raise InputError(
         f"{source}: `--row` must be in 1 to {before:,}, the number of its rows; got {row:,}."
     )

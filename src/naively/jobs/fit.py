@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 import warnings
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -32,6 +31,7 @@ from naively.selection.train import Trained, choices, resolve_k, train
 from naively.statistics.categories import ClassCategories
 from naively.statistics.moments import ClassMoments
 from naively.text.features import TextFeatures
+from naively.text.labels import folded
 
 _SHOWN = 5  # groups of classes in a note
 _NAMED = 20  # features that are displaced by each
@@ -151,7 +151,7 @@ def _case_note(classes: Array) -> Iterator[str]:
     """Say which classes a reader would take for one."""
     alike: dict[str, list[str]] = {}
     for name in classes.astype(str).tolist():
-        alike.setdefault(unicodedata.normalize("NFKC", name).casefold(), []).append(short(name))
+        alike.setdefault(folded(name), []).append(short(name))
     groups = [" and ".join(names) for names in alike.values() if len(names) > 1]
     if groups:
         more = f" (and {len(groups) - _SHOWN} more)" if len(groups) > _SHOWN else ""
@@ -260,7 +260,7 @@ def _model_file(
     data: Data, settings: ModelSettings, trained: Trained[Any], columns: IntArray
 ) -> ModelFile:
     features = data.features
-    named = isinstance(features, TextFeatures) or features.names is not None
+    text, numbers = (features, None) if isinstance(features, TextFeatures) else (None, features)
     return ModelFile(
         kind=settings.kind,
         classes=tuple(str(each) for each in trained.classes.tolist()),
@@ -269,10 +269,11 @@ def _model_file(
         n_features=data.n_features,
         rule=trained.rule,
         threshold=0.0 if features.presence else None,  # with --binary, for prediction too
-        features=features if isinstance(features, TextFeatures) else None,
+        features=text,
         text_columns=data.text_columns,
-        first_column=data.first_column,
-        named=named,
+        first_column=0 if numbers is None else numbers.first_column,
+        named=numbers is None or numbers.names is not None,
+        layer=None if numbers is None else numbers.layer,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -22,6 +23,7 @@ from naively.judging.folds import MAX_REPEATS, REPEATED_ROWS, warn_of_nothing
 from naively.judging.parting import TRAIN, Parting
 from naively.models import MODELS
 from naively.models.model import Model
+from naively.read.errors import InputError, told_of
 from naively.selection.redundancy import candidates, own
 from naively.selection.train import choices, model_grid, resolve_k, train
 from naively.work.judged import Fold, Look, Untempered, judged_folds, slopes_of_folds
@@ -38,12 +40,38 @@ def chooser(kind: str) -> str:
     return "multinomial" if MODELS[kind].regions else kind
 
 
-def choose_k(recipe: Recipe, data: Data, parting: Parting, workers: Workers) -> FoldErrors:
+def choose_k(
+    recipe: Recipe, data: Data, parting: Parting, workers: Workers
+) -> tuple[FoldErrors, tuple[str, ...]]:
     """Errors on the default grid, from which `-k auto` takes its k, of the training rows alone.
 
     With few rows the division into folds decides as much as the rows do: they are divided anew,
     up to five times, and the errors averaged.
+
+    Returns
+    -------
+    errors, notes
+        The errors, and what the reader should know of the choice.
+
+    Raises
+    ------
+    InputError
+        If no class has two rows, so that some fold would leave none to train on.
     """
+    if max(data.rows_of_classes(*training(parting)).values()) < 2:
+        raise InputError(
+            f"{recipe.name}: `-k auto` cross-validates, for which a class needs two training rows "
+            "or more; give -k a number, or more rows."
+        )
+    with told_of(recipe.name), warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        chosen = _fold_errors(recipe, data, parting, workers)
+        warn_of_nothing(chosen)
+    return chosen, tuple(dict.fromkeys(str(each.message) for each in caught))
+
+
+def _fold_errors(recipe: Recipe, data: Data, parting: Parting, workers: Workers) -> FoldErrors:
+    """Errors of the default grid on folds, divided more than once where rows are few."""
     if (kind := chooser(recipe.model.kind)) != recipe.model.kind:
         recipe = replace(recipe, model=replace(recipe.model, kind=kind))
         data = data_of(recipe, recipe.model_of(), parting, workers, parts=data.parts)
@@ -64,9 +92,7 @@ def choose_k(recipe: Recipe, data: Data, parting: Parting, workers: Workers) -> 
         found.append(fold_errors(anew, model, kinds, kept, grid, workers, recipe.model))
     errors = np.concatenate([each.errors for each in found])
     weight = np.concatenate([each.weight for each in found])
-    chosen = FoldErrors(grid, errors, weight, parting.n_folds, n)
-    warn_of_nothing(chosen)
-    return chosen
+    return FoldErrors(grid, errors, weight, parting.n_folds, n)
 
 
 def fold_errors(

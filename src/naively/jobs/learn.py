@@ -8,6 +8,7 @@ to be quoted from. Nothing that grows with rows times features is held, but for 
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -84,7 +85,8 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
         progress("selecting", 0, 0)
         settings, accuracies = recipe.model, None
         if is_auto(settings.k):
-            folds = choose_k(recipe, data, parting, workers)
+            folds, told = choose_k(recipe, data, parting, workers)
+            data = replace(data, notes=(*data.notes, *told))
             settings = replace(settings, k=folds.best_k())
             accuracies = Accuracies.of_folds(folds, chooser(settings.kind), settings)
         temperature = None
@@ -139,11 +141,7 @@ def check_rows(recipe: Recipe, data: Data, kinds: Kinds) -> None:
                 "use --test or --holdout instead of --split-column."
             )
     if len(found) < 2:
-        only = "".join(f" ({short(each)})" for each in found)
-        raise InputError(
-            f"{name}: the training rows hold one class only{only}; "
-            "two or more are needed to tell apart (is --label the right column?)."
-        )
+        raise one_class(name, found, "is --label the right column?")
     if n >= 20 and 2 * len(found) > n:
         raise InputError(
             f"{name}: the labels have {len(found):,} different values in {n:,} rows, "
@@ -154,6 +152,15 @@ def check_rows(recipe: Recipe, data: Data, kinds: Kinds) -> None:
             f"{name}: no text holds any word that the rules let through; check that --text names "
             "the text, and --stop-words, --token-pattern and --ngrams."
         )
+
+
+def one_class(name: str, found: Iterable[str], hint: str) -> InputError:
+    """Return the error of rows of one class, or none, with what to look at."""
+    only = "".join(f" ({short(each)})" for each in found)
+    return InputError(
+        f"{name}: the training rows hold one class only{only}; two or more are needed to tell "
+        f"apart ({hint})."
+    )
 
 
 def _tested(
@@ -174,8 +181,12 @@ def _tested(
         )  # fmt: skip
     verdicts = total(workers.map(judged, tasks, judge, look))
     method, n = recipe.test.method, verdicts.pairs.total()
+    if not n:
+        raise InputError(
+            f"{recipe.test.file}: there are no rows to test on; give a file with data in it."
+        )
     accuracies = None
-    if verdicts.wrong is not None and n:
+    if verdicts.wrong is not None:
         accuracies = Accuracies(grid, 1 - verdicts.wrong / n, None, method + own_rule(recipe.model))
     test = Tested(
         fitted=fitted,

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import io
 import json
-import math
 import os
 import reprlib
 import zipfile
@@ -30,6 +29,7 @@ from naively.read.errors import InputError, cause
 from naively.statistics.matrix import Matrix
 from naively.text.features import LARGEST_NGRAM, TextFeatures
 from naively.text.labels import clean
+from naively.work.archive import stored_arrays
 
 FORMAT = "naively model"
 VERSION = 1
@@ -39,6 +39,7 @@ _DATE = (1980, 1, 1, 0, 0, 0)  # a zip archive wants a time; a fixed one makes f
 _MANIFEST = "manifest.json"
 _MANIFEST_LIMIT = 1 << 26  # bytes
 _LARGEST = 1 << 48  # no matrix has more columns
+_TYPES = ("<f8", "<i8", "|u1")
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,8 +55,9 @@ class ModelFile:
     threshold: float | None = None  # an entry above it is present; None: the values count
     features: TextFeatures | None = None  # how they are found in texts; None: columns of numbers
     text_columns: tuple[str, ...] = ()  # in which they are found
-    first_column: int = 0  # number of the first column in svmlight files
+    first_column: int = 0  # number of the first column in svmlight and Matrix Market files
     named: bool = True  # names are of the data; False: they are numbers of columns
+    layer: str | None = None  # of AnnData, that was trained on; None for X or another format
 
     @property
     def n_regions(self) -> int:
@@ -113,6 +115,7 @@ def _manifest(model: ModelFile) -> dict[str, Any]:
         "threshold": model.threshold,
         "first_column": model.first_column,
         "named": model.named,
+        "layer": model.layer,
         "text": text
         and {
             "columns": list(model.text_columns),
@@ -163,7 +166,7 @@ def _loaded(file: BinaryIO, name: str) -> ModelFile:
         zipfile.ZipFile(file) as archive,
     ):
         manifest = _read_manifest(archive, name)
-        return _model(_Fields(manifest), _read_arrays(archive))
+        return _model(_Fields(manifest), stored_arrays(archive, _TYPES))
 
 
 class _DamageError(ValueError):
@@ -212,38 +215,6 @@ def _read_manifest(archive: zipfile.ZipFile, name: str) -> Any:
     return manifest
 
 
-def _read_arrays(archive: zipfile.ZipFile) -> dict[str, Array]:
-    infos = archive.infolist()
-    if len({info.filename for info in infos}) != len(infos):
-        raise _DamageError("an array stands in it twice")
-    # Stored members cannot unpack to more than the file holds.
-    if any(info.compress_type != zipfile.ZIP_STORED for info in infos):
-        raise _DamageError("it is compressed, which model files never are")
-    return {
-        info.filename.removesuffix(".npy"): _array(archive.read(info), info.filename)
-        for info in infos
-        if info.filename.endswith(".npy")
-    }
-
-
-def _array(content: bytes, name: str) -> Array:
-    stream = io.BytesIO(content)
-    try:
-        if npy.read_magic(stream) != (1, 0):
-            raise _DamageError(f"{name} has another layout")
-        shape, fortran, dtype = npy.read_array_header_1_0(stream)
-    except ValueError as error:
-        raise _DamageError(f"{name}: {error}") from error
-    if dtype.str not in ("<f8", "<i8", "|u1") or fortran and len(shape) > 1:
-        raise _DamageError(f"{name} is of type {dtype}")
-    if not all(type(length) is int and 0 <= length <= _LARGEST for length in shape):
-        raise _DamageError(f"{name} has an impossible shape")
-    size = dtype.itemsize * math.prod(shape)
-    if size != len(content) - stream.tell():
-        raise _DamageError(f"{name} is not as long as it says")
-    return np.frombuffer(content, dtype, offset=stream.tell()).reshape(shape)
-
-
 class _Fields:
     """Typed access to a manifest from anybody."""
 
@@ -286,6 +257,7 @@ def _model(fields: _Fields, arrays: dict[str, Array]) -> ModelFile:
         text_columns=() if text is None else _Fields(text).texts("columns"),
         first_column=fields.get("first_column", int),
         named=fields.get("named", bool),
+        layer=fields.get("layer", str, type(None)),
     )
     _check(model)
     return model

@@ -10,12 +10,12 @@ from pathlib import Path
 import numpy as np
 
 import naively
-from naively._nearest import short
 from naively._types import Array
 from naively.jobs.data import Data
 from naively.jobs.fit import Fitted
 from naively.jobs.model_file import ModelFile
 from naively.jobs.settings import Recipe
+from naively.jobs.strangers import strangers_note
 from naively.jobs.study import confusion_of
 from naively.models import MODELS
 from naively.read.bytes import fingerprint
@@ -78,7 +78,8 @@ def summarize(
             f"{recipe.test.split_column} were left out."
         )
     if test is not None:
-        notes.extend(_unseen_note(test))
+        classes = test.fitted.file.classes
+        notes.extend(strangers_note(_by_truth(test.pairs), _right(test.pairs), classes))
     notes.extend(_same_rows_note(files))
     if recipe.model.refit is not None and is_auto(recipe.model.k):
         notes.append(f"k was chosen by the folds of the {recipe.model.kind} model's own rule.")
@@ -170,24 +171,6 @@ def _same_rows_note(files: tuple[FileRow, ...]) -> Iterable[str]:
                 f"The test rows of {each.name} are the training rows, so the accuracy flatters; "
                 "give other rows with --test, or leave it out to hold some back."
             )
-
-
-def _unseen_note(test: Tested) -> Iterable[str]:
-    known = set(test.fitted.file.classes)
-    seen = {pair: n for pair, n in test.pairs.items() if pair[0] in known}
-    unseen = sorted({truth for truth, _ in test.pairs} - known)
-    if unseen:
-        missed = sum(test.pairs.values()) - sum(seen.values())
-        names = ", ".join(map(short, unseen[:5]))
-        yield (
-            f"{missed:,} test rows have labels that training does not have "
-            f"({names}) and count as mistakes; "
-            + (
-                f"without them the accuracy is {_right(seen) / sum(seen.values()):.4f}."
-                if seen
-                else f"there are no others (training has {', '.join(sorted(known)[:2])}, ...)."
-            )
-        )
 
 
 def _class_rows(final: Fitted, pairs: Mapping[tuple[str, str], int]) -> tuple[ClassRow, ...]:

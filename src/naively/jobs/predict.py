@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import BinaryIO
@@ -13,13 +14,14 @@ import numpy as np
 
 from naively._types import FloatArray
 from naively.jobs.model_file import ModelFile, load_model, posterior
+from naively.jobs.strangers import strangers_note
 from naively.models import MODELS
 from naively.models.rules import winners
 from naively.read.batch import Batch
 from naively.read.columns import Wanted
 from naively.read.errors import InputError, OutputError
 from naively.read.formats import FORMATS, format_of
-from naively.read.layout import Layout
+from naively.read.layout import LISTS, Layout
 from naively.read.parts import batches_of, find_files, parts_of
 from naively.read.progress import Progress, silent
 from naively.statistics.matrix import Matrix
@@ -46,6 +48,7 @@ class Predicted:
 
     rows: int
     accuracy: float | None  # where the file has labels and they were asked for
+    notes: tuple[str, ...] = ()  # what the reader should know of the labels
 
 
 def predict(job: PredictJob, stdout: BinaryIO, progress: Progress = silent) -> Predicted:
@@ -73,6 +76,7 @@ def predict(job: PredictJob, stdout: BinaryIO, progress: Progress = silent) -> P
 
 def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progress) -> Predicted:
     rows, right, compared = 0, 0, job.layout.label or job.layout.labels_file
+    truths: Counter[str] = Counter()
     table = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
     writer = csv.writer(table, lineterminator="\n")
     heads = [f"p:{name}" for name in model.classes] if job.probabilities else []
@@ -88,9 +92,12 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
             for key, answer, p in zip(keys.tolist(), answers.tolist(), figures, strict=True)
         )
         rows += len(batch)
-        right += int((answers == batch.labels).sum()) if compared else 0
+        if compared and batch.labels is not None:
+            right += int((answers == batch.labels).sum())
+            truths.update(batch.labels.tolist())
     table.detach()
-    return Predicted(rows, right / rows if compared else None)
+    accuracy = right / rows if compared and rows else None
+    return Predicted(rows, accuracy, tuple(strangers_note(truths, right, model.classes)))
 
 
 def rows_of(model: ModelFile, source: str, layout: Layout) -> Iterator[tuple[Batch, Matrix]]:
@@ -113,15 +120,29 @@ def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
     """Say where a file has what a model needs."""
     layout = replace(layout, needs_label=False)
     (file, *_) = find_files(source)
-    if model.features is not None and FORMATS[format_of(file, layout.format)].holds == "matrix":
+    format = format_of(file, layout.format)
+    if model.features is not None and FORMATS[format].holds == "matrix":
         raise InputError(
             f"{source}: the model was trained on text, this file holds a matrix; give a file like "
             "the one of training."
         )
     if model.features is None:
+        if layout.text:
+            raise InputError(
+                f"{source}: --text has no effect, since the model was trained on columns of "
+                "numbers; leave it out."
+            )
         names = model.names if model.named else None
-        columns = Wanted(model.n_features, names, model.columns, model.first_column)
+        columns = Wanted(
+            model.n_features, names, model.columns, model.first_column, layer=model.layer
+        )
         return replace(layout, text=(), wanted=columns)
+    tokens = model.features.analyzer == "tokens"
+    if tokens and format not in LISTS:
+        raise InputError(
+            f"{source}: the model counts lists of strings, which {format} does not hold; give "
+            f"{' or '.join(LISTS)}."
+        )
     text = layout.text or model.text_columns
     if 1 < model.n_regions != len(text):
         raise InputError(
@@ -129,7 +150,7 @@ def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
             f"({', '.join(model.text_columns)}); give --text as often, in that order, or not at "
             f"all; got {len(text)}."
         )
-    return replace(layout, text=text, tokens=model.features.analyzer == "tokens")
+    return replace(layout, text=text, tokens=tokens)
 
 
 def eye_of(model: ModelFile) -> Eye:
@@ -144,7 +165,7 @@ def eye_of(model: ModelFile) -> Eye:
 
     def columns(batch: Batch) -> Matrix:
         if counts:
-            check_counts(batch)
+            check_counts(batch, "give counts, as the model was trained on")
         return batch.rows
 
     return columns

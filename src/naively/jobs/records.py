@@ -9,6 +9,7 @@ from pathlib import Path
 
 from naively.jobs.data import definition, names_of, of_record
 from naively.jobs.fit import fit
+from naively.jobs.learn import one_class
 from naively.jobs.model_file import ModelFile
 from naively.jobs.outcome import file_rows, summarize
 from naively.jobs.results import RESULT_FILES, write_result
@@ -149,6 +150,9 @@ def _solved(
     presence = settings.kind != "bernoulli" and record.features.statistic == "presence"
     settings = replace(settings, binary=settings.binary or presence)
     data = of_record(record, source, text_column)
+    found = data.rows_of_classes(TRAIN)
+    if len(found) < 2:
+        raise one_class(source, found, "was the right column given to `naively count`?")
     fitted, trained = fit(data, settings.model(), settings, (TRAIN,))
     recipe = Recipe((source,), Layout(text=data.text_columns), model=settings, command=command)
     curve = path_curve(trained, None)

@@ -9,8 +9,8 @@ from naively.models import MODELS
 from naively.models.kinds import ASKED
 from naively.models.model import Model, Objective, Pairs, with_objective
 from naively.read.errors import InputError
-from naively.read.formats import FORMATS, format_by_name
-from naively.read.layout import Layout
+from naively.read.formats import FORMATS, format_by_name, format_of
+from naively.read.layout import Layout, of_format
 from naively.text.features import TextFeatures
 
 DEFAULT_HOLDOUT = 0.2
@@ -184,9 +184,9 @@ class Recipe:
     def test_layout(self, layout: Layout) -> Layout:
         """Where things stand in the file to test on, given where they do in the others."""
         # A format that was given is that of the training files; another name may say otherwise.
-        format = format_by_name(self.test.file or "") or layout.format
-        if format is not None and layout.text and FORMATS[format].holds == "matrix":
-            raise InputError(
-                f"{self.test.file}: must hold the same as {self.name}, text or a matrix."
-            )
-        return replace(layout, split=None, labels_file=self.test.labels_file, format=format)
+        name = self.test.file or ""
+        format = format_of(name, format_by_name(name) or layout.format)
+        if layout.text and FORMATS[format].holds == "matrix":
+            raise InputError(f"{name}: must hold the same as {self.name}, text or a matrix.")
+        own = replace(layout, split=None, labels_file=self.test.labels_file, format=format)
+        return of_format(own, format)

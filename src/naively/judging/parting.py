@@ -103,6 +103,8 @@ class Chooser:
         """Kinds of the rows with these ranks in a class."""
         share = Fraction(self.parting.share).limit_denominator(_FINEST)
         chosen, of = share.numerator, share.denominator
+        if not chosen:
+            return np.full(len(rank), TRAIN)
         run = rank * chosen // of
         # Run r holds the rows from start(r) to before start(r + 1).
         start, end = (-(-each * of // chosen) for each in (run, run + 1))

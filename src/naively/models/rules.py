@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
+from itertools import pairwise
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -230,8 +231,9 @@ def weights_of_classes(rule: Rule) -> FloatArray:
     """Weights (k, C) relative to their mean over the classes, infinite where a class is vetoed."""
     arrays = rule.arrays()
     if "log_prob" in arrays:  # of categories: that which says most for a class
-        pieces = np.split(arrays["log_prob"], arrays["starts"][1:-1])
-        return np.array([relative_log(piece).max(axis=0) for piece in pieces])
+        table, bounds = arrays["log_prob"], pairwise(arrays["starts"].tolist())
+        most = [relative_log(table[start:stop]).max(axis=0) for start, stop in bounds]
+        return np.array(most).reshape(-1, table.shape[1])
     weights, veto = arrays["weights"], arrays.get("veto")
     if veto is None:
         return np.asarray(weights - weights.mean(axis=0)).T

@@ -79,7 +79,8 @@ def tokens_of(cells: Cells, name: str, places: Places) -> TokenRows:
     InputError
         Naming the place of the first cell that is none.
     """
-    if is_arrow(cells) and is_list(cells.type) and _is_text(cells.type.value_type):
+    whole = is_arrow(cells) and is_list(cells.type) and not cells.flatten().null_count
+    if whole and _is_text(cells.type.value_type):
         found = rows_of_column(cells)
         assert isinstance(found, TokenRows)
         return found
@@ -88,10 +89,17 @@ def tokens_of(cells: Cells, name: str, places: Places) -> TokenRows:
     for row, value in enumerate(rows):
         if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
             raise InputError(
-                f"{places.of(row)}: column `{name}` holds a {type(value).__name__}, not a list "
-                "of strings, which --analyzer tokens counts."
+                f"{places.of(row)}: column `{name}` holds {_held(value)}, and the analyzer tokens "
+                "counts lists of strings; write each text as one."
             )
     return as_tokens([list(map(clean, row)) for row in rows])
+
+
+def _held(value: Any) -> str:
+    if not isinstance(value, list):
+        return f"a {type(value).__name__}"
+    odd = next(each for each in value if not isinstance(each, str))
+    return f"a list with {'null' if odd is None else f'a {type(odd).__name__}'} in it"
 
 
 # Labels ----------------------------------------------------------------------------------------

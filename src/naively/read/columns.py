@@ -46,13 +46,15 @@ class Numbered(Sequence[str]):
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Columns to keep, in this order: by name if both sides have names, else by position."""
+    """Columns to keep, in this order: by name, or by position if those wanted have no names."""
 
     width: int  # columns of the data that they were chosen from
     names: Sequence[str] | None = None  # (k,) of those to keep; None: they had no names
     columns: IntArray | None = None  # (k,) their positions among the `width`; None: all
     first_column: int = 1  # number that svmlight files give the first column: 0 or 1
     owner: str = "the model"  # who wants them, in messages
+    layer: str | None = None  # of AnnData, in which they stood: None for X, "raw" or a layer
+    way: str = "give them with --names FILE, one a line"  # out, where a file has no names
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +63,7 @@ class Columns:
 
     names: Sequence[str]  # `Numbered` where the file has no names
     first_column: int = 1  # number that the file gives the first column: 0 or 1
+    sure: bool = True  # False: no row told whether the first column of the table names the rows
 
     @property
     def n(self) -> int:
@@ -75,7 +78,8 @@ class Columns:
     def wanted(self, owner: str = "the model") -> Wanted:
         """Ask another file for the same columns."""
         names = self.names if self.named else None
-        return Wanted(self.n, names, None, self.first_column, owner)
+        way = "give files that all name their columns, or none that does"
+        return Wanted(self.n, names, None, self.first_column, owner, way=way)
 
     def take(self, kept: IntArray | None) -> Columns:
         """Return some of them; those without names keep their numbers."""
@@ -101,7 +105,8 @@ def kept_columns(
     Raises
     ------
     InputError
-        If a name stands twice, or one to ignore or one that is wanted is not there.
+        If a name stands twice, one to ignore or one that is wanted is not there, or columns
+        wanted by name have none.
     """
     if columns.named:
         check_distinct(source, what, columns.names, columns.names)
@@ -109,7 +114,12 @@ def kept_columns(
     kept = np.delete(np.arange(columns.n), left_out) if left_out else None
     if wanted is None:
         return kept
-    if wanted.names is not None and columns.named:
+    if wanted.names is not None:
+        if not columns.named:
+            raise InputError(
+                f"{source}: its {what}s have no names, by which {wanted.owner} knows them; "
+                f"{wanted.way}."
+            )
         return _by_name(source, columns.take(kept), kept, wanted, what)
     n = columns.n if kept is None else len(kept)
     if n != wanted.width:

@@ -79,7 +79,7 @@ def cause(error: BaseException) -> str:
 
 def missing(source: str, what: str, name: str, known: Iterable[str], way: str = "") -> InputError:
     """Return the error of a name that is not there: the nearest one, or all and a way out."""
-    hint = nearest(name, known)
+    hint = nearest(name, known, what)
     return InputError(
         f"{source}: there is no {what} `{short(name)}`; {hint}{way * hint.endswith('.')}"
     )

@@ -12,15 +12,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from naively._nearest import nearest, short
 from naively._types import Array
 from naively.read import batch as limits
 from naively.read.batch import Batch, Part, Places
 from naively.read.bytes import check_memory, seekable
 from naively.read.cells import batch_of
 from naively.read.columns import Columns
-from naively.read.errors import InputError, explained, missing
+from naively.read.errors import InputError, explained
 from naively.read.layout import Layout
 from naively.read.matrix import (
+    check_rows,
     chosen,
     entry_bounds,
     kept_values,
@@ -98,15 +100,21 @@ def _opened(path: str, source: str) -> Iterator[Any]:
 
 def _matrix(source: str, file: Any, layout: Layout) -> tuple[Any, Any]:
     """Return the matrix that is asked for, as it is stored, and what describes its columns."""
-    if layout.layer is None:
+    wanted = None if layout.wanted is None else layout.wanted.layer
+    layer = layout.layer or wanted
+    if layer in (None, "X"):
         return file["X"], file["var"]
-    if layout.layer == "raw" and "raw" in file:
+    if layer == "raw" and "raw" in file:
         return file["raw/X"], file["raw/var"]
     layers = list(file["layers"]) if "layers" in file else []
-    if layout.layer not in layers:
+    if layer not in layers:
         known = [*layers, *(["raw"] if "raw" in file else [])]
-        raise missing(source, "layer", layout.layer, known)
-    return file["layers"][layout.layer], file["var"]
+        of_model = ", on which the model was trained" * (layout.layer is None)
+        raise InputError(
+            f"{source}: there is no layer `{short(layer)}`{of_model}; "
+            f"{nearest(layer, known, 'layer')} --layer X reads X."
+        )
+    return file["layers"][layer], file["var"]
 
 
 def _shape(source: str, X: Any) -> tuple[int, int]:
@@ -130,7 +138,9 @@ def _encoding(X: Any) -> str:
 
 def _csc(source: str, X: Any) -> Any:
     data, indices, indptr = (_read(source, X[name]) for name in ("data", "indices", "indptr"))
-    matrix = sp.csc_array((data, indices, indptr), shape=_shape(source, X))
+    shape = _shape(source, X)
+    check_rows(source, shape[0], len(data))
+    matrix = sp.csc_array((data, indices, indptr), shape=shape)
     matrix.check_format(full_check=True)
     return matrix
 

@@ -27,7 +27,6 @@ from naively.read.table import (
 )
 from naively.text.labels import clean
 
-_ROLES = " Name the columns of text and of labels with --text and --label."
 PART_BYTES = 1 << 26
 
 
@@ -54,7 +53,7 @@ def batches(part: Part, layout: Layout) -> Iterator[Batch]:
         else:
             rows = list(_lines(block, line, part))
             numbers = np.array([number for number, _ in rows], dtype=np.int64)
-            cells = _columns(rows, names, part)
+            cells = _columns(rows, names, part, layout.roles_way)
         if len(numbers):
             yield text_batch(cells, Places((part,), numbers), layout)
 
@@ -100,10 +99,13 @@ def _parsed(block: bytes, names: list[str]) -> Any:
 
 
 def _schema(block: bytes, names: list[str]) -> Any:
-    """Return the types of some fields in the first line."""
+    """Return the types of some fields in the first line, if they are not numbers with a point.
+
+    Those are read line by line: as one type whole numbers among them would lose digits.
+    """
     import pyarrow as pa
 
-    kinds = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
+    kinds = {str: pa.string(), bool: pa.bool_(), int: pa.int64()}
     try:
         record = json.loads(block[: block.find(b"\n") + 1 or None])
         types = [
@@ -143,12 +145,12 @@ def _record(line: bytes, number: int, part: Part) -> dict[str, Any]:
 
 
 def _columns(
-    rows: list[tuple[int, dict[str, Any]]], names: list[str], part: Part
+    rows: list[tuple[int, dict[str, Any]]], names: list[str], part: Part, way: str
 ) -> dict[str, list[Any]]:
     for number, record in rows:
         for name in names:
             if name not in record:
-                raise missing(part.line(number), "field", name, record, _ROLES)
+                raise missing(part.line(number), "field", name, record, way)
     return {name: [record[name] for _, record in rows] for name in names}
 
 
@@ -173,6 +175,6 @@ def _rows(part: Part, layout: Layout) -> Iterator[Rows]:
     for line, block in _blocks(part, layout):
         lines = _lines(block, line, part)
         while some := list(islice(lines, limits.height(64 * len(keys)))):
-            cells = _columns(some, keys, part)
+            cells = _columns(some, keys, part, layout.roles_way)
             numbers: IntArray = np.array([number for number, _ in some])
             yield Rows(list(zip(*cells.values(), strict=True)), numbers)

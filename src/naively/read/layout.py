@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 from naively.read.columns import Wanted
 from naively.read.errors import InputError
@@ -24,14 +25,23 @@ class Layout:
     key: str | None = None  # column that identifies a row
     labels_file: str | None = None  # beside numbers: one label a line
     names_file: str | None = None  # beside a matrix: one column name a line
+    own_names: bool = False  # those in a file go before those of `names_file`
     transpose: bool = False  # of numbers: rows are features
     ignore: tuple[str, ...] = ()  # columns of numbers to leave out
-    layer: str | None = None  # of AnnData: None for X, "raw", or the name of a layer
+    layer: str | None = None  # of AnnData: "raw" or the name of a layer; None for X, or as wanted
     delimiter: str | None = None  # of CSV; None: a comma, or a tab in .tsv
     quotes: bool = True  # of CSV; False: quotation marks are part of the text
     header: bool = True  # of CSV; False: columns are called 1, 2, ...
     encoding: str = "utf-8"  # of CSV and JSON Lines
     wanted: Wanted | None = None  # columns of numbers to keep; None: all
+
+    @property
+    def roles_way(self) -> str:
+        """Way out where a column of a table of texts is not there."""
+        roles = "of text and of labels with --text and --label" if self.needs_label else (
+            "of text with --text"
+        )  # fmt: skip
+        return f" Name the columns {roles}."
 
     @property
     def label_column(self) -> str | None:
@@ -43,11 +53,12 @@ class Layout:
 
 _TABLES = tuple(name for name, each in FORMATS.items() if each.holds == "table")
 _MATRICES = tuple(name for name, each in FORMATS.items() if each.holds == "matrix")
+LISTS = ("jsonl", "parquet")  # formats that can hold lists of strings
 _COLUMNS = (*_TABLES, "npz", "h5ad")  # formats that can hold more than numbers
 _TRANSPOSED = (*_TABLES, "npz", "mtx")
 _EFFECTS = (  # option, field, formats in which it has an effect with texts, and with numbers
     ("--text", "text", _TABLES, ()),
-    ("--analyzer tokens", "tokens", ("jsonl", "parquet"), ()),
+    ("--analyzer tokens", "tokens", LISTS, ()),
     ("--label", "label", _TABLES, (*_COLUMNS, "svmlight")),
     ("--split-column", "split", _TABLES, _COLUMNS),
     ("--id", "key", _TABLES, _COLUMNS),
@@ -61,6 +72,28 @@ _EFFECTS = (  # option, field, formats in which it has an effect with texts, and
     ("--no-header", "header", ("csv", "tsv"), ("csv", "tsv")),
     ("--encoding", "encoding", ("csv", "tsv", "jsonl"), ("csv", "tsv", "jsonl")),
 )
+_WRITTEN = (
+    *("label", "names_file", "transpose", "layer"),
+    *("delimiter", "quotes", "header", "encoding"),
+)
+
+
+def of_format(layout: Layout, format: str) -> Layout:
+    """Return the layout for a file of another format, for which not all options were meant.
+
+    How the others are written says nothing of it, and columns that have names keep them.
+    """
+    idle = {field for _, field in _idle(layout, format)} & set(_WRITTEN)
+    return replace(layout, own_names=True, **{field: getattr(_USUAL, field) for field in idle})
+
+
+def _idle(layout: Layout, format: str) -> Iterator[tuple[str, str]]:
+    """Options that were given and change nothing in a file of this format, and their fields."""
+    holds = "texts" if layout.text else "numbers"
+    for option, field, *formats in _EFFECTS:
+        given = getattr(layout, field) != getattr(_USUAL, field)
+        if given and format not in dict(zip(_HELD, formats, strict=True))[holds]:
+            yield option, field
 
 
 def check_effects(layout: Layout, format: str, source: str = "") -> None:
@@ -72,17 +105,15 @@ def check_effects(layout: Layout, format: str, source: str = "") -> None:
         Naming the option, and the formats in which it has an effect.
     """
     place = f"{source}: " if source else ""
-    for option, field, *formats in _EFFECTS:
-        if getattr(layout, field) == getattr(_USUAL, field):
-            continue
-        kinds = dict(zip(("texts", "numbers"), formats, strict=True))
-        if format in kinds["texts" if layout.text else "numbers"]:
-            continue
-        known = [f"{kind} in {', '.join(each)}" for kind, each in kinds.items() if each]
+    for option, _ in _idle(layout, format):
+        (formats,) = (each for name, _, *each in _EFFECTS if name == option)
+        both = zip(_HELD, formats, strict=True)
+        known = [f"{held} in {', '.join(each)}" for held, each in both if each]
         raise InputError(
             f"{place}{option} has no effect on {'texts' if layout.text else 'numbers'} in "
             f"{format}, only on {' and '.join(known)}; leave it out."
         )
 
 
+_HELD = ("texts", "numbers")
 _USUAL = Layout()

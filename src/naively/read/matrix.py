@@ -20,6 +20,8 @@ from naively.read.layout import Layout
 from naively.statistics.matrix import is_sparse
 from naively.text.labels import clean
 
+_EMPTY_ROWS = 1000  # for each entry, and so many more entries: rows are cheap up to a million
+
 
 def read_words(path: str) -> list[str]:
     """Read the lines of a text file, without blanks around them: labels or names."""
@@ -31,25 +33,31 @@ def read_words(path: str) -> list[str]:
     return [clean(line.strip()) for line in text.removesuffix("\n").split("\n")] if text else []
 
 
+def names_in(path: str) -> list[str]:
+    """Read names, one a line, without the empty lines behind them."""
+    names = read_words(path)
+    while names and not names[-1]:
+        names.pop()
+    return names
+
+
 def chosen(
     source: str, n: int, names: Sequence[str] | None, layout: Layout, first: int = 0
 ) -> tuple[Columns, IntArray | None]:
     """Columns of a matrix, and the positions of those that are kept; None for all.
 
-    They are called as the file calls them, as a file beside it does, or have numbers.
+    They are called as the file calls them, as a file beside it does, or have numbers from `first`.
     """
     columns = numbered(n, first)
-    if layout.names_file:
-        names = read_words(layout.names_file)
-        while len(names) > n and not names[-1]:
-            names.pop()
+    if layout.names_file and not (layout.own_names and names is not None):
+        names = names_in(layout.names_file)
     if names is not None:
         if len(names) != n:
             what = f"{layout.names_file}: holds" if layout.names_file else f"{source}: has"
             raise InputError(
                 f"{what} {len(names):,} names, {source} has {n:,} columns; write one name a line."
             )
-        columns = Columns(names, first)
+        columns = Columns(names)
     return columns, kept_columns(source, columns, layout.ignore, layout.wanted)
 
 
@@ -62,6 +70,21 @@ def wanted_cells(layout: Layout, known: Sequence[str], source: str, what: str) -
         if name not in known:
             raise missing(source, what, name, known)
     return {role: name for role, name in found.items() if name is not None}
+
+
+def check_rows(source: str, rows: int, entries: int) -> None:
+    """Refuse a sparse matrix that claims very many more rows than entries, before they cost memory.
+
+    Raises
+    ------
+    InputError
+        If it does.
+    """
+    if rows > _EMPTY_ROWS * (entries + _EMPTY_ROWS):
+        raise InputError(
+            f"{source}: {rows:,} rows are said to have {entries:,} entries; check its number of "
+            "rows, and leave out those that are empty."
+        )
 
 
 def whole_batches(

@@ -15,7 +15,7 @@ from naively.read.columns import Columns
 from naively.read.errors import explained
 from naively.read.formats import FORMATS
 from naively.read.layout import Layout
-from naively.read.matrix import chosen, whole_batches
+from naively.read.matrix import check_rows, chosen, whole_batches
 
 _HEAD = b"%%MatrixMarket matrix "
 _BODY = bytes([*range(9, 14), *range(32, 127)])
@@ -25,12 +25,12 @@ cut = whole_file
 
 def batches(part: Part, layout: Layout) -> Iterator[Batch]:
     """Rows of the matrix, in batches."""
-    yield from whole_batches(part, _matrix(part), {}, None, layout)
+    yield from whole_batches(part, _matrix(part, layout), {}, None, layout)
 
 
 def columns(part: Part, layout: Layout) -> Columns:
     """Columns of the matrix that are kept."""
-    n = _shape(part.source, _content(part))[0 if layout.transpose else 1]
+    n = _shape(part.source, _content(part), turned=layout.transpose)[0 if layout.transpose else 1]
     found, kept = chosen(part.source, n, None, layout, FORMATS[part.format].first)
     return found.take(kept)
 
@@ -46,15 +46,15 @@ def _content(part: Part) -> bytes:
     return b"".join(pieces)
 
 
-def _matrix(part: Part) -> Any:
+def _matrix(part: Part, layout: Layout) -> Any:
     content = _content(part)
-    _shape(part.source, content)
+    _shape(part.source, content, turned=layout.transpose)
     with explained(part.source, "a Matrix Market file"):
         X = scipy.io.mmread(io.BytesIO(content))
     return X if hasattr(X, "tocsr") else np.asarray(X)
 
 
-def _shape(source: str, content: bytes) -> tuple[int, int]:
+def _shape(source: str, content: bytes, *, turned: bool) -> tuple[int, int]:
     """Rows and columns, if what is said of them can be true of a file of this size."""
     with explained(source, "a Matrix Market file"):
         if not content[: len(_HEAD)].lower() == _HEAD.lower():
@@ -72,4 +72,5 @@ def _shape(source: str, content: bytes) -> tuple[int, int]:
             raise ValueError(f"{n_entries:,} entries are said to be in {len(content):,} bytes")
     check_memory(source, 8 * rows, "its rows")
     check_memory(source, 8 * columns, "its columns")
+    check_rows(source, columns if turned else rows, n_entries)
     return rows, columns

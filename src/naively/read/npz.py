@@ -16,7 +16,7 @@ from naively.read.bytes import check_memory, seekable, whole_file
 from naively.read.columns import Columns
 from naively.read.errors import InputError, cause, explained, missing
 from naively.read.layout import Layout
-from naively.read.matrix import chosen, usual_type, wanted_cells, whole_batches
+from naively.read.matrix import check_rows, chosen, usual_type, wanted_cells, whole_batches
 from naively.text.labels import clean
 
 _SPARSE = ("format", "shape", "data", "indices", "indptr", "row", "col")
@@ -28,13 +28,15 @@ cut = whole_file
 def batches(part: Part, layout: Layout) -> Iterator[Batch]:
     """Rows of the matrix, in batches."""
     arrays, cells = _loaded(part, layout)
-    yield from whole_batches(part, _matrix(part.source, arrays), cells, _names(arrays), layout)
+    yield from whole_batches(
+        part, _matrix(part.source, arrays, layout), cells, _names(arrays), layout
+    )
 
 
 def columns(part: Part, layout: Layout) -> Columns:
     """Columns of the matrix that are kept."""
     arrays, _ = _loaded(part, layout)
-    n = _matrix(part.source, arrays).shape[0 if layout.transpose else 1]
+    n = _matrix(part.source, arrays, layout).shape[0 if layout.transpose else 1]
     found, kept = chosen(part.source, n, _names(arrays), layout)
     return found.take(kept)
 
@@ -104,11 +106,11 @@ def _array(source: str, path: str, name: str) -> Array:
     return array
 
 
-def _matrix(source: str, arrays: dict[str, Array]) -> Any:
+def _matrix(source: str, arrays: dict[str, Array], layout: Layout) -> Any:
     if not ("format" in arrays and "shape" in arrays):
         return arrays["X"]
     try:
-        return _sparse(source, arrays)
+        return _sparse(source, arrays, turned=layout.transpose)
     except (InputError, MemoryError):
         raise
     except Exception as error:
@@ -118,11 +120,12 @@ def _matrix(source: str, arrays: dict[str, Array]) -> Any:
         ) from error
 
 
-def _sparse(source: str, arrays: dict[str, Array]) -> Any:
+def _sparse(source: str, arrays: dict[str, Array], *, turned: bool) -> Any:
     kind = arrays["format"].item()
     kind = kind.decode("ascii", "replace") if isinstance(kind, bytes) else str(kind)
     rows, columns = (operator.index(each) for each in arrays["shape"].tolist())
     check_memory(source, 8 * rows, "its rows")
+    check_rows(source, columns if turned else rows, len(arrays["data"]))
     data = arrays["data"].astype(usual_type(arrays["data"].dtype), copy=False)
     if kind == "coo":
         return sp.coo_array((data, (arrays["row"], arrays["col"])), (rows, columns)).tocsr()

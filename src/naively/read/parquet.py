@@ -122,21 +122,21 @@ def _holds_numbers(kind: Any) -> bool:
 
 def _numbers(table: Any, plan: Plan, places: Places) -> Array:
     columns = [
-        _column(table.column(j), name, places)
+        _column(table.column(j), name, places, needed=plan.needed)
         for j, name in zip(plan.places, plan.columns.names, strict=True)
     ]
-    X = whole_numbers(np.column_stack(columns))
+    X = whole_numbers(np.column_stack(columns) if columns else np.empty((table.num_rows, 0)))
     check_finite(X, plan.columns, places)
     return X
 
 
-def _column(column: Any, name: str, places: Places) -> Array:
+def _column(column: Any, name: str, places: Places, *, needed: bool) -> Array:
     import pyarrow as pa
 
     if not _holds_numbers(column.type) or column.null_count:
         odd = column.is_null().to_numpy(zero_copy_only=False)
         row = int(np.argmax(odd)) if odd.any() else 0
-        check_number(column[row].as_py(), name, places, row)
+        check_number(column[row].as_py(), name, places, row, needed=needed)
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
     if pa.types.is_boolean(column.type):

@@ -25,7 +25,7 @@ from naively.read.columns import Columns
 from naively.read.errors import InputError, explained
 from naively.read.formats import format_of, reader_of
 from naively.read.layout import Layout, check_effects
-from naively.read.matrix import read_words
+from naively.read.matrix import names_in
 
 __all__ = ["aligned", "batches_of", "collected", "columns_of", "find_files", "held", "parts_of"]
 
@@ -82,7 +82,7 @@ def parts_of(patterns: Patterns, layout: Layout) -> list[Part]:
         raise InputError(f"{option} belongs to one file; got {len(files):,} files.")
     parts = [part for path in files for part in _parts(path, layout)]
     lines = [part for part in parts if part.format == "svmlight"]
-    columns = svmlight.columns_of(lines, layout.wanted) if lines else None
+    columns = svmlight.columns_of(lines, layout) if lines else None
     return [replace(part, columns=columns) if part in lines else part for part in parts]
 
 
@@ -155,9 +155,7 @@ def _labelled(batches: Iterator[Batch], part: Part, path: str) -> Iterator[Batch
 
 
 def _read_labels(path: str) -> Array:
-    labels = read_words(path)
-    while labels and not labels[-1]:
-        labels.pop()
+    labels = names_in(path)
     if "" in labels:
         raise InputError(
             f"{path}: line {labels.index('') + 1:,}: the label is missing; fill it in."
@@ -166,7 +164,7 @@ def _read_labels(path: str) -> Array:
 
 
 def columns_of(parts: Sequence[Part], layout: Layout) -> Columns:
-    """Columns of numbers that the batches have: those of the first file.
+    """Columns of numbers that the batches have: those of the first file, with rows if one has.
 
     Raises
     ------
@@ -175,8 +173,16 @@ def columns_of(parts: Sequence[Part], layout: Layout) -> Columns:
     """
     if not parts:
         raise InputError("There are no rows; give a file with data in it.")
-    with explained(parts[0].source):
-        return reader_of(parts[0].format).columns(parts[0], layout)
+    first = _columns(parts[0], layout)
+    if first.sure:
+        return first
+    others = (part for part in parts if part.path != parts[0].path)
+    return next((found for part in others if (found := _columns(part, layout)).sure), first)
+
+
+def _columns(part: Part, layout: Layout) -> Columns:
+    with explained(part.source):
+        return reader_of(part.format).columns(part, layout)
 
 
 def aligned(parts: Sequence[Part], layout: Layout) -> Layout:

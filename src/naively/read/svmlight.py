@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TypeAlias
 
 import numpy as np
@@ -14,10 +15,10 @@ from naively._types import FloatArray, IntArray
 from naively.read import bytes as stored, jsonl
 from naively.read.batch import Batch, Part, Places
 from naively.read.cells import batch_of
-from naively.read.columns import Columns, Wanted, numbered
+from naively.read.columns import Columns, numbered
 from naively.read.errors import InputError
 from naively.read.layout import Layout
-from naively.read.matrix import chosen, entry_bounds, kept_values, sliced
+from naively.read.matrix import chosen, entry_bounds, kept_values, names_in, sliced
 from naively.statistics.matrix import whole_numbers
 
 Parsed: TypeAlias = tuple[FloatArray, IntArray, IntArray, FloatArray, IntArray]
@@ -34,8 +35,7 @@ cut = jsonl.cut
 
 def batches(part: Part, layout: Layout) -> Iterator[Batch]:
     """Rows of the lines that begin in a part, in batches."""
-    known = part.columns or columns_of([part], layout.wanted)
-    all_columns, kept = chosen(part.source, known.n, None, layout, known.first_column)
+    known, all_columns, kept = _chosen(part, layout)
     for line, block in stored.blocks(part.path, part.source, part.begin, part.end):
         y, indptr, columns, values, lines = _parsed(block, line, part)
         columns = columns - known.first_column
@@ -53,21 +53,35 @@ def batches(part: Part, layout: Layout) -> Iterator[Batch]:
 
 def columns(part: Part, layout: Layout) -> Columns:
     """Columns of numbers: those that are kept."""
-    known = part.columns or columns_of([part], layout.wanted)
-    found, kept = chosen(part.source, known.n, None, layout, known.first_column)
+    _, found, kept = _chosen(part, layout)
     return found.take(kept)
 
 
-def columns_of(parts: list[Part], wanted: Wanted | None) -> Columns:
-    """Columns that some parts have together: those wanted, or as many as occur."""
+def _chosen(part: Part, layout: Layout) -> tuple[Columns, Columns, IntArray | None]:
+    """Columns by their numbers and by their names, and the positions of those that are kept."""
+    known = part.columns or columns_of([part], layout)
+    named, kept = chosen(part.source, known.n, None, layout, known.first_column)
+    return known, replace(named, first_column=known.first_column), kept
+
+
+def columns_of(parts: list[Part], layout: Layout) -> Columns:
+    """Columns that some parts have together: those wanted or named, or as many as occur."""
+    wanted = layout.wanted
     if wanted is not None:
-        return numbered(wanted.width, wanted.first_column)
-    low, high = 1, 0
+        width = len(names_in(layout.names_file)) if layout.names_file else wanted.width
+        return numbered(width, wanted.first_column)
+    low, high, rows = 1, 0, False
     for part in parts:
         for _, block in stored.blocks(part.path, part.source, part.begin, part.end):
-            found = _outer_columns(_cleaned(block))
+            cleaned = _cleaned(block)
+            rows |= not cleaned.isspace()
+            found = _outer_columns(cleaned)
             if len(found):
                 low, high = min(low, int(found.min())), max(high, int(found.max()))
+    if rows and high < low:
+        raise InputError(
+            f"{parts[0].source}: no line has an entry (column:value); give a file with data in it."
+        )
     return numbered(high + 1 - low, low)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from operator import itemgetter
 from typing import Any
 
@@ -20,7 +20,6 @@ from naively.read.matrix import check_finite
 from naively.statistics.matrix import whole_numbers
 from naively.text.labels import clean
 
-_ROLES = " Name the columns of text and of labels with --text and --label."
 _LABELS = " Name the column of labels with --label."
 _TURNED = " If the rows are features, add --transpose."
 _NUMBERS = " The table holds numbers: `naively select --numbers` selects among its columns."
@@ -80,7 +79,7 @@ def _way_out(layout: Layout, names: Sequence[str], numeric: Sequence[bool]) -> s
     if not layout.text:
         return _LABELS + _TURNED
     # Beside the numbers of the features stand a label and perhaps the name of the row.
-    return (_NUMBERS if sum(numeric) >= max(len(names) - 2, 2) else "") + _ROLES
+    return (_NUMBERS if sum(numeric) >= max(len(names) - 2, 2) else "") + layout.roles_way
 
 
 # Texts -----------------------------------------------------------------------------------------
@@ -107,6 +106,7 @@ class Plan:
 
     columns: Columns  # of the matrix
     places: list[int]  # (m,) of them in the table
+    needed: bool = False  # by a model: none of them can be left out
     named: bool = False  # the first column of the table holds names of rows
 
 
@@ -127,13 +127,17 @@ def plan_of(source: str, names: Sequence[str], layout: Layout, named: bool) -> P
     free = [j for j, name in enumerate(names) if name not in special and not (index and j == 0)]
     if not free:
         raise InputError(
-            f"{source}: no column holds numbers; if column `{short(first)}` holds text, name it "
-            f"with --text '{short(first)}'."
+            f"{source}: no column holds numbers; "
+            + (
+                f"if column `{short(first)}` holds text, name it with --text '{short(first)}'."
+                if layout.needs_label
+                else "give a table with the columns of the training."
+            )
         )
     columns = Columns([names[j] for j in free])
     kept = kept_columns(source, columns, layout.ignore, layout.wanted)
     places = free if kept is None else [free[j] for j in kept.tolist()]
-    return Plan(columns.take(kept), places, index)
+    return Plan(columns.take(kept), places, not layout.needs_label, index)
 
 
 def number_batches(part: Part, records: Records, layout: Layout) -> Iterator[Batch]:
@@ -159,7 +163,8 @@ def number_columns(part: Part, records: Records, layout: Layout) -> Columns:
     if layout.transpose:
         return _turned(part, records, layout)[1]
     first = next(records.rows, Rows([], []))
-    return plan_of(part.source, records.names, layout, _is_named(first)).columns
+    plan = plan_of(part.source, records.names, layout, _is_named(first))
+    return replace(plan.columns, sure=bool(first.cells))
 
 
 def _is_named(rows: Rows) -> bool:
@@ -179,6 +184,8 @@ def numbers_of(
     rows: Sequence[Sequence[Any]], plan: Plan, places: Places, ignored: str = ""
 ) -> FloatArray:
     """Return cells as numbers, (n, m); `ignored` is what to leave out where one is missing."""
+    if not plan.places:
+        return np.empty((len(rows), 0))
     first, last = plan.places[0], plan.places[-1]
     pick: Any = itemgetter(slice(first, last + 1))
     if plan.places != list(range(first, last + 1)):
@@ -190,21 +197,21 @@ def numbers_of(
     except (TypeError, ValueError):
         for i, row in enumerate(rows):
             for name, cell in zip(plan.columns.names, pick(row), strict=True):
-                check_number(cell, name, places, i, ignored)
+                check_number(cell, name, places, i, ignored, needed=plan.needed)
         raise
     check_finite(X, plan.columns, places)
     return X
 
 
-def check_number(cell: Any, column: str, places: Places, row: int, ignored: str = "") -> None:
+def check_number(
+    cell: Any, column: str, places: Places, row: int, ignored: str = "", *, needed: bool = False
+) -> None:
     """Refuse a cell that is missing, or is no number."""
     if is_number(cell) and cell not in _ABSENT:
         return
     said = "is missing" if cell in _ABSENT else f"is {str(cell)[:50]!r}, not a number"
-    raise InputError(
-        f"{places.of(row)}: the value of `{short(column)}` {said}; fill it in, or leave it out "
-        f"with --ignore '{short(ignored or column)}'."
-    )
+    way = "." if needed else f", or leave it out with --ignore '{short(ignored or column)}'."
+    raise InputError(f"{places.of(row)}: the value of `{short(column)}` {said}; fill it in{way}")
 
 
 # Rows are features -----------------------------------------------------------------------------
@@ -214,7 +221,8 @@ def _turned(part: Part, records: Records, layout: Layout) -> tuple[Batch, Column
     """Read a table whose rows are features and whose columns are samples."""
     special: dict[str, list[Any]] = {name: [] for name in roles(layout).values()}
     left_out = {layout.label or "label", *layout.ignore}
-    samples = Plan(Columns(records.names[1:]), list(range(1, len(records.names))))
+    places = list(range(1, len(records.names)))
+    samples = Plan(Columns(records.names[1:]), places, not layout.needs_label)
     names, rows = list[str](), list[FloatArray]()
     for some in records.rows:
         for number, cells in zip(some.numbers, some.cells, strict=True):
@@ -233,8 +241,8 @@ def _turned(part: Part, records: Records, layout: Layout) -> tuple[Batch, Column
         raise InputError(f"{part.source}: the file holds no rows; give one with data in it.")
     kept = kept_columns(part.source, columns, (), layout.wanted, "row")
     X = np.ascontiguousarray(np.array(rows if kept is None else [rows[j] for j in kept]).T)
-    places = Places((part,), range(2, len(X) + 2), unit="column")
-    batch = batch_of(whole_numbers(X), beside(special, layout), places)
+    turned = Places((part,), range(2, len(X) + 2), unit="column")
+    batch = batch_of(whole_numbers(X), beside(special, layout), turned)
     return batch.named(records.names[1:]), columns.take(kept)
 
 

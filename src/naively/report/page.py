@@ -22,6 +22,7 @@ from naively.selection.certificate import UNPROVEN
 SHOWN_FEATURES = 1000  # on the page; features.csv has all
 _SHOWN_CLASSES = 100
 _COLUMN_CLASSES = 4  # so many classes or fewer have their own columns
+_FIGURE_COLUMNS = 6  # if these are not more than the width of the page has room for
 _BAR_CLASSES = 24  # so many classes or fewer have their own bars and figures
 _DETAILS = 12_000  # so many pairs of feature and class, or fewer, are there to be opened
 _CONFUSED_CLASSES = 40
@@ -105,7 +106,8 @@ class _View:
         self.shown_classes = summary.classes[:_SHOWN_CLASSES]
         self.n_classes = len(summary.classes)
         self.groups = figure_groups(summary)
-        self.in_columns = self.n_classes <= _COLUMN_CLASSES
+        figures = self.n_classes * len(self.columns)
+        self.in_columns = self.n_classes <= _COLUMN_CLASSES and figures <= _FIGURE_COLUMNS
         self.by_class = self.n_classes <= _BAR_CLASSES and bool(self.groups)
         self.detailed = self.by_class and len(self.shown) * self.n_classes <= _DETAILS
         self.has_examples = any(row.example for row in self.shown)
@@ -162,7 +164,7 @@ class _View:
             return [("", list(self.shown[:_TOP_FEATURES]))]
         most = max(_TOP_FEATURES // self.n_classes, 4)
         spoken: dict[str, list[FeatureRow]] = {each.name: [] for each in self.summary.classes}
-        for row in self.shown:
+        for row in self.summary.features:
             if len(spoken[row.speaks_for]) < most:
                 spoken[row.speaks_for].append(row)
         return list(spoken.items())

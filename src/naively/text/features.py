@@ -10,7 +10,7 @@ import reprlib
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, final
 
-FORMAT = 2  # raise when the same definition would give other columns
+FORMAT = 3  # raise when the same definition would give other columns
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"  # scikit-learn's: words of two or more letters or digits
 ONE_CHARACTER = r"(?u)\b\w+\b"
 _LEAST_CHARACTERS = {TOKEN_PATTERN: 2, ONE_CHARACTER: 1}  # patterns that need no re
@@ -116,6 +116,11 @@ class ColumnFeatures:
     resolution : float, default=None
         Only with "counts": values are rounded to multiples of this before they are added; None
         adds them as they are.
+    first_column : {0, 1}, default=0
+        Number of the first column, where columns are known by numbers: in svmlight and Matrix
+        Market files, and in the names of columns that have no others.
+    layer : str, default=None
+        Of AnnData: "raw" or the layer whose values these are; None for X, or another format.
     """
 
     n_columns: int
@@ -123,6 +128,8 @@ class ColumnFeatures:
     statistic: Literal["counts", "presence", "moments", "categories"] = "counts"
     threshold: float = 0.0
     resolution: float | None = None
+    first_column: int = 0
+    layer: str | None = None
     kind: Literal["columns"] = field(default="columns", init=False)
 
     def __post_init__(self) -> None:
@@ -133,6 +140,8 @@ class ColumnFeatures:
                 "`statistic` must be 'counts', 'presence', 'moments' or 'categories'; got "
                 f"{self.statistic!r}."
             )
+        if self.first_column not in (0, 1):
+            raise ValueError(f"`first_column` must be 0 or 1; got {self.first_column!r}.")
         if not math.isfinite(self.threshold):
             raise ValueError(f"`threshold` must be a finite number; got {self.threshold}.")
         if self.resolution is not None and not 0 < self.resolution < math.inf:

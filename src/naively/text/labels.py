@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from typing import Any
+
+_POINT = re.compile(r"(\d)\.0*$")
 
 
 def clean(text: str) -> str:
@@ -19,7 +23,10 @@ def name_text(value: Any) -> str:
 
 
 def label_text(value: Any) -> str | None:
-    """Label as text: whole numbers without a point, blanks around it taken off, None if missing.
+    """Label as text, None if missing: one spelling of a value, whatever the file.
+
+    Whole numbers have no point, truth values are True and False (as Python, pandas and what they
+    write have them), and text stands as it is written, but for blanks around it.
 
     Raises
     ------
@@ -31,7 +38,7 @@ def label_text(value: Any) -> str | None:
     if value is None or value != value:
         return None
     if isinstance(value, bool):
-        return str(value).lower()
+        return str(value)
     if isinstance(value, int):
         return str(value)
     if isinstance(value, float):
@@ -39,3 +46,8 @@ def label_text(value: Any) -> str | None:
     if isinstance(value, bytes):
         return label_text(value.decode("utf-8", "replace"))
     raise TypeError(f"a {type(value).__name__}")
+
+
+def folded(label: str) -> str:
+    """Return what labels have in common that differ by case, width or a final .0 only."""
+    return _POINT.sub(r"\1", unicodedata.normalize("NFKC", label).casefold())

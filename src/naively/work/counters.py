@@ -185,16 +185,18 @@ def _multiples(X: Any, resolution: float) -> Any:
     """Round values to whole multiples of a resolution."""
     values = X.data if is_sparse(X) else X
     per_unit = 1.0 / resolution
-    if values.dtype.kind != "f" and per_unit >= 1.0 and per_unit.is_integer():
+    if values.dtype.kind != "f" and 1.0 <= per_unit < 2**62 and per_unit.is_integer():
         if values.size and values.min() < 0:
             return X  # refused, with its place, when it is counted
         largest = int(values.max()) if values.size else 0
         _check_multiples(largest * int(per_unit), largest, resolution)
         scaled = values.astype(np.int64) * int(per_unit)  # exact, beyond 2**53 too
     else:
-        quotients = np.rint(np.asarray(values, dtype=np.float64) / resolution)
-        if not np.isfinite(quotients).all() or (quotients < 0).any():
+        values = np.asarray(values, dtype=np.float64)
+        if not np.isfinite(values).all() or (values < 0).any():
             return X
+        with np.errstate(over="ignore"):
+            quotients = np.rint(values / resolution)
         if quotients.size:
             _check_multiples(np.abs(quotients).max(), np.abs(values).max(), resolution)
         scaled = quotients.astype(np.int64)

@@ -41,8 +41,14 @@ def seen_columns(X: Matrix, columns: IntArray | slice, features: ColumnFeatures)
     return (X > features.threshold).astype(np.int64) if features.presence else X
 
 
-def check_counts(batch: Batch) -> None:
-    """Refuse negative values, which are no counts.
+_MODELS = (
+    "real numbers are for --model l1-centers (medians) or l2-centers (means); --model bernoulli "
+    "asks only whether a value is above 0"
+)
+
+
+def check_counts(batch: Batch, way: str = _MODELS) -> None:
+    """Refuse negative values, which are no counts, and say what the way out is.
 
     Raises
     ------
@@ -60,8 +66,7 @@ def check_counts(batch: Batch) -> None:
         row, column = np.argwhere(values < 0)[0].tolist()
     raise InputError(
         f"{batch.place(row)}: the value in column {column + 1:,} is negative, and counts cannot "
-        "be; real numbers are for --model l1-centers (medians) or l2-centers (means); --model "
-        "bernoulli asks only whether a value is above 0."
+        f"be; {way}."
     )
 
 

@@ -7,7 +7,6 @@ sum honest: the definitions of the features must agree, and no shard may be in i
 
 from __future__ import annotations
 
-import io
 import json
 import os
 import zipfile
@@ -35,6 +34,7 @@ from naively.text.features import (
     to_json,
 )
 from naively.text.vocabulary import Vocabulary
+from naively.work.archive import stored_arrays
 from naively.work.writing import atomic_file
 
 T = TypeVar("T")
@@ -48,6 +48,7 @@ _FORMAT = "naively statistics"
 _VERSION = 2
 _DATE = (1980, 1, 1, 0, 0, 0)  # a fixed time: equal statistics are equal files
 _MANIFEST = "manifest.json"
+_TYPES = tuple(f"{'<|'[size == 1]}{kind}{size}" for kind in "iuf" for size in (1, 2, 4, 8))
 
 
 @final
@@ -166,7 +167,8 @@ def _check_definitions(first: FeatureDefinition, other: FeatureDefinition) -> No
     if fingerprint(first) != fingerprint(other):
         raise ValueError(
             "Statistics must define their features alike to be merged; got "
-            f"{difference(first, other)}. Count the shards again with the same settings."
+            f"{difference(first, other)}. Count the shards again with the same settings, and in "
+            "one command where their columns have numbers instead of names."
         )
 
 
@@ -285,13 +287,8 @@ def load_record(path: str | os.PathLike[str]) -> Record:
     path = Path(path)
     try:
         with zipfile.ZipFile(path) as archive:
-            manifest = json.loads(archive.read(_MANIFEST))
-            arrays = {
-                name.removesuffix(".npy"): _array(archive, name)
-                for name in archive.namelist()
-                if name != _MANIFEST
-            }
-            return _restored(manifest, arrays)
+            arrays = stored_arrays(archive, _TYPES)  # first: that checks the sizes of all members
+            return _restored(json.loads(archive.read(_MANIFEST)), arrays)
     except (FileNotFoundError, PermissionError, IsADirectoryError) as error:
         raise ValueError(f"{path}: {error.strerror}; check name and permissions.") from error
     except MemoryError:
@@ -301,12 +298,6 @@ def load_record(path: str | os.PathLike[str]) -> Record:
             f"{path}: this is no statistics file of naively, or it is damaged ({error}); "
             "count its shards again."
         ) from error
-
-
-def _array(archive: zipfile.ZipFile, name: str) -> Array:
-    content = io.BytesIO(archive.read(name))  # read whole, so that its checksum is compared
-    array: Array = npy.read_array(content, allow_pickle=False)
-    return array
 
 
 def _restored(manifest: dict[str, Any], arrays: dict[str, Array]) -> Record:

@@ -190,6 +190,8 @@ def count_files(
         layout = Layout(text=("text",), tokens=features.analyzer == "tokens")
     layout = layout or Layout()
     parts = parts_of(files, layout)
+    if features.kind == "columns" and parts and parts[0].columns is not None:  # of svmlight
+        features = replace(features, first_column=parts[0].columns.first_column)
     tasks = tasks_of(
         parts, features, aligned(parts, layout),
         names=names, n_jobs=n_jobs, resumable=checkpoint is not None,
@@ -215,7 +217,7 @@ def tasks_of(
 
     Raises
     ------
-    ValueError
+    InputError
         If two parts are the same.
     """
     _check_distinct(parts)
@@ -239,7 +241,7 @@ def _check_distinct(parts: Sequence[Part]) -> None:
     seen: dict[str, Part] = {}
     for part in parts:
         if part.name in seen:
-            raise ValueError(
+            raise InputError(
                 f"{part.source}: is the same data as {seen[part.name].source}, and each shard must "
                 "be counted once; take one of them away."
             )

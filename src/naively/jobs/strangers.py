@@ -1,0 +1,52 @@
+"""Labels that a model does not know: how many rows have them, and which are only spelled apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from naively._nearest import short
+from naively.text.labels import folded
+
+_SHOWN = 5
+
+
+def strangers_note(rows: Mapping[str, int], right: int, classes: Sequence[str]) -> Iterator[str]:
+    """Say how many rows have labels that are no classes of the model; nothing if none has.
+
+    Parameters
+    ----------
+    rows
+        Rows of each label.
+    right
+        Rows whose label is the answer.
+    classes
+        Labels of the training.
+    """
+    strange = sorted(set(rows) - set(classes))
+    if not strange:
+        return
+    missed, total = sum(rows[label] for label in strange), sum(rows.values())
+    whose = "has a label" if missed == 1 else "have labels"
+    yield (
+        f"{missed:,} test row{'s' * (missed > 1)} {whose} that training does not have "
+        f"({_listed(map(short, strange))}) and count{'s' * (missed == 1)} as mistakes; "
+        + (
+            f"without them the accuracy is {right / (total - missed):.4f}."
+            if total > missed
+            else f"there are no others (training has {', '.join(map(short, sorted(classes)[:2]))}, "
+            "...)."
+        )
+    )
+    known = {folded(label): label for label in classes}
+    alike = [f"{short(each)} and {short(known[folded(each)])}" for each in strange
+             if folded(each) in known]  # fmt: skip
+    if alike:
+        yield (
+            f"Labels of the test and of the training that differ by spelling only are not the "
+            f"same: {_listed(alike, '; ')}. Write them alike."
+        )
+
+
+def _listed(names: Iterator[str] | Sequence[str], separator: str = ", ") -> str:
+    names = list(names)
+    return separator.join(names[:_SHOWN]) + f"{separator}..." * (len(names) > _SHOWN)
