@@ -52,7 +52,7 @@ def vectorizer(options, kind=CountVectorizer, **more):
 
 
 def assert_same_as_scikit_learn(texts, labels, options, presence):
-    features = TextFeatures(**options, statistic="presence" if presence else "counts")
+    features = TextFeatures(**options, weights="presence" if presence else "counts")
     reference = vectorizer(options)
     X = reference.fit_transform(texts)
     vocabulary, counts = count_text(texts, labels, features)
@@ -296,7 +296,7 @@ def test_the_union_of_vocabularies_says_where_each_name_went(parts):
 def test_rows_of_several_texts_are_counted_as_the_matrix_of_their_rows(presence):
     """No bigram spans two texts of a row; presence and length are of the whole row."""
     statistic = "presence" if presence else "counts"
-    features = TextFeatures(ngram_range=(1, 2), statistic=statistic)
+    features = TextFeatures(ngram_range=(1, 2), weights=statistic)
     vocabulary, X = count_rows(TEXTS[:6], features, parts=2)
     counter = TextCounter(features)
     counter.update(TEXTS[:6], LABELS[:3], parts=2)

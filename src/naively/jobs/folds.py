@@ -68,14 +68,16 @@ def fold_errors(
     workers: Workers,
 ) -> FoldErrors:  # fmt: skip
     """Error of each fold, the rows of one kind, at each k (G,): the features chosen without it."""
-    total = data.statistics(kinds, kept) if model.subtracts else None
+    # The idf of the rows of a fold has no part in the weights of the others.
+    subtracts = model.subtracts and data.features.weights != "tfidf"
+    total = data.statistics(kinds, kept) if subtracts else None
     folds = []
     for kind in kinds:
         if data.n_rows(kind):
             folds.append(_fold(data, model, total, kinds, kind, kept, grid))
     union = np.unique(np.concatenate([fold.on_path for fold in folds]))
     placed = [
-        Fold(fold.kind, fold.classes, fold.every_k, np.searchsorted(union, fold.on_path))
+        replace(fold, on_path=np.searchsorted(union, fold.on_path))
         for fold in folds
     ]
     counts = sum(
@@ -92,16 +94,19 @@ def _fold(
     kept: IntArray | None, grid: IntArray,
 ) -> Fold:  # fmt: skip
     """Models of every k without the rows of one kind; `on_path` are their columns in the data."""
+    others = tuple(each for each in kinds if each != kind)
     if total is not None:
         statistics = total - data.statistics((kind,), kept)
     else:
-        statistics = data.statistics(tuple(each for each in kinds if each != kind), kept)
+        statistics = data.statistics(others, kept)
     present = np.flatnonzero(statistics.class_rows > 0)
     if len(present) < len(statistics.classes):
         statistics = statistics.of_classes(present)
     models = every_k(model, statistics, grid)
     columns = models.columns if kept is None else kept[models.columns]
-    return Fold(kind, statistics.classes.astype(str), models, columns)
+    idf = data.idf(others)
+    factors = None if idf is None else idf[columns]
+    return Fold(kind, statistics.classes.astype(str), models, columns, factors)
 
 
 def training(parting: Parting) -> Kinds:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from naively.models import MODELS
+from naively.models.kinds import Kind
 from naively.models.model import Model
 from naively.read.errors import InputError
 from naively.read.formats import FORMATS, format_by_name
 from naively.read.layout import Layout
-from naively.text.features import TextFeatures
+from naively.text.features import Norm, TextFeatures, Weights
 
 DEFAULT_HOLDOUT = 0.2
 DEFAULT_K = 100
@@ -26,10 +28,64 @@ class ModelSettings:
     exact: bool = False
     time_limit: float | None = None  # seconds
     min_count: int = 1  # features counted less often in training are left out
-    binary: bool = False  # every count above 0 becomes 1
+    min_documents: int = 1  # and those that fewer rows of training hold
+    weights: Weights | None = None  # what a count is worth; None: the default of model and rows
+    norm: Norm | None = None  # what the length of a row is divided by
     scale: str | None = None  # of l2 centers: what the features are divided by
 
-    def model(self, n_regions: int = 1) -> Model[Any]:
+    def weighting(self, *, of_text: bool) -> tuple[Weights, Norm | None]:
+        """Return what rows weigh: what was asked, or the default.
+
+        Raises
+        ------
+        InputError
+            If the model, or rows of numbers, cannot be weighted so.
+        """
+        kind = MODELS[self.kind]
+        default: Weights = "presence" if of_text and self.kind == "multinomial" else "counts"
+        weights = default if self.weights is None else self.weights
+        for reason in self._hindrances(kind, weights, of_text=of_text):
+            raise InputError(reason)
+        return weights, self.norm
+
+    def _hindrances(self, kind: Kind, weights: Weights, *, of_text: bool) -> Iterator[str]:
+        given = "weights" if self.weights is not None else "norm"
+        if self.weights is None and self.norm is None:
+            return
+        if kind.takes == "presence":
+            yield (
+                f"`--{given}` has no effect on --model {self.kind}, which asks only whether a "
+                "feature is there; leave it out."
+            )
+        if weights == "tfidf" and self.norm is not None:
+            yield (
+                "`--norm` of --weights tfidf would need the idf of every word of a row before it "
+                "is read; use --weights log --norm l2, or leave out --norm."
+            )
+        if not of_text and self.norm is not None:
+            yield (
+                "`--norm` is of texts, whose rows are read whole; normalise rows of numbers before "
+                "they are written."
+            )
+        if not of_text and not (kind.takes == "counts" and kind.statistic in ("counts", None)):
+            yield (
+                f"`--weights` of columns of numbers are of counts that are added up; leave them "
+                f"out with --model {self.kind}."
+            )
+        if weights == "presence" and self.norm is None and self.kind == "poisson":
+            yield (
+                "`--weights presence` leaves a poisson model no counts; use --model bernoulli, "
+                "or multinomial."
+            )
+        if kind.takes == "categories" and (weights in ("log", "tfidf") or self.norm is not None):
+            yield f"`--{given}` makes real numbers, and --model {self.kind} takes categories."
+        if kind.regions and weights == "tfidf":
+            yield (
+                f"`--weights` must be counts, presence or log with --model {self.kind}, whose "
+                "columns of text have frequencies of their own; got tfidf."
+            )
+
+    def model(self, n_regions: int = 1, *, of_text: bool = False) -> Model[Any]:
         """Return the model with its parameters, of so many columns of text where it parts them.
 
         Raises
@@ -41,8 +97,9 @@ class ModelSettings:
         asked: dict[str, Any] = {
             "alpha": self.alpha,
             "exact": self.exact or None,
-            "binary": self.binary or None,
         }
+        if self.kind == "multinomial":
+            asked["binary"] = self.weighting(of_text=of_text) == ("presence", None) or None
         asked |= {"time_limit": self.time_limit, "scale": self.scale}
         if "var_smoothing" in kind.parameters:
             asked["var_smoothing"] = asked.pop("alpha")
@@ -114,7 +171,7 @@ class Recipe:
 
     def model_of(self) -> Model[Any]:
         """Return the model with its parameters."""
-        return self.model.model(max(len(self.layout.text), 1))
+        return self.model.model(max(len(self.layout.text), 1), of_text=self.features is not None)
 
     @property
     def name(self) -> str:

@@ -219,7 +219,8 @@ def _contender(
     for alpha in alphas or (None,):
         settings = own.model if alpha is None else replace(own.model, alpha=alpha)
         with told_of(recipe.name):
-            errors = fold_errors(data, settings.model(), kinds, kept, grid, workers)
+            model = replace(own, model=settings).model_of()
+            errors = fold_errors(data, model, kinds, kept, grid, workers)
         chosen = {} if alpha is None else {"alpha": alpha}
         curves.append(Curve(kind, chosen, grid, 1 - errors.errors, n_rows=errors.n_rows))
     return data, curves

@@ -44,10 +44,12 @@ def features_csv(summary: Summary) -> str:
     writer = csv.writer(out, lineterminator="\n")
     groups = figure_groups(summary)
     heads = [f"{group.name}:{name}" for group in groups for name in names]
-    writer.writerow(["rank", "feature", "gain", "class", *heads])
+    counted = any(row.documents for row in summary.features)
+    writer.writerow(["rank", "feature", "gain", "class", *heads, *["burst"] * counted])
     for row in summary.features:
         figures = [group.plain(each) for group in groups for each in group.of(row)]
-        writer.writerow([row.rank, row.name, _short(row.gain), row.speaks_for, *figures])
+        mark = ["yes" if row.burst else ""] * counted
+        writer.writerow([row.rank, row.name, _short(row.gain), row.speaks_for, *figures, *mark])
     return out.getvalue()
 
 
@@ -108,6 +110,7 @@ def finite(value: Any) -> Any:
 _GROUPS = (
     FigureGroup("weight", "weights", _short, signed),
     FigureGroup("count", "counts", _plain, figure),
+    FigureGroup("rows", "documents", _plain, figure),
     FigureGroup("center", "centers", _short, figure),
     FigureGroup("dispersion", "dispersions", _short, figure),
 )

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._types import Array, IntArray
+from naively._types import Array, FloatArray, IntArray
 from naively.judging.every_k import EveryK, wrong_at_every_k
 from naively.judging.parting import LEFT_OUT, TEST
 from naively.judging.verdicts import Judge, Verdicts
@@ -16,7 +16,8 @@ from naively.models.rules import Rule, winners
 from naively.text.counter import TermReader
 from naively.text.features import FeatureDefinition, TextFeatures
 from naively.text.vocabulary import Vocabulary
-from naively.work.eye import eye_for, seen_columns
+from naively.text.weighting import scaled
+from naively.work.eye import Eye, eye_for, seen_columns
 from naively.work.stream import Task, rows_by_kind, told_at
 
 
@@ -28,10 +29,13 @@ class Look:
     names: Vocabulary | None  # (U,) of texts
     columns: IntArray  # (U,)
     regions: bool = False  # columns of text are kept apart
+    idf: FloatArray | None = None  # (U,) by which columns are multiplied
 
-    def eye(self) -> Any:
+    def eye(self) -> Eye:
         """Return what sees rows over the columns."""
-        return eye_for(self.features, self.names, self.columns, regions=self.regions)
+        see = eye_for(self.features, self.names, self.columns, regions=self.regions)
+        idf = self.idf
+        return see if idf is None else lambda batch: scaled(see(batch), idf)
 
 
 def judged(task: Task, judge: Judge, look: Look) -> Verdicts:
@@ -55,6 +59,7 @@ class Fold:
     classes: Array  # (C,)
     every_k: EveryK
     on_path: IntArray  # which of the columns looked at they see
+    idf: FloatArray | None = None  # of these, from the rows that they were trained on
 
 
 def judged_folds(task: Task, folds: Sequence[Fold], look: Look) -> IntArray:
@@ -70,6 +75,7 @@ def judged_folds(task: Task, folds: Sequence[Fold], look: Look) -> IntArray:
 
 def _of_fold(fold: Fold, see: Any, batch: Any, labels: Array) -> IntArray:
     X = see(batch)[:, fold.on_path]
+    X = X if fold.idf is None else scaled(X, fold.idf)
     wrong = wrong_at_every_k(fold.every_k, X, labels, fold.classes)
     return np.append(wrong, len(labels))
 
@@ -83,6 +89,14 @@ class Answerer:
     features: FeatureDefinition  # of the statistics
     terms: Vocabulary | None  # (k,) selected terms, ascending; None for columns of a matrix
     columns: IntArray  # (k,) selected columns
+    idf: FloatArray | None = None  # (k,) with weights "tfidf"
+
+    def __post_init__(self) -> None:
+        if (self.idf is None) == (self.features.weights == "tfidf"):
+            raise ValueError(
+                "`idf` must be that of the selected features with weights 'tfidf', and None "
+                f"otherwise; got {self.idf!r}."
+            )
 
     def answers(self, rows: Any) -> Array:
         """Label that the rule gives each row, (n,): of texts, or of a matrix."""
@@ -90,5 +104,6 @@ class Answerer:
             X = TermReader(self.features, self.terms or Vocabulary.of([])).rows(rows)
         else:
             X = seen_columns(rows, self.columns, self.features)
+        X = X if self.idf is None else scaled(X, self.idf)
         answers: Array = np.array(self.classes, dtype=str)[winners(self.rule.scores(X))]
         return answers
