@@ -201,7 +201,9 @@ def test_what_is_no_text_is_named_with_its_row(texts):
         ({"ngram_range": (2, 1)}, r"1 <= low <= high; got \(2, 1\)"),
         ({"token_pattern": "("}, "regular expression that Python can use: .*; got '\\('"),
         ({"token_pattern": "(a)(b)"}, "at most one group, 2 given"),
-        ({"statistic": "moments"}, "of texts must be 'counts' or 'presence'; got 'moments'"),
+        ({"weights": "idf"}, "`weights` must be 'counts', 'presence', 'log' or 'tfidf'; got 'idf'"),
+        ({"norm": "l1"}, "`norm` must be 'l2' or None; got 'l1'"),
+        ({"weights": "tfidf", "norm": "l2"}, "`norm` of weights 'tfidf' must be None"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(options, message):

@@ -103,7 +103,7 @@ def test_real_numbers_with_a_resolution_too(partitions):
 def test_any_statistic_that_adds_up(partitions, statistic):
     X, y = matrix("int" if statistic == "categories" else "real")
     kind = {"moments": ClassMoments, "categories": ClassCategories}[statistic]
-    features = ColumnFeatures(40, weights=statistic)
+    features = ColumnFeatures(40, statistic=statistic)
     for container in (X, X.toarray()):
         arrays = as_dask(container, y, BOUNDS[partitions])
         record = on_dask.class_statistics(*arrays, features, split_every=2)
@@ -322,7 +322,7 @@ def test_files_of_numbers_on_a_cluster(client, tmp_path, statistic):
     X, y = matrix("int" if statistic == "categories" else "real")
     for i, rows in enumerate(np.array_split(np.arange(90), 6)):
         np.savez(tmp_path / f"{i}.npz", X=X[rows].toarray(), label=y[rows])
-    features = ColumnFeatures(40, weights=statistic)
+    features = ColumnFeatures(40, statistic=statistic)
     parts = parts_of(f"{tmp_path}/*.npz", Layout())
     tasks = tasks_of(parts, features, Layout(), n_jobs=6)
     record = on_dask.count_tasks(tasks, split_every=2)

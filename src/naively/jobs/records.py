@@ -149,8 +149,9 @@ def _solved(
     progress("selecting", 0, 0)
     data = of_record(record, source, text_column)
     if settings.kind != "bernoulli":  # whose weights are known
+        weights = "presence" if record.features.presence else record.features.weights
         norm = getattr(record.features, "norm", None)
-        settings = replace(settings, weights=record.features.weights, norm=norm)
+        settings = replace(settings, weights=weights, norm=norm)
     model = settings.model(of_text=isinstance(record.features, TextFeatures))
     fitted, trained = fit(data, model, settings, (TRAIN,))
     recipe = Recipe((source,), Layout(text=data.text_columns), model=settings, command=command)

@@ -181,8 +181,7 @@ class ColumnFeatures:
         _check_weights(self.weights)
         if self.weights == "presence" and self.statistic == "counts":  # two names of one thing
             object.__setattr__(self, "statistic", "presence")
-        if self.statistic == "presence" and self.weights == "counts":
-            object.__setattr__(self, "weights", "presence")
+            object.__setattr__(self, "weights", "counts")
         if self.n_columns < 0:
             raise ValueError(f"`n_columns` must be at least 0; got {self.n_columns}.")
         if self.statistic not in ("counts", "presence", "moments", "categories"):
@@ -198,8 +197,7 @@ class ColumnFeatures:
             raise ValueError(
                 f"`resolution` is of sums of values; leave it out with '{self.statistic}'."
             )
-        possible = {"counts": ("counts", "log", "tfidf"), "presence": ("presence",)}
-        if self.weights not in possible.get(self.statistic, ("counts",)):
+        if self.weights != "counts" and self.statistic != "counts":
             raise ValueError(
                 f"`weights` must be 'counts' with the statistic {self.statistic!r}; got "
                 f"{self.weights!r}."
