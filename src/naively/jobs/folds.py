@@ -41,7 +41,9 @@ def choose_k(recipe: Recipe, data: Data, parting: Parting, workers: Workers) -> 
     up to five times, and the errors averaged.
     """
     if (kind := chooser(recipe.model.kind)) != recipe.model.kind:
-        recipe = replace(recipe, model=replace(recipe.model, kind=kind))
+        weights, norm = recipe.model.weighting(of_text=recipe.features is not None)
+        settings = replace(recipe.model, kind=kind, weights=weights, norm=norm)
+        recipe = replace(recipe, model=settings)
         data = data_of(recipe, recipe.model_of(), parting, workers, parts=data.parts)
     model = recipe.model_of()
     kinds = training(parting)
