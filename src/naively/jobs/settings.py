@@ -42,7 +42,7 @@ class ModelSettings:
             If the model, or rows of numbers, cannot be weighted so.
         """
         kind = MODELS[self.kind]
-        default: Weights = "counts"
+        default: Weights = "presence" if of_text and self.kind == "multinomial" else "counts"
         weights = default if self.weights is None else self.weights
         for reason in self._hindrances(kind, weights, of_text=of_text):
             raise InputError(reason)
