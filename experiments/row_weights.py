@@ -59,9 +59,9 @@ def accuracies(X, y):
 
 def main():
     options = arguments(__doc__).parse_args()
-    print("| set | k | " + " | ".join(f"{n} ({a:g})" for n, (*_, each) in WAYS.items() for a in each)
-          + " |")  # fmt: skip
-    print("| --- | ---: |" + " ---: |" * sum(len(each) for *_, each in WAYS.values()))
+    heads = [f"{name} ({alpha:g})" for name, (*_, alphas) in WAYS.items() for alpha in alphas]
+    print(f"| set | k | {' | '.join(heads)} |")
+    print("| --- | ---: |" + " ---: |" * len(heads))
     for name in options.only or SETS:
         start = time.perf_counter()
         text, _, y, _ = text_split(options.data, name)

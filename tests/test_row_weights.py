@@ -24,7 +24,7 @@ from naively.judging.parting import LEFT_OUT, TEST, TRAIN, Parting
 from naively.read import batch
 from naively.read.layout import Layout
 from naively.read.parts import parts_of
-from naively.text.counter import TextCounter, count_rows, count_text, text_matrix
+from naively.text.counter import TextCounter, count_rows, text_matrix
 from naively.text.features import UNIT, ColumnFeatures, TextFeatures
 from naively.text.vocabulary import Vocabulary
 from naively.text.weighting import log_weights
@@ -157,7 +157,7 @@ def test_sums_are_those_of_the_rows(weights, norm):
 @given(
     weighted=st.sampled_from(WEIGHTED),
     rows=st.lists(
-        st.tuples(st.lists(st.sampled_from("ab cd ef gh".split()), max_size=6),
+        st.tuples(st.lists(st.sampled_from(["ab", "cd", "ef", "gh"]), max_size=6),
                   st.sampled_from("xyz")),
         min_size=1, max_size=12,
     ),
@@ -343,7 +343,9 @@ def test_columns_of_counts(model, weights):
     X = CountVectorizer(vocabulary=WORDS).fit_transform(TEXTS)
     np.savez("c.npz", X=X.toarray(), y=np.array(LABELS))
     if (model, weights) == ("poisson", "presence"):
-        assert "no counts" in run("select", "c.npz", "--model", model, "--weights", weights, status=2)
+        assert "no counts" in run(
+            "select", "c.npz", "--model", model, "--weights", weights, status=2
+        )
         return
     run("select", "c.npz", "-k", 9, "--model", model, "--weights", weights, "--out", "r")
     expected = fitted(weighted_rows(weights, None))

@@ -221,7 +221,10 @@ _SELECT: dict[str, dict[str, tuple[str, ...]]] = {
         "sparse npz": ("matrices", "select s.npz --labels labels.txt -k 3 --quick"),
         "npz": ("matrices", "select m.npz -k 3"),
         "npz bernoulli": ("matrices", "select m.npz -k 3 --model bernoulli"),
-        "npz bernoulli weights": ("matrices", "select m.npz -k 3 --model bernoulli --weights presence -q"),
+        "npz bernoulli weights": (
+            "matrices",
+            "select m.npz -k 3 --model bernoulli --weights presence -q",
+        ),
         "npz exact": ("matrices", "select m.npz -k 4 --exact"),
         "npz auto": ("matrices", "select m.npz -k auto"),
         "npz split": ("matrices", "select split.npz --split-column split -k 3 --quick"),
@@ -526,7 +529,8 @@ _OTHER: dict[str, dict[str, tuple[str, ...]]] = {
         "four classes": ("topics", "path topics.csv --text body --label topic --ks 1-8"),
         "options": (
             "review_tables",
-            "path reviews.tsv.gz --ngrams 1,2 --min-count 3 --weights counts --alpha 0.5 --ks 1,5,9",
+            "path reviews.tsv.gz --ngrams 1,2 --min-count 3 --weights counts --alpha 0.5 "
+            "--ks 1,5,9",
         ),
         "matrix": ("matrices", "path m.npz --json"),
         "mtx": ("matrices", "path m.mtx --labels labels.txt --names names.txt"),
@@ -557,7 +561,8 @@ _OTHER: dict[str, dict[str, tuple[str, ...]]] = {
         "alphas": ("review_tables", "cv reviews.csv --ks 2,5 --alphas 0.1,1,10"),
         "options": (
             "review_tables",
-            "cv reviews.tsv.gz --ngrams 1,2 --min-count 3 --weights counts --alpha 0.5 --ks 1,5,9 --json",
+            "cv reviews.tsv.gz --ngrams 1,2 --min-count 3 --weights counts --alpha 0.5 "
+            "--ks 1,5,9 --json",
         ),
         "matrix": ("matrices", "cv m.npz --folds 4"),
         "numbers": (

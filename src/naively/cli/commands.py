@@ -485,9 +485,9 @@ def recipe_of(input: str, options: Mapping[str, Any]) -> Any:
     """Return what the learner is asked; options that a command does not have are at defaults."""
     from naively.jobs.settings import ModelSettings, Recipe
 
-    settings = ("k", "alpha", "exact", "time_limit", "min_count", "min_documents", "weights")
-    settings += ("norm", "scale")
-    given = {name: options[name] for name in settings if name in options}
+    settings = ("k", "alpha", "exact", "time_limit", "min_count", "min_documents")
+    settings_of_rows = ("weights", "norm", "scale")
+    given = {name: options[name] for name in (*settings, *settings_of_rows) if name in options}
     layout = layout_of(input, options)
     return Recipe(
         files=(input,),

@@ -41,7 +41,7 @@ from naively.text.vocabulary import Vocabulary
 from naively.text.weighting import rows_times, scaled, smooth_idf
 from naively.work.eye import seen_columns
 from naively.work.records import Record
-from naively.work.stream import Task, of_kinds, positions_of, rows_by_kind, tasks_of, whole
+from naively.work.stream import Task, of_kinds, rows_by_kind, tasks_of, whole
 
 Kinds: TypeAlias = tuple[int, ...]
 
@@ -63,6 +63,12 @@ class Occurrences:
     def document_totals(self) -> Array | None:
         """Rows that hold each feature (m,)."""
         return None if self.documents is None else np.asarray(self.documents.sum(axis=1))
+
+    def idf(self, n_rows: int) -> FloatArray:
+        """Smooth inverse document frequency (m,) among so many rows."""
+        documents = self.document_totals
+        assert documents is not None  # weights "tfidf" have them counted
+        return smooth_idf(documents, n_rows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,8 +123,7 @@ class Data:
         """
         if self.features.weights != "tfidf":
             return None
-        documents = self.occurrences(kinds).document_totals
-        return None if documents is None else smooth_idf(documents, self.n_rows(*kinds))
+        return self.occurrences(kinds).idf(self.n_rows(*kinds))
 
     def kept(self, kinds: Kinds, settings: ModelSettings) -> IntArray | None:
         """Columns that are counted often enough in the rows of some kinds; None for all.
@@ -336,8 +341,7 @@ def _trained_on(found: Any, features: FeatureDefinition, columns: IntArray | Non
     if isinstance(found, ClassCounts) and found.documents is not None:
         table = found.table
         if features.weights == "tfidf":
-            idf = smooth_idf(found.document_totals(), int(found.class_rows.sum()))
-            table = rows_times(table, idf)
+            table = rows_times(table, _occurrences(found).idf(int(found.class_rows.sum())))
         found = replace(found, table=table, documents=None, squares=None)
     return found if columns is None else found.take(columns)
 
@@ -378,8 +382,7 @@ def _collected(recipe: Recipe, model: Model[Any], tasks: Sequence[Task]) -> Data
     def statistics(chosen: Kinds, columns: IntArray | None) -> Any:
         some, of_some = rows(chosen, columns)
         if features.weights == "tfidf":
-            held = occurrences(chosen).document_totals
-            idf = smooth_idf(held, len(of_some))
+            idf = occurrences(chosen).idf(len(of_some))
             some = scaled(some, idf if columns is None else idf[columns])
         return gather(some, of_some)
 

@@ -179,9 +179,7 @@ def _tie_note(trained: Trained[Any], settings: ModelSettings) -> Iterator[str]:
         )
 
 
-def _with_documents(
-    figures: Figures, data: Data, kinds: Kinds, columns: IntArray
-) -> Figures:
+def _with_documents(figures: Figures, data: Data, kinds: Kinds, columns: IntArray) -> Figures:
     """Add how many rows hold each feature, beside its counts."""
     if figures.counts is None or data.features.presence:
         return figures
@@ -216,9 +214,7 @@ def is_burst(totals: Array, squares: Array, n_rows: int) -> BoolArray:
     return burst
 
 
-def _burst_note(
-    data: Data, figures: Figures, kinds: Kinds, columns: IntArray
-) -> Iterator[str]:
+def _burst_note(data: Data, figures: Figures, kinds: Kinds, columns: IntArray) -> Iterator[str]:
     """Name chosen features whose count is that of a handful of rows."""
     if figures.bursts is None or figures.documents is None or not figures.bursts.any():
         return

@@ -78,10 +78,7 @@ def fold_errors(
         if data.n_rows(kind):
             folds.append(_fold(data, model, total, kinds, kind, kept, grid))
     union = np.unique(np.concatenate([fold.on_path for fold in folds]))
-    placed = [
-        replace(fold, on_path=np.searchsorted(union, fold.on_path))
-        for fold in folds
-    ]
+    placed = [replace(fold, on_path=np.searchsorted(union, fold.on_path)) for fold in folds]
     counts = sum(
         workers.map(judged_folds, data.tasks, placed, Look(data.features, data.terms(union), union))
     )

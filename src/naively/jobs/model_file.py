@@ -16,7 +16,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, BinaryIO, cast
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.lib import format as npy
@@ -303,9 +303,10 @@ def _model(fields: _Fields, arrays: dict[str, Array]) -> ModelFile:
 
 
 def _weights(name: str) -> Weights:
-    if name not in WEIGHTS:
-        raise _DamageError(f"this version knows no weights {name!r}")
-    return cast("Weights", name)
+    for weights in WEIGHTS:
+        if weights == name:
+            return weights
+    raise _DamageError(f"this version knows no weights {name!r}")
 
 
 def _text_features(fields: _Fields) -> TextFeatures:

@@ -242,8 +242,8 @@ class TextCounter:
         self._code_of: dict[Any, int] = {}
         self._analyzer = Analyzer(features)
         self._by_row = features.documents or features.resolution is not None
-        self._sums: _DenseSums | _CellSums = _CellSums() if self._by_row else _DenseSums()
-        self._documents, self._squares = _CellSums(), _CellSums()
+        self._sums: _DenseSums | _CellSums = _DenseSums()
+        self._weights, self._documents, self._squares = _CellSums(), _CellSums(), _CellSums()
         self._stamps = np.empty(0, dtype=np.int64)
         self._stamp = 1
 
@@ -271,7 +271,8 @@ class TextCounter:
         """Return the terms, ascending, and their counts; see `count_text`."""
         spelled = self._analyzer.spelled()
         vocabulary, positions = Vocabulary.sorted(spelled.bytes, spelled.offsets)
-        tables = {"table": self._table(self._sums, positions, len(vocabulary))}
+        sums = self._weights if self._by_row else self._sums
+        tables = {"table": self._table(sums, positions, len(vocabulary))}
         if self.features.documents:
             tables["documents"] = self._table(self._documents, positions, len(vocabulary))
             tables["squares"] = self._table(self._squares, positions, len(vocabulary))
@@ -304,7 +305,7 @@ class TextCounter:
         ids, ends = X.indices.astype(np.uint32), X.indptr[1:].astype(np.int64)
         values = _weighted(X, self.features).data
         whole = values if self.features.resolution is None else in_whole_units(values)
-        self._sums.add_values(ids, ends, codes, whole)
+        self._weights.add_values(ids, ends, codes, whole)
         if self.features.documents:
             self._documents.add_values(ids, ends, codes, _NO_VALUES)
             self._squares.add_values(ids, ends, codes, X.data * X.data)

@@ -10,12 +10,13 @@ With c the count of a feature in a row,
 where d of n training rows hold the feature. Norm "l2" then divides a row by the root of the sum of
 its squares, over every feature of the row, whether it is chosen later or not.
 
-That is scikit-learn's `TfidfTransformer`: `sublinear_tf` without idf, or its smooth idf. All but the
-idf is of the row alone, so rows are weighted as they are read. The idf is of the training rows; it
-is a factor of each feature, so sums of weighted rows are weighted sums of rows.
+That is scikit-learn's `TfidfTransformer`: `sublinear_tf` without idf, or its smooth idf. All but
+the idf is of the row alone, so rows are weighted as they are read. The idf is of the training rows;
+it is a factor of each feature, so sums of weighted rows are weighted sums of rows.
 
-Weights that are no whole numbers are rounded to multiples of `UNIT` before they are added. So their
-sums are exact: the same for any division into parts, batches and workers, and under subtraction.
+Weights that are no whole numbers are rounded to multiples of `UNIT` before they are added. So
+their sums are exact: the same for any division into parts, batches and workers, and under
+subtraction.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ def log_weights(X: Matrix) -> Matrix:
 
 
 def row_weights(X: sp.csr_array, weights: Weights, norm: Norm | None) -> sp.csr_array:
-    """Weigh the rows of counts X (n, m), canonical CSR; no idf. X itself if that changes nothing."""
+    """Weigh rows of counts (n, m), canonical CSR, but for the idf; X itself if nothing changes."""
     data = X.data
     if weights == "presence":
         data = np.ones_like(X.data)

@@ -59,8 +59,9 @@ class MatrixCounter:
         self._total = RunningTotal()
         self._also: dict[str, MatrixCounter] = {}
         if features.documents:
-            documents, squares = ColumnFeatures(features.n_columns, statistic="presence"), (
-                replace(features, documents=False, weights="counts", resolution=None)
+            documents, squares = (
+                ColumnFeatures(features.n_columns, statistic="presence"),
+                (replace(features, documents=False, weights="counts", resolution=None)),
             )
             for name, what in (("documents", documents), ("squares", squares)):
                 self._also[name] = MatrixCounter(what, classes, dense_cells=dense_cells)

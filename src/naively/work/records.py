@@ -188,8 +188,10 @@ def _at(counts: ClassCounts, columns: Array, n_columns: int) -> ClassCounts:
     """Return the same counts with column i as columns[i] of `n_columns`, ascending."""
     if len(columns) == n_columns:
         return counts
-    tables = _tables(counts).items()
-    return replace(counts, **{name: _placed(each, columns, n_columns) for name, each in tables})
+    placed: dict[str, Any] = {
+        name: _placed(each, columns, n_columns) for name, each in _tables(counts).items()
+    }
+    return replace(counts, **placed)
 
 
 def _placed(table: Any, columns: Array, n_columns: int) -> SparseTable:
