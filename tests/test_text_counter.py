@@ -203,7 +203,6 @@ def test_what_is_no_text_is_named_with_its_row(texts):
         ({"token_pattern": "(a)(b)"}, "at most one group, 2 given"),
         ({"weights": "idf"}, "`weights` must be 'counts', 'presence', 'log' or 'tfidf'; got 'idf'"),
         ({"norm": "l1"}, "`norm` must be 'l2' or None; got 'l1'"),
-        ({"weights": "tfidf", "norm": "l2"}, "`norm` of weights 'tfidf' must be None"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(options, message):

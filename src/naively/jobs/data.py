@@ -38,7 +38,7 @@ from naively.text.counter import count_rows
 from naively.text.features import ColumnFeatures, FeatureDefinition, TextFeatures
 from naively.text.utf8 import as_texts
 from naively.text.vocabulary import Vocabulary
-from naively.text.weighting import rows_times, scaled, smooth_idf
+from naively.text.weighting import rows_times, scaled, smooth_idf, unit_rows
 from naively.work.eye import seen_columns
 from naively.work.records import Record
 from naively.work.stream import Task, of_kinds, rows_by_kind, tasks_of, whole
@@ -64,11 +64,13 @@ class Occurrences:
         """Rows that hold each feature (m,)."""
         return None if self.documents is None else np.asarray(self.documents.sum(axis=1))
 
-    def idf(self, n_rows: int) -> FloatArray:
+    def idf(self, n_rows: int, features: FeatureDefinition) -> FloatArray:
         """Smooth inverse document frequency (m,) among so many rows."""
         documents = self.document_totals
         assert documents is not None  # weights "tfidf" have them counted
-        return smooth_idf(documents, n_rows)
+        idf = smooth_idf(documents, n_rows)
+        # A term that no row holds is unknown, and has no part in the length of another row.
+        return np.where(documents > 0, idf, 0.0) if features.two_passes else idf
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +125,7 @@ class Data:
         """
         if self.features.weights != "tfidf":
             return None
-        return self.occurrences(kinds).idf(self.n_rows(*kinds))
+        return self.occurrences(kinds).idf(self.n_rows(*kinds), self.features)
 
     def kept(self, kinds: Kinds, settings: ModelSettings) -> IntArray | None:
         """Columns that are counted often enough in the rows of some kinds; None for all.
@@ -199,7 +201,11 @@ def data_of(
             recipe.name, 8 * _TABLES * columns.n * 2, f"{columns.n:,} columns in 2 classes"
         )
         notes = tuple(_note_of_presence(recipe, parts, layout))
-    if kind.statistic is None or (of_text and kind.statistic not in ("counts", "presence")):
+    if (
+        features.two_passes
+        or kind.statistic is None
+        or (of_text and kind.statistic not in ("counts", "presence"))
+    ):
         data = _collected(recipe, model, tasks)
     else:
         data = _added(workers.count(tasks, progress), tasks)
@@ -341,7 +347,9 @@ def _trained_on(found: Any, features: FeatureDefinition, columns: IntArray | Non
     if isinstance(found, ClassCounts) and found.documents is not None:
         table = found.table
         if features.weights == "tfidf":
-            table = rows_times(table, _occurrences(found).idf(int(found.class_rows.sum())))
+            table = rows_times(
+                table, _occurrences(found).idf(int(found.class_rows.sum()), features)
+            )
         found = replace(found, table=table, documents=None, squares=None)
     return found if columns is None else found.take(columns)
 
@@ -380,10 +388,12 @@ def _collected(recipe: Recipe, model: Model[Any], tasks: Sequence[Task]) -> Data
         return X[at] if wanted is None else X[at][:, wanted], labels[at]
 
     def statistics(chosen: Kinds, columns: IntArray | None) -> Any:
-        some, of_some = rows(chosen, columns)
-        if features.weights == "tfidf":
-            idf = occurrences(chosen).idf(len(of_some))
-            some = scaled(some, idf if columns is None else idf[columns])
+        if features.weights != "tfidf":
+            return gather(*rows(chosen, columns))
+        some, of_some = rows(chosen, None)
+        some = scaled(some, occurrences(chosen).idf(len(of_some), features))
+        some = unit_rows(some) if features.two_passes else some
+        some = some if columns is None else some[:, columns]
         return gather(some, of_some)
 
     def occurrences(chosen: Kinds) -> Occurrences:

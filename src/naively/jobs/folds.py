@@ -78,6 +78,8 @@ def fold_errors(
         if data.n_rows(kind):
             folds.append(_fold(data, model, total, kinds, kind, kept, grid))
     union = np.unique(np.concatenate([fold.on_path for fold in folds]))
+    if data.features.two_passes:
+        union = np.arange(data.n_features)
     placed = [replace(fold, on_path=np.searchsorted(union, fold.on_path)) for fold in folds]
     counts = sum(
         workers.map(judged_folds, data.tasks, placed, Look(data.features, data.terms(union), union))
@@ -104,8 +106,9 @@ def _fold(
     models = every_k(model, statistics, grid)
     columns = models.columns if kept is None else kept[models.columns]
     idf = data.idf(others)
-    factors = None if idf is None else idf[columns]
-    return Fold(kind, statistics.classes.astype(str), models, columns, factors)
+    of_all = data.features.two_passes
+    factors = None if idf is None else idf if of_all else idf[columns]
+    return Fold(kind, statistics.classes.astype(str), models, columns, factors, of_all)
 
 
 def training(parting: Parting) -> Kinds:

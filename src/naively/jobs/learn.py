@@ -153,8 +153,12 @@ def _tested(
     judge, grid = _judge(recipe, data, fitted, trained)
     columns = judge.columns if data.n_regions == 1 else fitted.file.columns
     idf = data.idf(training(parting_of(recipe)))
-    factors = None if idf is None else idf[columns]
-    look = Look(data.features, data.terms(columns), columns, data.n_regions > 1, factors)
+    if data.features.two_passes:
+        all_of_them = np.arange(data.n_features)
+        look = Look(data.features, data.terms(all_of_them), all_of_them, False, idf, columns)
+    else:
+        factors = None if idf is None else idf[columns]
+        look = Look(data.features, data.terms(columns), columns, data.n_regions > 1, factors)
     tasks = data.tasks
     if recipe.test.file is not None:
         layout = recipe.test_layout(data.tasks[0].layout)

@@ -16,6 +16,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -55,6 +56,7 @@ class ModelFile:
     threshold: float | None = None  # an entry above it is present; None: the values count
     weights: Weights = "counts"  # of columns of numbers; those of texts are told by `features`
     idf: FloatArray | None = None  # (k,) factors of the features; None: there are none
+    known: tuple[str, ...] = ()  # (m,) where `idf` is of all terms, over which rows have length 1
     features: TextFeatures | None = None  # how they are found in texts; None: columns of numbers
     text_columns: tuple[str, ...] = ()  # in which they are found
     first_column: int = 0  # number of the first column in svmlight files
@@ -71,7 +73,7 @@ class ModelFile:
             return (np.float64(self.threshold) < X).astype(np.float64)
         if self.weights == "log":
             X = log_weights(X)
-        return X if self.idf is None else scaled(X, self.idf)
+        return X if self.idf is None or self.known else scaled(X, self.idf)
 
     def scores(self, X: Matrix) -> FloatArray:
         """Score of each class (n, C), up to a term per row, from the selected columns (n, k)."""
@@ -133,10 +135,16 @@ def _manifest(model: ModelFile) -> dict[str, Any]:
     }
 
 
+def _encoded(what: str, names: Sequence[str]) -> Iterator[tuple[str, Array]]:
+    encoded = [name.encode("utf-8") for name in names]
+    yield f"{what}_bytes", np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    yield f"{what}_ends", np.cumsum([len(name) for name in encoded], dtype=np.int64)
+
+
 def _arrays(model: ModelFile) -> Iterator[tuple[str, Array]]:
-    encoded = [name.encode("utf-8") for name in model.names]
-    yield "name_bytes", np.frombuffer(b"".join(encoded), dtype=np.uint8)
-    yield "name_ends", np.cumsum([len(name) for name in encoded], dtype=np.int64)
+    yield from _encoded("name", model.names)
+    if model.known:
+        yield from _encoded("known", model.known)
     yield "columns", model.columns.astype("<i8")
     if model.idf is not None:
         yield "idf", model.idf.astype("<f8")
@@ -286,13 +294,14 @@ def _model(fields: _Fields, arrays: dict[str, Array]) -> ModelFile:
     model = ModelFile(
         kind=fields.get("kind", str),
         classes=fields.texts("classes"),
-        names=_names(arrays),
+        names=_names(arrays, "name"),
         columns=_typed(arrays, "columns", "<i8"),
         n_features=fields.get("n_features", int),
         rule=_rule(arrays, fields.get("rule", str)),
         threshold=fields.get("threshold", float, int, type(None)),
         weights=_weights(fields.get("weights", str)),
         idf=_typed(arrays, "idf", "<f8") if "idf" in arrays else None,
+        known=_names(arrays, "known") if "known_bytes" in arrays else (),
         features=features,
         text_columns=() if text is None else _Fields(text).texts("columns"),
         first_column=fields.get("first_column", int),
@@ -341,9 +350,9 @@ def _typed(arrays: dict[str, Array], name: str, dtype: str) -> Array:
     return arrays[name]
 
 
-def _names(arrays: dict[str, Array]) -> tuple[str, ...]:
-    content = _typed(arrays, "name_bytes", "|u1").tobytes()
-    ends = _typed(arrays, "name_ends", "<i8").ravel()
+def _names(arrays: dict[str, Array], what: str) -> tuple[str, ...]:
+    content = _typed(arrays, f"{what}_bytes", "|u1").tobytes()
+    ends = _typed(arrays, f"{what}_ends", "<i8").ravel()
     bounds = np.concatenate(([0], ends))
     if (bounds[1:] < bounds[:-1]).any() or bounds[-1] != len(content):
         raise _DamageError("the names of its features do not fit together")
@@ -357,7 +366,7 @@ def _names(arrays: dict[str, Array]) -> tuple[str, ...]:
 def _rule(arrays: dict[str, Array], kind: str) -> Rule:
     if kind not in RULES:
         raise _DamageError(f"this version knows no rule {kind!r}")
-    own = ("name_bytes", "name_ends", "columns", "idf")
+    own = ("name_bytes", "name_ends", "known_bytes", "known_ends", "columns", "idf")
     try:
         return restored(kind, {name: each for name, each in arrays.items() if name not in own})
     except (TypeError, KeyError) as error:
@@ -391,8 +400,19 @@ def _check(model: ModelFile) -> None:
     weights = model.weights if model.features is None else model.features.weights
     if (model.idf is None) == (weights == "tfidf"):
         raise _DamageError("its weights do not fit its idf")
+    two_passes = model.features is not None and model.features.two_passes
+    if bool(model.known) != two_passes or (
+        two_passes
+        and (
+            not all(a < b for a, b in pairwise(model.known))
+            or len(model.known) != model.n_features
+            or [model.known[j] for j in model.columns.tolist()] != list(model.names)
+        )
+    ):
+        raise _DamageError("the terms that it knows are not those of its weights")
     if model.idf is not None and (
-        model.idf.shape != (k,) or not ((model.idf > 0) & (model.idf < np.inf)).all()
+        model.idf.shape != (model.n_features if two_passes else k,)
+        or not ((model.idf >= 0) & (model.idf < np.inf)).all()
     ):
         raise _DamageError("its idf is none")
     _check_numbers(model, arrays)

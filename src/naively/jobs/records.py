@@ -69,6 +69,11 @@ def count(
             f"word, and not {statistic}; give the files to `naively select`, or "
             "--numbers if they hold numbers."
         )
+    if counting.model.weights == "tfidf" and counting.model.norm is not None:
+        raise InputError(
+            "`--norm` of --weights tfidf needs the idf of all shards before a row is added up; use "
+            "--weights log --norm l2, or give the files to `naively select`."
+        )
     with mendable():
         parts = parts_of(counting.files, counting.layout)
         files = list(dict.fromkeys(part.path for part in parts))

@@ -57,11 +57,6 @@ class ModelSettings:
                 f"`--{given}` has no effect on --model {self.kind}, which asks only whether a "
                 "feature is there; leave it out."
             )
-        if weights == "tfidf" and self.norm is not None:
-            yield (
-                "`--norm` of --weights tfidf would need the idf of every word of a row before it "
-                "is read; use --weights log --norm l2, or leave out --norm."
-            )
         if not of_text and self.norm is not None:
             yield (
                 "`--norm` is of texts, whose rows are read whole; normalise rows of numbers before "

@@ -165,7 +165,9 @@ class TermReader:
 
     def rows(self, texts: Any, *, parts: int = 1, progress: Progress | None = None) -> sp.csr_array:
         """Return the counts of some texts; parameters as of `text_matrix`."""
-        if self._features.norm is not None:  # of all terms of a row, chosen or not
+        if (
+            self._features.norm is not None and not self._features.two_passes
+        ):  # of all terms of a row, chosen or not
             found, X = count_rows(texts, self._features, parts=parts, progress=progress)
             return _columns_of(X, found, self._vocabulary)
         stream = _read(self._analyzer, _as_rows(texts, self._features), progress)
@@ -235,6 +237,12 @@ class TextCounter:
     def __init__(
         self, features: TextFeatures, classes: Any = (), *, dense_cells: int = DENSE_CELLS
     ) -> None:
+        if features.two_passes:
+            raise ValueError(
+                "`norm` of weights 'tfidf' must be None where rows are added up: the length of a "
+                "row needs the idf of all its terms first. Use weights 'log' with norm 'l2', or "
+                "keep the rows."
+            )
         self.features = features
         self._dense_cells = dense_cells
         # Rows, weights and lengths by class: the statistics of no columns.

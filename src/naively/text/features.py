@@ -44,8 +44,8 @@ class TextFeatures:
         What a term that occurs c times in a row adds: c; 1; 1 + ln c; or c times its smooth idf,
         which is that of the training rows (:mod:`naively.text.weighting`).
     norm : {"l2"}, default=None
-        Divide a row by the root of the sum of its squares, over all its terms. Not with "tfidf",
-        whose idf would have to be known before the rows are read.
+        Divide a row by the root of the sum of its squares, over all its terms. With "tfidf" that
+        needs the idf first: rows are gone through twice, in memory, and `TextCounter` refuses it.
     documents : bool, default=False
         Also count the rows that hold a term, and the squares of its counts. Always so with "tfidf";
         never with "presence", which counts these rows anyway.
@@ -75,12 +75,6 @@ class TextFeatures:
         _check_weights(self.weights)
         if self.norm not in (None, "l2"):
             raise ValueError(f"`norm` must be 'l2' or None; got {self.norm!r}.")
-        if self.norm is not None and self.weights == "tfidf":
-            raise ValueError(
-                "`norm` of weights 'tfidf' must be None: the idf of all terms would have to be "
-                "known before rows are read; use weights 'log' with norm 'l2', or scikit-learn's "
-                "TfidfTransformer on rows in memory."
-            )
         _set_documents(self)
         if self.analyzer == "tokens":  # equal definitions must have equal fingerprints
             object.__setattr__(self, "lowercase", False)
@@ -98,6 +92,11 @@ class TextFeatures:
     def presence(self) -> bool:
         """Whether rows that hold a term are counted."""
         return self.weights == "presence" and self.norm is None
+
+    @property
+    def two_passes(self) -> bool:
+        """Whether a row can be weighted only when the idf of all its terms is known."""
+        return self.weights == "tfidf" and self.norm is not None
 
     @property
     def statistic(self) -> Literal["counts", "presence"]:
@@ -212,6 +211,11 @@ class ColumnFeatures:
     def presence(self) -> bool:
         """Whether entries above `threshold` are counted."""
         return self.statistic == "presence"
+
+    @property
+    def two_passes(self) -> bool:
+        """As of :class:`TextFeatures`: never."""
+        return False
 
 
 FeatureDefinition = TextFeatures | ColumnFeatures

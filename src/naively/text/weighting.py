@@ -12,7 +12,8 @@ its squares, over every feature of the row, whether it is chosen later or not.
 
 That is scikit-learn's `TfidfTransformer`: `sublinear_tf` without idf, or its smooth idf. All but
 the idf is of the row alone, so rows are weighted as they are read. The idf is of the training rows;
-it is a factor of each feature, so sums of weighted rows are weighted sums of rows.
+it is a factor of each feature, so sums of weighted rows are weighted sums of rows. Only a length
+of rows weighted by idf ("tfidf" with "l2") takes a second pass, over rows that are kept.
 
 Weights that are no whole numbers are rounded to multiples of `UNIT` before they are added. So
 their sums are exact: the same for any division into parts, batches and workers, and under
@@ -64,12 +65,19 @@ def row_weights(X: sp.csr_array, weights: Weights, norm: Norm | None) -> sp.csr_
         data = np.ones_like(X.data)
     elif weights == "log":
         data = log_weights(X).data
-    if norm is not None:
-        data = data.astype(np.float64)
-        squares = np.add.reduceat(np.append(data * data, 0.0), X.indptr[:-1])
-        sizes = np.diff(X.indptr)
-        data /= np.repeat(np.sqrt(np.where(sizes > 0, squares, 1.0)), sizes)
-    return X if data is X.data else sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
+    weighted = X if data is X.data else sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
+    # Rows that wait for their idf have no length yet.
+    return weighted if norm is None or weights == "tfidf" else unit_rows(weighted)
+
+
+def unit_rows(X: sp.csr_array) -> sp.csr_array:
+    """Divide each row (n, m) by the root of the sum of its squares; rows of zeros stay."""
+    data = X.data.astype(np.float64)
+    squares = np.add.reduceat(np.append(data * data, 0.0), X.indptr[:-1])
+    sizes = np.diff(X.indptr)
+    filled = (sizes > 0) & (squares > 0)
+    data /= np.repeat(np.sqrt(np.where(filled, squares, 1.0)), sizes)
+    return sp.csr_array((data, X.indices, X.indptr), shape=X.shape)
 
 
 def in_whole_units(values: Array) -> IntArray:

@@ -13,10 +13,11 @@ from naively.judging.every_k import EveryK, wrong_at_every_k
 from naively.judging.parting import LEFT_OUT, TEST
 from naively.judging.verdicts import Judge, Verdicts
 from naively.models.rules import Rule, winners
+from naively.statistics.matrix import Matrix
 from naively.text.counter import TermReader
 from naively.text.features import FeatureDefinition, TextFeatures
 from naively.text.vocabulary import Vocabulary
-from naively.text.weighting import scaled
+from naively.text.weighting import scaled, unit_rows
 from naively.work.eye import Eye, eye_for, seen_columns
 from naively.work.stream import Task, rows_by_kind, told_at
 
@@ -30,12 +31,19 @@ class Look:
     columns: IntArray  # (U,)
     regions: bool = False  # columns of text are kept apart
     idf: FloatArray | None = None  # (U,) by which columns are multiplied
+    seen: IntArray | None = None  # those of the columns that are given, once rows have length 1
 
     def eye(self) -> Eye:
         """Return what sees rows over the columns."""
         see = eye_for(self.features, self.names, self.columns, regions=self.regions)
-        idf = self.idf
-        return see if idf is None else lambda batch: scaled(see(batch), idf)
+        idf, seen = self.idf, self.seen
+        return see if idf is None else lambda batch: weighted(see(batch), idf, seen)
+
+
+def weighted(X: Matrix, idf: FloatArray, seen: IntArray | None) -> Matrix:
+    """Multiply columns by their idf; `seen` columns of rows of length 1, if these are told."""
+    X = scaled(X, idf)
+    return X if seen is None else unit_rows(X)[:, seen]
 
 
 def judged(task: Task, judge: Judge, look: Look) -> Verdicts:
@@ -59,7 +67,8 @@ class Fold:
     classes: Array  # (C,)
     every_k: EveryK
     on_path: IntArray  # which of the columns looked at they see
-    idf: FloatArray | None = None  # of these, from the rows that they were trained on
+    idf: FloatArray | None = None  # of these, from the rows that they were trained on, or ...
+    of_all: bool = False  # ... of all columns looked at, over which rows then have length 1
 
 
 def judged_folds(task: Task, folds: Sequence[Fold], look: Look) -> IntArray:
@@ -74,8 +83,12 @@ def judged_folds(task: Task, folds: Sequence[Fold], look: Look) -> IntArray:
 
 
 def _of_fold(fold: Fold, see: Any, batch: Any, labels: Array) -> IntArray:
-    X = see(batch)[:, fold.on_path]
-    X = X if fold.idf is None else scaled(X, fold.idf)
+    X = see(batch)
+    if fold.of_all and fold.idf is not None:
+        X = weighted(X, fold.idf, fold.on_path)
+    else:
+        X = X[:, fold.on_path]
+        X = X if fold.idf is None else scaled(X, fold.idf)
     wrong = wrong_at_every_k(fold.every_k, X, labels, fold.classes)
     return np.append(wrong, len(labels))
 
@@ -92,6 +105,11 @@ class Answerer:
     idf: FloatArray | None = None  # (k,) with weights "tfidf"
 
     def __post_init__(self) -> None:
+        if self.features.two_passes:
+            raise ValueError(
+                "`norm` of weights 'tfidf' must be None for answers from selected terms alone; the "
+                "length of a row is that of all its terms. `naively predict` knows them."
+            )
         if (self.idf is None) == (self.features.weights == "tfidf"):
             raise ValueError(
                 "`idf` must be that of the selected features with weights 'tfidf', and None "
