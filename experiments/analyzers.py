@@ -53,7 +53,7 @@ def compare(name, setting, options, texts, labels):
     X = vectorizer.fit_transform(texts)
     names = vectorizer.get_feature_names_out().tolist()
     vocabulary, counts = count_text(texts, labels, TextFeatures(**options))
-    _, present = count_text(texts, labels, TextFeatures(**options, statistic="presence"))
+    _, present = count_text(texts, labels, TextFeatures(**options, weights="presence"))
     found = list(vocabulary)
     verdicts = [found == names, False, False, False]
     if verdicts[0]:

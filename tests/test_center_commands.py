@@ -157,6 +157,8 @@ def test_counts_in_a_table_of_numbers(folder):
         "class",
         "weight",
         "count",
+        "rows",
+        "burst",
     }
 
 

@@ -231,7 +231,7 @@ def test_bernoulli_binary_and_exact(folder):
     assert evaluation("--exact")["certificate"]["proven_optimal"]
     Path("more.csv").write_text("text\nsuperb superb superb dull\nsuperb dull\n")
     options = ("--probabilities", "--out", "labels.csv")
-    for chosen in ("--model=bernoulli", "--binary"):
+    for chosen in ("--model=bernoulli", "--weights=presence"):
         evaluation(chosen)
         run("predict", "result/model.npz", "more.csv", *options)
         lines = Path("labels.csv").read_text().splitlines()

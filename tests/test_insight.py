@@ -138,7 +138,7 @@ def test_k_chosen_by_cross_validation(folder):
 
 
 def test_explain_says_which_words_moved_the_decision(folder):
-    run("select", "reviews.csv", "-k", 6)
+    run("select", "reviews.csv", "-k", 6, "--weights", "counts")
     record = json.loads(run("explain", "result", "a superb film, superb and dull", "--json").stdout)
     assert record["answer"] == "p"
     said = {each["feature"]: (each["value"], each["nats"]) for each in record["contributions"]}
@@ -237,7 +237,9 @@ def test_ten_likely_mistakes_are_told_with_the_way_out(folder):
 def test_presence_of_counts_is_done_and_said(folder):
     result = run("select", "counts.npz", "-k", 2, "--model", "bernoulli")
     assert "--model multinomial counts them" in " ".join(result.stdout.split())
-    refused("select", "counts.npz", "--model", "bernoulli", "--binary", match=["no effect"])
+    refused(
+        "select", "counts.npz", "--model", "bernoulli", "--weights", "presence", match=["no effect"]
+    )
 
 
 def test_mistakes_in_looking_at_every_k(folder):

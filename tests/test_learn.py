@@ -583,7 +583,7 @@ def test_a_run_with_checkpoints_is_resumed(folder):
 
 
 def test_presence_of_words_for_a_multinomial_model(folder):
-    run("select", "all.parquet", "--binary", "-k", 3, "--holdout", 0)
+    run("select", "all.parquet", "-k", 3, "--holdout", 0)  # the default for words
     X = np.array([[word in text.split() for word in sorted({*GOOD, *BAD})] for text, _ in rows()])
     expected = SparseMultinomialNB(k=3).fit(X, [label for _, label in rows()])
     found = load_model("result/model.npz")
@@ -704,7 +704,7 @@ def test_lists_of_strings_are_counted_as_they_stand(folder, name):
     Path("stop.txt").write_text("Film\n")
     run(*options, "--out", "r")
     summary = summary_of("r")
-    assert summary["settings"]["features"] == "occurrences (tokens)"
+    assert summary["settings"]["features"] == "rows that hold it (tokens)"
     assert {row["name"] for row in summary["features"]} <= {"Great", "Lovely", "Awful", "Boring"}
     assert summary["features"][0]["example"]["hit"] == summary["features"][0]["name"]
     assert "Awful" in run("explain", "r/model.npz", "Awful Boring The")

@@ -31,6 +31,8 @@ KINDS = {
     "counts": Kind(ClassCounts, WHOLE),
     "real counts": Kind(ClassCounts, DYADIC),
     "sparse counts": Kind(ClassCounts, WHOLE, {"dense_cells": 0}),
+    "counts and documents": Kind(ClassCounts, WHOLE, {"documents": True}),
+    "sparse counts and documents": Kind(ClassCounts, WHOLE, {"documents": True, "dense_cells": 0}),
     "presence": Kind(ClassCounts, DYADIC, {"presence": True, "threshold": 0.5}),
     "moments": Kind(ClassMoments, SIGNED),
     "sums": Kind(ClassMoments, SIGNED, {"deviations": False}),

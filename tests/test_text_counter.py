@@ -52,7 +52,7 @@ def vectorizer(options, kind=CountVectorizer, **more):
 
 
 def assert_same_as_scikit_learn(texts, labels, options, presence):
-    features = TextFeatures(**options, statistic="presence" if presence else "counts")
+    features = TextFeatures(**options, weights="presence" if presence else "counts")
     reference = vectorizer(options)
     X = reference.fit_transform(texts)
     vocabulary, counts = count_text(texts, labels, features)
@@ -201,7 +201,8 @@ def test_what_is_no_text_is_named_with_its_row(texts):
         ({"ngram_range": (2, 1)}, r"1 <= low <= high; got \(2, 1\)"),
         ({"token_pattern": "("}, "regular expression that Python can use: .*; got '\\('"),
         ({"token_pattern": "(a)(b)"}, "at most one group, 2 given"),
-        ({"statistic": "moments"}, "of texts must be 'counts' or 'presence'; got 'moments'"),
+        ({"weights": "idf"}, "`weights` must be 'counts', 'presence', 'log' or 'tfidf'; got 'idf'"),
+        ({"norm": "l1"}, "`norm` must be 'l2' or None; got 'l1'"),
     ],
 )
 def test_settings_that_mean_nothing_are_refused(options, message):
@@ -296,7 +297,7 @@ def test_the_union_of_vocabularies_says_where_each_name_went(parts):
 def test_rows_of_several_texts_are_counted_as_the_matrix_of_their_rows(presence):
     """No bigram spans two texts of a row; presence and length are of the whole row."""
     statistic = "presence" if presence else "counts"
-    features = TextFeatures(ngram_range=(1, 2), statistic=statistic)
+    features = TextFeatures(ngram_range=(1, 2), weights=statistic)
     vocabulary, X = count_rows(TEXTS[:6], features, parts=2)
     counter = TextCounter(features)
     counter.update(TEXTS[:6], LABELS[:3], parts=2)

@@ -121,7 +121,7 @@ def text_sample(n=90):
 @pytest.mark.parametrize("partitions", BOUNDS)
 def test_texts_of_delayed_blocks(partitions):
     texts, labels = text_sample()
-    features = TextFeatures(ngram_range=(1, 2), statistic="presence")
+    features = TextFeatures(ngram_range=(1, 2), weights="presence")
     vocabulary, expected = count_text(texts, labels, features)
     parts = (blocks(values, BOUNDS[partitions]) for values in (texts, labels))
     record = on_dask.class_statistics(*parts, features, split_every=3)

@@ -113,6 +113,18 @@ def test_texts_are_counted_bit_for_bit(session, partitions):
     assert record.statistics.equals(expected)
 
 
+@pytest.mark.parametrize(
+    ("weights", "norm"), [("counts", None), ("log", None), ("log", "l2"), ("tfidf", None)]
+)
+def test_weighted_rows_and_documents_are_counted_bit_for_bit(session, weights, norm):
+    texts, labels = sample()
+    features = TextFeatures(weights=weights, norm=norm, documents=True)
+    record = on_spark.class_statistics(text_frame(session, texts, labels, 3), features)
+    vocabulary, expected = count_text(texts, np.array(labels), features)
+    assert record.names.equals(vocabulary)
+    assert record.statistics.equals(expected)
+
+
 def test_tokens_are_counted_bit_for_bit(session):
     texts, labels = sample()
     tokens = [text.split() for text in texts]

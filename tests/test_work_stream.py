@@ -24,6 +24,7 @@ from sklearn.datasets import dump_svmlight_file
 
 from naively import ClassCounts, SparseMultinomialNB
 from naively.jobs.data import definition, names_of
+from naively.jobs.settings import ModelSettings
 from naively.judging.parting import LEFT_OUT, TEST, TRAIN, Parting
 from naively.read import batch as limits, bytes as stored, jsonl
 from naively.read.layout import Layout
@@ -142,8 +143,8 @@ def test_files_skewed_and_empty_give_the_same_as_one(tmp_path):
     bounds = [0, 1, 1, 250, 300]
     for i, (start, stop) in enumerate(zip(bounds[:-1], bounds[1:], strict=True)):
         write_parquet(tmp_path / f"{i}.parquet", TEXTS[start:stop], LABELS[start:stop])
-    record = count_files(f"{tmp_path}/*.parquet", TextFeatures(statistic="presence"), n_jobs=3)
-    same(record, *count_text(TEXTS, LABELS, TextFeatures(statistic="presence")))
+    record = count_files(f"{tmp_path}/*.parquet", TextFeatures(weights="presence"), n_jobs=3)
+    same(record, *count_text(TEXTS, LABELS, TextFeatures(weights="presence")))
 
 
 @pytest.mark.parametrize("n_jobs", [1, 3])
@@ -243,7 +244,7 @@ def counted(files, layout=None, **options):
     """Record of the numbers in files, defined by the first of them."""
     layout = Layout() if layout is None else layout
     parts = parts_of(files, layout)
-    features, layout, columns = definition(None, parts, layout, "counts")
+    features, layout, columns = definition(None, parts, layout, ModelSettings("multinomial"))
     return count_files(files, features, layout, names=names_of(columns), **options)
 
 
@@ -260,7 +261,7 @@ def test_numbers_from_any_file(tmp_path, name, write, kind):
     write(tmp_path / name, X, y)
     labels = str(tmp_path / "labels.txt") if write is write_mtx else None
     record = counted(tmp_path / name, Layout(labels_file=labels), n_jobs=2)
-    expected = ClassCounts.from_matrix(X, y.astype("U1"))
+    expected = ClassCounts.from_matrix(X, y.astype("U1"), documents=True)
     assert record.statistics.classes.tolist() == ["0", "1", "2"]
     np.testing.assert_allclose(record.statistics.table, expected.table, rtol=1e-13)
     np.testing.assert_array_equal(record.statistics.class_rows, expected.class_rows)
@@ -284,7 +285,7 @@ def test_columns_in_another_order_are_matched_by_name(tmp_path, suffix):
     names = [f"gene {j}" for j in order]
     write_numbers(tmp_path / f"b.{suffix}", X[70:][:, order], y[70:], names)
     record = counted(f"{tmp_path}/*.{suffix}", n_jobs=2)
-    assert record.statistics.equals(ClassCounts.from_matrix(X, y.astype("U1")))
+    assert record.statistics.equals(ClassCounts.from_matrix(X, y.astype("U1"), documents=True))
     write_numbers(tmp_path / f"b.{suffix}", X[70:, 1:], y[70:], [f"gene {j}" for j in range(1, 50)])
     with pytest.raises(ValueError, match=rf"b\.{suffix}: .* needs the column `gene 0`, which is"):
         counted(f"{tmp_path}/*.{suffix}")
@@ -296,7 +297,7 @@ def test_the_width_of_svmlight_is_that_of_all_files(tmp_path):
     write_svmlight(tmp_path / "a.svm", X[:60], y[:60])
     write_svmlight(tmp_path / "b.svm", X[60:], y[60:])
     record = counted(f"{tmp_path}/*.svm", n_jobs=2)
-    assert record.statistics.equals(ClassCounts.from_matrix(X, y.astype("U1")))
+    assert record.statistics.equals(ClassCounts.from_matrix(X, y.astype("U1"), documents=True))
 
 
 def test_negative_counts_are_refused_with_their_place(tmp_path):
@@ -484,7 +485,7 @@ def test_a_shard_in_two_records_is_refused():
     [
         ({"lowercase": False}, "lowercase=True and lowercase=False"),
         ({"ngram_range": (1, 2)}, r"ngram_range=\(1, 1\) and ngram_range=\(1, 2\)"),
-        ({"statistic": "presence"}, "statistic='counts' and statistic='presence'"),
+        ({"weights": "presence"}, "weights='counts' and weights='presence'"),
     ],
 )
 def test_other_definitions_are_refused(options, message):

@@ -83,7 +83,12 @@ _SELECT: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "token pattern": ("review_tables", "select reviews.csv --token-pattern [a-z]+ly -k all"),
         "min count": ("review_tables", "select reviews.csv --min-count 8 -k all --quick"),
-        "binary": ("review_tables", "select reviews.csv --binary -k 6 --quick"),
+        "weights counts": ("review_tables", "select reviews.csv --weights counts -k 6 --quick"),
+        "weights log of rows of length 1": (
+            "review_tables",
+            "select reviews.csv --weights log --norm l2 --alpha 0.1 -k 6 --min-documents 5",
+        ),
+        "weights tfidf": ("review_tables", "select reviews.csv --weights tfidf -k 6"),
         "bernoulli": ("review_tables", "select reviews.csv --model bernoulli -k 6"),
         "bernoulli alpha 0": ("votes", "select votes.csv --model bernoulli -k 2 --alpha 0"),
         "exact": ("review_tables", "select reviews.csv --exact -k 7"),
@@ -221,7 +226,10 @@ _SELECT: dict[str, dict[str, tuple[str, ...]]] = {
         "sparse npz": ("matrices", "select s.npz --labels labels.txt -k 3 --quick"),
         "npz": ("matrices", "select m.npz -k 3"),
         "npz bernoulli": ("matrices", "select m.npz -k 3 --model bernoulli"),
-        "npz bernoulli binary": ("matrices", "select m.npz -k 3 --model bernoulli --binary -q"),
+        "npz bernoulli weights": (
+            "matrices",
+            "select m.npz -k 3 --model bernoulli --weights presence -q",
+        ),
         "npz exact": ("matrices", "select m.npz -k 4 --exact"),
         "npz auto": ("matrices", "select m.npz -k auto"),
         "npz split": ("matrices", "select split.npz --split-column split -k 3 --quick"),
@@ -247,7 +255,7 @@ _SELECT: dict[str, dict[str, tuple[str, ...]]] = {
         "one csv": ("shards", "select all.csv -k 4"),
         "one csv in memory": ("shards", r"select all.csv -k 4 --token-pattern '(?u)\b\w\w+\b'"),
         "bernoulli": ("shards", "select data/*.parquet -k 4 --model bernoulli --quick"),
-        "binary": ("shards", "select data/*.parquet -k 4 --binary --holdout 0"),
+        "weights log": ("shards", "select data/*.parquet -k 4 --weights log --holdout 0"),
         "exact": ("shards", "select data/*.parquet -k 4 --exact --quick"),
         "ngrams, stop words, min count": (
             "shards",
@@ -527,7 +535,8 @@ _OTHER: dict[str, dict[str, tuple[str, ...]]] = {
         "four classes": ("topics", "path topics.csv --text body --label topic --ks 1-8"),
         "options": (
             "review_tables",
-            "path reviews.tsv.gz --ngrams 1,2 --min-count 3 --binary --alpha 0.5 --ks 1,5,9",
+            "path reviews.tsv.gz --ngrams 1,2 --min-count 3 --weights counts --alpha 0.5 "
+            "--ks 1,5,9",
         ),
         "matrix": ("matrices", "path m.npz --json"),
         "mtx": ("matrices", "path m.mtx --labels labels.txt --names names.txt"),
@@ -558,7 +567,8 @@ _OTHER: dict[str, dict[str, tuple[str, ...]]] = {
         "alphas": ("review_tables", "cv reviews.csv --ks 2,5 --alphas 0.1,1,10"),
         "options": (
             "review_tables",
-            "cv reviews.tsv.gz --ngrams 1,2 --min-count 3 --binary --alpha 0.5 --ks 1,5,9 --json",
+            "cv reviews.tsv.gz --ngrams 1,2 --min-count 3 --weights counts --alpha 0.5 "
+            "--ks 1,5,9 --json",
         ),
         "matrix": ("matrices", "cv m.npz --folds 4"),
         "numbers": (
@@ -642,7 +652,7 @@ _OTHER: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "presence": (
             "shards",
-            "count all.parquet -o records --presence --ngrams 1,2 --stop-words english",
+            "count all.parquet -o records --weights presence --ngrams 1,2 --stop-words english",
             "merge records -o all.stats -q",
             "solve all.stats -k 4 --model bernoulli --alpha 0.5",
             "solve all.stats -k 4 --model multinomial -o multinomial",

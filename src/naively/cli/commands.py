@@ -25,7 +25,7 @@ from naively.models.kinds import ASKED, MODELS
 from naively.read.errors import InputError, OutputError, reason
 from naively.read.formats import FORMATS, format_of
 from naively.report.names import printable
-from naively.text.features import LARGEST_NGRAM, TOKEN_PATTERN
+from naively.text.features import LARGEST_NGRAM, TOKEN_PATTERN, WEIGHTS
 
 if TYPE_CHECKING:
     AnyType: TypeAlias = click.ParamType[Any]
@@ -234,6 +234,20 @@ TERMS: Options = [
     click.option("--token-pattern", metavar="REGEX", help="What a word is."),
 ]
 
+WEIGHTING: Options = [
+    click.option(
+        "--weights",
+        type=click.Choice(WEIGHTS),
+        help="What a feature that stands c times in a row is worth there: c, 1, 1 + ln c, or c "
+        "times its idf.  [default: presence for words in a multinomial model, else counts]",
+    ),
+    click.option(
+        "--norm",
+        type=click.Choice(["l2"]),
+        help="Divide a row of text by the root of the sum of its squares.",
+    ),
+]
+
 FEATURES: Options = [
     *TERMS,
     click.option(
@@ -243,7 +257,14 @@ FEATURES: Options = [
         show_default=True,
         help="Leave out features counted less often in the training rows.",
     ),
-    click.option("--binary", is_flag=True, help="Count a feature once a row."),
+    click.option(
+        "--min-documents",
+        type=click.IntRange(min=0),
+        default=1,
+        show_default=True,
+        help="Leave out features that fewer training rows hold.",
+    ),
+    *WEIGHTING,
 ]
 
 
@@ -588,7 +609,7 @@ def recipe_of(input: str, options: Mapping[str, Any]) -> Any:
     """Return what the learner is asked; options that a command does not have are at defaults."""
     from naively.jobs.settings import ModelSettings, Recipe
 
-    settings = ["k", "alpha", "min_count", "binary", "scale"]
+    settings = ["k", "alpha", "min_count", "min_documents", "weights", "norm", "scale"]
     settings += ["objective", "exponent", "exact", "time_limit"]
     settings += ["require", "exclude", "feature_groups", "costs", "budget", "quota", "class_weight"]
     settings += ASKED

@@ -16,6 +16,7 @@ from naively.cli.commands import (
     READING,
     SMOOTHING,
     TERMS,
+    WEIGHTING,
     Options,
     amount_option,
     echo_json,
@@ -53,7 +54,7 @@ COUNT: Options = [
         show_default=True,
         help="Count what this model is trained on.",
     ),
-    click.option("--presence", is_flag=True, help="Count a feature once a row (for bernoulli)."),
+    *WEIGHTING,
     click.option(
         "--resolution",
         type=click.FloatRange(0, min_open=True),
@@ -103,15 +104,16 @@ def count(files: tuple[str, ...], out: str, jobs: int | None, quiet: bool, **opt
 
 def _counting(files: tuple[str, ...], options: dict[str, Any]) -> Any:
     from naively.jobs.records import Counting
+    from naively.jobs.settings import ModelSettings
 
     layout = layout_of(files[0], options)
     kind = MODELS[options["model"]]
-    statistic = "presence" if options["presence"] else kind.statistic or ""
+    model = ModelSettings(kind.name, weights=options["weights"], norm=options["norm"])
     if options["resolution"] is not None and layout.text:
         raise click.UsageError("--resolution is of numbers (--numbers) only; leave it out.")
     features = features_of(options) if layout.text else None
     of_counts = features is None and kind.takes == "counts"
-    return Counting(files, layout, features, statistic, options["resolution"], of_counts)
+    return Counting(files, layout, features, model, options["resolution"], of_counts)
 
 
 @naively.command(short_help="Add records of different shards.")

@@ -98,6 +98,9 @@ def _features(summary: Summary) -> Table:
     wide = len(classes) <= _SHOWN_CLASSES
     for name in classes if wide else ["count" if weighty else "center"]:
         table.add_column(Text(visible(name) if wide else name), justify="right")
+    held = any(row.documents for row in summary.features)
+    if held:
+        table.add_column("rows", justify="right")
     also = any(row.also for row in summary.features[:_SHOWN_FEATURES])
     if also:
         table.add_column("also says", overflow="fold")
@@ -109,6 +112,7 @@ def _features(summary: Summary) -> Table:
             figure(row.gain),
             *([f"{weight_of(row, len(classes)):+.2f}"] if weighty else []),
             *map(figure, _shown_figures(row, wide)),
+            *([figure(sum(row.documents)) + ("!" if row.burst else "")] if held else []),
             *([Text(also_says(row))] if also else []),
         )
     return table

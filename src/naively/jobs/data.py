@@ -18,7 +18,7 @@ from typing import Any, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
-from naively._types import Array, IntArray
+from naively._types import Array, FloatArray, IntArray
 from naively.jobs.engines import Workers
 from naively.jobs.settings import ModelSettings, Recipe
 from naively.judging.parting import TRAIN, Parting
@@ -31,15 +31,17 @@ from naively.read.errors import InputError, told_of
 from naively.read.layout import Layout
 from naively.read.parts import batches_of, columns_of, held, parts_of
 from naively.read.progress import Progress, silent
+from naively.statistics.counts import ClassCounts, squared
 from naively.statistics.matrix import Matrix, is_sparse
 from naively.statistics.moments import ClassMoments
 from naively.text.counter import count_rows
 from naively.text.features import ColumnFeatures, FeatureDefinition, TextFeatures
 from naively.text.utf8 import are_blank, as_texts
 from naively.text.vocabulary import Vocabulary
+from naively.text.weighting import rows_times, scaled, smooth_idf, unit_rows
 from naively.work.eye import seen_columns
 from naively.work.records import Record
-from naively.work.stream import Task, of_kinds, positions_of, rows_by_kind, tasks_of, whole
+from naively.work.stream import Task, of_kinds, rows_by_kind, tasks_of, whole
 
 Kinds: TypeAlias = tuple[int, ...]
 
@@ -50,6 +52,28 @@ HELD_BYTES = 1 << 25  # of files that are read once and kept, instead of read on
 
 
 @dataclass(frozen=True, slots=True)
+class Occurrences:
+    """How often each of m features stands in some rows."""
+
+    totals: Array  # (m,) sum of what rows weigh, without idf
+    documents: Any = None  # (m, C) rows of each class that hold it; None: they were not counted
+    squares: Array | None = None  # (m,) sum of the squares of its counts
+
+    @property
+    def document_totals(self) -> Array | None:
+        """Rows that hold each feature (m,)."""
+        return None if self.documents is None else np.asarray(self.documents.sum(axis=1))
+
+    def idf(self, n_rows: int, features: FeatureDefinition) -> FloatArray:
+        """Smooth inverse document frequency (m,) among so many rows."""
+        documents = self.document_totals
+        assert documents is not None  # weights "tfidf" have them counted
+        idf = smooth_idf(documents, n_rows)
+        # A term that no row holds is unknown, and has no part in the length of another row.
+        return np.where(documents > 0, idf, 0.0) if features.two_passes else idf
+
+
+@dataclass(frozen=True, slots=True)
 class Data:
     """Rows of several kinds, as far as a model needs them."""
 
@@ -57,7 +81,7 @@ class Data:
     features: FeatureDefinition
     names: Vocabulary | Sequence[str]  # (m,) of the columns
     statistics: Callable[[Kinds, IntArray | None], Any]  # of rows of some kinds, over some columns
-    totals: Callable[[Kinds], Array]  # (m,) how often each feature is counted in these rows
+    occurrences: Callable[[Kinds], Occurrences]  # of each feature in the rows of some kinds
     class_rows: Mapping[int, Mapping[str, int]]  # rows of each class, by kind
     shards: Mapping[str, int]  # rows of each part
     tasks: Sequence[Task] = ()  # to go through the rows once more; none for statistics alone
@@ -93,6 +117,15 @@ class Data:
         """Terms in some columns of texts; None for numbers."""
         return self.names.take(columns) if isinstance(self.names, Vocabulary) else None
 
+    def idf(self, kinds: Kinds) -> FloatArray | None:
+        """Inverse document frequency (m,) in the rows of some kinds; None if nothing asks for it.
+
+        Rows of other kinds have no part in it.
+        """
+        if self.features.weights != "tfidf":
+            return None
+        return self.occurrences(kinds).idf(self.n_rows(*kinds), self.features)
+
     def kept(self, kinds: Kinds, settings: ModelSettings) -> IntArray | None:
         """Columns that are counted often enough in the rows of some kinds; None for all.
 
@@ -104,15 +137,35 @@ class Data:
             If there are none.
         """
         of_text = isinstance(self.features, TextFeatures)
-        least = max(settings.min_count, 1) if of_text else settings.min_count
-        if least == 0 or (least == 1 and not of_text):
+        if not of_text and settings.min_count <= 1 and settings.min_documents <= 1:
             return None
-        kept = np.flatnonzero(self.totals(kinds) >= least)
+        found = self.occurrences(kinds)
+        often = found.totals > 0 if of_text else np.ones(len(found.totals), dtype=np.bool_)
+        if settings.min_count > 1:
+            if self.features.weights == "log" or getattr(self.features, "norm", None) is not None:
+                raise InputError(
+                    f"{self.name}: `--min-count` is of occurrences, and the weights of the rows "
+                    "are others; use --min-documents."
+                )
+            often &= found.totals >= settings.min_count
+        if settings.min_documents > 1:
+            documents = found.document_totals
+            if documents is None:
+                raise InputError(
+                    f"{self.name}: `--min-documents` is of rows that hold a feature, which --model "
+                    f"{settings.kind} does not count; leave it out."
+                )
+            often &= documents >= settings.min_documents
+        kept = np.flatnonzero(often)
         if len(kept) == 0:
+            least, some = max(settings.min_count, 1), ""
             way = "lower --min-count" if settings.min_count > 1 else "are the texts empty?"
+            if settings.min_documents > 1:
+                some = f", in {settings.min_documents:,} rows"
+                way = "lower --min-count or --min-documents"
             raise InputError(
-                f"{self.name}: no feature is counted {least:,} times or more in training; {way}"
-                f"{'.' * (way[-1] != '?')}"
+                f"{self.name}: no feature is counted {least:,} times or more in training{some}; "
+                f"{way}{'.' * (way[-1] != '?')}"
             )
         return None if len(kept) == self.n_features else kept
 
@@ -132,8 +185,7 @@ def data_of(
     if workers.are_here and _is_small(parts):
         parts = held(parts, layout)
     kind = MODELS[recipe.model.kind]
-    statistic = "presence" if recipe.model.binary else kind.statistic or "counts"
-    features, layout, columns = definition(recipe.features, parts, layout, statistic)
+    features, layout, columns = definition(recipe.features, parts, layout, recipe.model)
     tasks = tasks_of(
         parts, features, layout, names=names_of(columns), parting=parting, n_jobs=workers.jobs,
         resumable=recipe.engine.checkpoint is not None,
@@ -144,7 +196,11 @@ def data_of(
         check_memory(
             recipe.name, 8 * _TABLES * columns.n * 2, f"{columns.n:,} columns in 2 classes"
         )
-    if kind.statistic is None or (of_text and statistic not in ("counts", "presence")):
+    if (
+        features.two_passes
+        or kind.statistic is None
+        or (of_text and kind.statistic not in ("counts", "presence"))
+    ):
         data = _collected(recipe, model, tasks)
     else:
         data = _added(workers.count(tasks, progress), tasks)
@@ -208,22 +264,33 @@ def definition(
     features: TextFeatures | None,
     parts: Sequence[Part],
     layout: Layout,
-    statistic: Any,
+    settings: ModelSettings,
     resolution: float | None = None,
 ) -> tuple[FeatureDefinition, Layout, Columns | None]:
-    """Define what is counted: in texts, or in the columns of numbers of the first file.
+    """Define what a model counts: in texts, or in the columns of numbers of the first file.
 
     Other files are read for the same columns, by their names where they have any.
+
+    Raises
+    ------
+    InputError
+        If rows cannot be weighted as the settings say.
     """
+    kind = MODELS[settings.kind]
+    weights, norm = settings.weighting(of_text=features is not None)
     if features is not None:
-        presence = statistic == "presence"
-        return replace(features, statistic="presence" if presence else "counts"), layout, None
+        weights = "presence" if kind.statistic == "presence" else weights
+        documents = kind.statistic == "counts"
+        weighted = replace(features, weights=weights, norm=norm, documents=documents)
+        return weighted, layout, None
     columns = columns_of(parts, layout)
     names = names_of(columns)
     digest = None if names is None else names.digest()
     wanted = columns.wanted(parts[0].source)
+    statistic = kind.statistic or "counts"
     of_columns = ColumnFeatures(
-        columns.n, digest, statistic, resolution=resolution,
+        columns.n, digest, statistic, resolution=resolution, weights=weights,
+        documents=statistic == "counts" and kind.takes == "counts",
         first_column=columns.first_column, layer=None if layout.layer == "X" else layout.layer,
     )  # fmt: skip
     return of_columns, replace(layout, wanted=wanted), columns
@@ -248,8 +315,8 @@ def of_record(record: Record, name: str, text_column: str) -> Data:
         name=name,
         features=record.features,
         names=_names(record),
-        statistics=lambda kinds, columns: found if columns is None else found.take(columns),
-        totals=lambda kinds: found.feature_totals(),
+        statistics=lambda kinds, columns: _trained_on(found, record.features, columns),
+        occurrences=lambda kinds: _occurrences(found),
         class_rows={TRAIN: dict(classes)},
         shards=record.shards,
         text_columns=(text_column,) if of_text else (),
@@ -266,19 +333,40 @@ def _names(record: Record) -> Vocabulary | Sequence[str]:
 def _added(record: Record, tasks: Sequence[Task]) -> Data:
     """Statistics whose labels tell the kinds of rows."""
     marked = record.in_units()
-
-    def statistics(kinds: Kinds, columns: IntArray | None) -> Any:
-        found = of_kinds(marked, kinds)
-        return found if columns is None else found.take(columns)
-
-    def totals(kinds: Kinds) -> Array:
-        return np.asarray(marked.of_classes(positions_of(marked.classes, kinds)).feature_totals())
-
     class_rows: dict[int, dict[str, int]] = {}
     for mark, n in zip(marked.classes.tolist(), marked.class_rows.tolist(), strict=True):
         kind, _, label = mark.partition(":")
         class_rows.setdefault(int(kind), {})[label] = n
-    return Data("", record.features, _names(record), statistics, totals, class_rows, record.shards)
+    return Data(
+        "",
+        record.features,
+        _names(record),
+        lambda kinds, columns: _trained_on(of_kinds(marked, kinds), record.features, columns),
+        lambda kinds: _occurrences(of_kinds(marked, kinds)),
+        class_rows,
+        record.shards,
+    )
+
+
+def _trained_on(found: Any, features: FeatureDefinition, columns: IntArray | None) -> Any:
+    """Statistics as models take them: weighted by idf where that is asked for, of some columns."""
+    if isinstance(found, ClassCounts) and found.documents is not None:
+        table = found.table
+        if features.weights == "tfidf":
+            table = rows_times(
+                table, _occurrences(found).idf(int(found.class_rows.sum()), features)
+            )
+        found = replace(found, table=table, documents=None, squares=None)
+    return found if columns is None else found.take(columns)
+
+
+def _occurrences(found: Any) -> Occurrences:
+    totals = np.asarray(found.feature_totals())
+    if not isinstance(found, ClassCounts):
+        return Occurrences(totals)
+    if found.squares is None:
+        return Occurrences(totals, found.table if found.presence else None)
+    return Occurrences(totals, found.documents, np.asarray(found.squares.sum(axis=1)))
 
 
 # Rows that are held ------------------------------------------------------------------------------
@@ -296,6 +384,8 @@ def _collected(recipe: Recipe, model: Model[Any], tasks: Sequence[Task]) -> Data
     with told_of(recipe.name):
         X, names = _matrix(task.features, joined([each.batch for each in seen]), n_regions)
 
+    features = task.features
+    counted = isinstance(features, TextFeatures) or MODELS[recipe.model.kind].takes == "counts"
     moments = MODELS[recipe.model.kind].statistic == "moments"  # with deviations, to be told
     gather = partial(ClassMoments.from_matrix, deviations=True) if moments else model.gather
 
@@ -304,16 +394,32 @@ def _collected(recipe: Recipe, model: Model[Any], tasks: Sequence[Task]) -> Data
         wanted = None if columns is None else in_regions(columns, len(names), n_regions)
         return X[at] if wanted is None else X[at][:, wanted], labels[at]
 
-    def totals(chosen: Kinds) -> Array:
-        sums = np.asarray(rows(chosen, None)[0].sum(axis=0)).ravel()
-        return np.asarray(sums.reshape(n_regions, -1).sum(axis=0))
+    def statistics(chosen: Kinds, columns: IntArray | None) -> Any:
+        if features.weights != "tfidf":
+            return gather(*rows(chosen, columns))
+        some, of_some = rows(chosen, None)
+        some = scaled(some, occurrences(chosen).idf(len(of_some), features))
+        some = unit_rows(some) if features.two_passes else some
+        some = some if columns is None else some[:, columns]
+        return gather(some, of_some)
+
+    def occurrences(chosen: Kinds) -> Occurrences:
+        some, of_some = rows(chosen, None)
+        m = len(names)
+        some = sum((some[:, r * m : (r + 1) * m] for r in range(1, n_regions)), some[:, :m])
+        totals = np.asarray(some.sum(axis=0)).ravel()
+        if not counted:
+            return Occurrences(totals)
+        held = ClassCounts.from_matrix(some, of_some, presence=True).table
+        squares = np.asarray(squared(some).sum(axis=0)).ravel()
+        return Occurrences(totals, held, squares)
 
     return Data(
         name="",
-        features=task.features,
+        features=features,
         names=names,
-        statistics=lambda chosen, columns: gather(*rows(chosen, columns)),
-        totals=totals,
+        statistics=statistics,
+        occurrences=occurrences,
         class_rows={kind: Counter(labels[kinds == kind].tolist()) for kind in set(kinds.tolist())},
         shards={task.parts[0].name: len(labels)},
         n_regions=n_regions,

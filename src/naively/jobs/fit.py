@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from naively._nearest import short
-from naively._types import Array, FloatArray, IntArray
+from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.jobs.constraints import constrained, in_options, weighed
 from naively.jobs.data import Data, Kinds
 from naively.jobs.engines import Workers
@@ -33,7 +33,9 @@ from naively.statistics.moments import ClassMoments
 from naively.text.features import TextFeatures
 from naively.text.labels import folded
 
-_SHOWN = 5  # groups of classes in a note
+_SHOWN = 5  # groups of classes, or features, in a note
+_TOGETHER = 10  # times in a row, ...
+_HANDFUL, _FEW = 10, 0.05  # ... in so many rows at most, and so small a share: a burst
 _NAMED = 20  # features that are displaced by each
 
 
@@ -45,6 +47,8 @@ class Figures:
     counts: Array | None = None  # without smoothing
     centers: FloatArray | None = None  # means, medians for l1 centers
     dispersions: FloatArray | None = None  # standard deviations, mean absolute ones for l1 centers
+    documents: Array | None = None  # rows that hold it; None where the counts are these, or unknown
+    bursts: BoolArray | None = None  # (k,) most of the count is of a handful of rows
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,14 +115,15 @@ def fit(
     found = data.rows_of_classes(*kinds)
     rows_of_classes = np.array([found[str(each)] for each in trained.classes.tolist()])
     alpha = model.alpha
+    shown = _with_documents(figures(trained, counted), data, kinds, columns)
     fitted = Fitted(
-        file=_model_file(data, settings, trained, columns),
+        file=_model_file(data, settings, trained, kinds, columns),
         selection=trained.selection,
         displaced=tuple(
             data.named((each if kept is None else kept[each])[:_NAMED])
             for each in trained.selection.displaced
         ),
-        figures=figures(trained, counted),
+        figures=shown,
         class_rows=rows_of_classes,
         n_features=statistics.n_features,
         n_rows=data.n_rows(*kinds),
@@ -127,6 +132,7 @@ def fit(
             *_default_note(settings, most),
             *_case_note(trained.classes),
             *_tie_note(trained, settings),
+            *_burst_note(data, shown, kinds, columns),
             *_refit_note(trained),
             *_calibration_note(temperature),
             *data.notes,
@@ -202,6 +208,61 @@ def _tie_note(trained: Trained[Any], settings: ModelSettings) -> Iterator[str]:
         )
 
 
+def _with_documents(figures: Figures, data: Data, kinds: Kinds, columns: IntArray) -> Figures:
+    """Add how many rows hold each feature, beside its counts."""
+    if figures.counts is None or data.features.presence:
+        return figures
+    found = data.occurrences(kinds)
+    if found.documents is None:
+        return figures
+    bursts = None
+    if found.squares is not None and data.features.weights in ("counts", "tfidf"):
+        bursts = is_burst(found.totals, found.squares, data.n_rows(*kinds))[columns]
+    return replace(figures, documents=found.documents[columns], bursts=bursts)
+
+
+def is_burst(totals: Array, squares: Array, n_rows: int) -> BoolArray:
+    """Whether most of the count of a feature is of a handful of rows.
+
+    With c the count in a row, sum c^2 / sum c is how often the feature stands in the row of an
+    occurrence, on average over the occurrences, and (sum c)^2 / sum c^2 how many rows there would
+    be if all held it equally often: the effective number of rows. A burst has at least 10 of the
+    first, and at most 10 of the second, which are at most 5 % of all rows.
+
+    Parameters
+    ----------
+    totals, squares
+        Sum of the counts of each feature and of their squares, (m,).
+    n_rows
+        All rows.
+    """
+    counts, squares = totals.astype(np.float64), squares.astype(np.float64)
+    together = squares >= _TOGETHER * counts
+    few = counts**2 <= min(_HANDFUL, _FEW * n_rows) * squares
+    burst: BoolArray = together & few & (counts > 0)
+    return burst
+
+
+def _burst_note(data: Data, figures: Figures, kinds: Kinds, columns: IntArray) -> Iterator[str]:
+    """Name chosen features whose count is that of a handful of rows."""
+    if figures.bursts is None or figures.documents is None or not figures.bursts.any():
+        return
+    at = np.flatnonzero(figures.bursts)
+    totals = data.occurrences(kinds).totals[columns]
+    at = at[np.argsort(-totals[at], kind="stable")]  # the most frequent first
+    names = data.named(columns[at[:_SHOWN]])
+    counts, rows = totals[at], figures.documents[at].sum(axis=1)
+    said = [
+        f"{short(name)} ({count:,.0f} times in {n:,} row{'s' * (n != 1)})"
+        for name, count, n in zip(names, counts.tolist(), rows.tolist(), strict=False)
+    ]
+    more = f" and {len(at) - _SHOWN:,} more" if len(at) > _SHOWN else ""
+    yield (
+        f"Most of the count is of a handful of rows: {', '.join(said)}{more}; --weights presence "
+        "counts each row once."
+    )
+
+
 def _refit_note(trained: Trained[Any]) -> Iterator[str]:
     """Say which rule decides, and which model chose."""
     if trained.refitted is None:
@@ -257,9 +318,9 @@ def _region_note(data: Data, rule: Rule) -> Iterator[str]:
 
 
 def _model_file(
-    data: Data, settings: ModelSettings, trained: Trained[Any], columns: IntArray
+    data: Data, settings: ModelSettings, trained: Trained[Any], kinds: Kinds, columns: IntArray
 ) -> ModelFile:
-    features = data.features
+    features, idf = data.features, data.idf(kinds)
     text, numbers = (features, None) if isinstance(features, TextFeatures) else (None, features)
     return ModelFile(
         kind=settings.kind,
@@ -268,8 +329,11 @@ def _model_file(
         columns=columns.astype(np.int64),
         n_features=data.n_features,
         rule=trained.rule,
-        threshold=0.0 if features.presence else None,  # with --binary, for prediction too
+        threshold=0.0 if features.presence else None,
+        weights="counts" if numbers is None else numbers.weights,
         features=text,
+        idf=None if idf is None else idf if features.two_passes else idf[columns],
+        known=data.named(np.arange(data.n_features)) if features.two_passes else (),
         text_columns=data.text_columns,
         first_column=0 if numbers is None else numbers.first_column,
         named=numbers is None or numbers.names is not None,

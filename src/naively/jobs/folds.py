@@ -73,7 +73,9 @@ def choose_k(
 def _fold_errors(recipe: Recipe, data: Data, parting: Parting, workers: Workers) -> FoldErrors:
     """Errors of the default grid on folds, divided more than once where rows are few."""
     if (kind := chooser(recipe.model.kind)) != recipe.model.kind:
-        recipe = replace(recipe, model=replace(recipe.model, kind=kind))
+        weights, norm = recipe.model.weighting(of_text=recipe.features is not None)
+        settings = replace(recipe.model, kind=kind, weights=weights, norm=norm)
+        recipe = replace(recipe, model=settings)
         data = data_of(recipe, recipe.model_of(), parting, workers, parts=data.parts)
     model = recipe.model_of()
     kinds = training(parting)
@@ -100,7 +102,7 @@ def fold_errors(
     workers: Workers, settings: ModelSettings,
 ) -> FoldErrors:  # fmt: skip
     """Error of each fold, the rows of one kind, at each k (G,): the features chosen without it."""
-    total = data.statistics(kinds, kept) if model.subtracts else None
+    total = _total(data, model, kinds, kept)
     held, folds = HeldRows(data, kinds, workers), []
     judged = [kind for kind in kinds if data.n_rows(kind)]
     if model.redundancy is not None:  # one pass for the candidates of all folds
@@ -112,10 +114,9 @@ def fold_errors(
     for kind in judged:
         folds.append(_fold(data, model, total, kinds, kind, kept, grid, settings, held))
     union = np.unique(np.concatenate([fold.on_path for fold in folds]))
-    placed = [
-        Fold(fold.kind, fold.classes, fold.every_k, np.searchsorted(union, fold.on_path))
-        for fold in folds
-    ]
+    if data.features.two_passes:
+        union = np.arange(data.n_features)
+    placed = [replace(fold, on_path=np.searchsorted(union, fold.on_path)) for fold in folds]
     counts = sum(
         workers.map(judged_folds, data.tasks, placed, Look(data.features, data.terms(union), union))
     )
@@ -135,7 +136,10 @@ def _fold(
     model = own(model, statistics, held.over(model, statistics, kept, others), int(grid[-1]))
     models = every_k(model, statistics, grid)
     columns = models.columns if kept is None else kept[models.columns]
-    return Fold(kind, statistics.classes.astype(str), models, columns)
+    idf = data.idf(others)
+    of_all = data.features.two_passes
+    factors = None if idf is None else idf if of_all else idf[columns]
+    return Fold(kind, statistics.classes.astype(str), models, columns, factors, of_all)
 
 
 def fitted_temperature(
@@ -144,7 +148,7 @@ def fitted_temperature(
     """Temperature of the model that is asked for, from the folds of the training rows."""
     kept = data.kept(kinds, settings)
     model = constrained(model, data, settings, kept)
-    total = data.statistics(kinds, kept) if model.subtracts else None
+    total = _total(data, model, kinds, kept)
     held, trained = HeldRows(data, kinds, workers), []
     for kind in (kind for kind in kinds if data.n_rows(kind)):
         statistics = _without(data, total, kinds, kind, kept, settings)
@@ -152,18 +156,25 @@ def fitted_temperature(
         rows = held.over(model, statistics, kept, others)
         most, _ = choices(model, statistics.n_features, len(statistics.classes))
         k = resolve_k(asked_k(settings, most, clip=True), most)
-        trained.append((kind, train(model, statistics, k, rows=rows)))
-    supports = [each.selection.support for _, each in trained]
-    supports = supports if kept is None else [kept[support] for support in supports]
-    union = np.unique(np.concatenate(supports))
-    folds = [
-        Untempered(
-            kind, each.classes.astype(str), each.rule, model, np.searchsorted(union, support)
+        fold, idf = train(model, statistics, k, rows=rows), data.idf(others)
+        support = fold.selection.support if kept is None else kept[fold.selection.support]
+        factors = None if idf is None else idf[support]
+        trained.append(
+            Untempered(kind, fold.classes.astype(str), fold.rule, model, support, factors)
         )
-        for (kind, each), support in zip(trained, supports, strict=True)
-    ]
+    union = np.unique(np.concatenate([each.own for each in trained]))
+    folds = [replace(each, own=np.searchsorted(union, each.own)) for each in trained]
     look = Look(data.features, data.terms(union), union)
     return temperature_of(sum(workers.map(slopes_of_folds, data.tasks, folds, look)))
+
+
+def _total(data: Data, model: Model[Any], kinds: Kinds, kept: IntArray | None) -> Any:
+    """Statistics of all rows from which those of a fold are taken away; None if they cannot be.
+
+    The idf of the rows of a fold has no part in the weights of the others.
+    """
+    subtracts = model.subtracts and data.features.weights != "tfidf"
+    return data.statistics(kinds, kept) if subtracts else None
 
 
 def _without(

@@ -169,7 +169,13 @@ def _tested(
     """Judge the test rows by a model and, where that has a sense, by those of every k."""
     judge, grid = _judge(recipe, data, fitted, trained)
     columns = judge.columns if data.n_regions == 1 else fitted.file.columns
-    look = Look(data.features, data.terms(columns), columns, data.n_regions > 1)
+    idf = data.idf(training(parting_of(recipe)))
+    if data.features.two_passes:
+        all_of_them = np.arange(data.n_features)
+        look = Look(data.features, data.terms(all_of_them), all_of_them, False, idf, columns)
+    else:
+        factors = None if idf is None else idf[columns]
+        look = Look(data.features, data.terms(columns), columns, data.n_regions > 1, factors)
     tasks = data.tasks
     if recipe.test.file is not None:
         layout = recipe.test_layout(data.tasks[0].layout)
@@ -194,9 +200,16 @@ def _tested(
         pairs=verdicts.pairs,
         left_out=verdicts.left_out,
         coverage=() if recipe.quick else coverage_points(*verdicts.by_margin()),
-        predicted_error=None if recipe.quick else predicted_error(trained),
+        predicted_error=None if recipe.quick else _expected_error(data, trained),
     )
     return test, accuracies
+
+
+def _expected_error(data: Data, trained: Trained[Any]) -> float | None:
+    """Error that a model expects of itself; rows that are weighted follow no law that it knows."""
+    features = data.features
+    plain = features.weights in ("counts", "presence") and getattr(features, "norm", None) is None
+    return predicted_error(trained) if plain else None
 
 
 def _judge(

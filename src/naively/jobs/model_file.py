@@ -15,6 +15,7 @@ import zipfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any, BinaryIO
 
 import numpy as np
@@ -27,8 +28,9 @@ from naively.models.value_rules import RULES, kind_of, restored
 from naively.read.bytes import opened
 from naively.read.errors import InputError, cause
 from naively.statistics.matrix import Matrix
-from naively.text.features import LARGEST_NGRAM, TextFeatures
+from naively.text.features import LARGEST_NGRAM, WEIGHTS, TextFeatures, Weights
 from naively.text.labels import clean
+from naively.text.weighting import log_weights, scaled
 from naively.work.archive import stored_arrays
 
 FORMAT = "naively model"
@@ -53,6 +55,9 @@ class ModelFile:
     n_features: int  # columns of the training matrix
     rule: Rule  # C classes, k features
     threshold: float | None = None  # an entry above it is present; None: the values count
+    weights: Weights = "counts"  # of columns of numbers; those of texts are told by `features`
+    idf: FloatArray | None = None  # (k,) factors of the features; None: there are none
+    known: tuple[str, ...] = ()  # (m,) where `idf` is of all terms, over which rows have length 1
     features: TextFeatures | None = None  # how they are found in texts; None: columns of numbers
     text_columns: tuple[str, ...] = ()  # in which they are found
     first_column: int = 0  # number of the first column in svmlight and Matrix Market files
@@ -66,9 +71,11 @@ class ModelFile:
 
     def seen(self, X: Matrix) -> Matrix:
         """Return what the rule sees of the selected columns of rows: (n, k), or (n, R * k)."""
-        if self.threshold is None:
-            return X
-        return (np.float64(self.threshold) < X).astype(np.float64)
+        if self.threshold is not None:
+            return (np.float64(self.threshold) < X).astype(np.float64)
+        if self.weights == "log":
+            X = log_weights(X)
+        return X if self.idf is None or self.known else scaled(X, self.idf)
 
     def scores(self, X: Matrix) -> FloatArray:
         """Score of each class (n, C), up to a term per row, from the selected columns (n, k)."""
@@ -113,6 +120,7 @@ def _manifest(model: ModelFile) -> dict[str, Any]:
         "classes": list(model.classes),
         "n_features": model.n_features,
         "threshold": model.threshold,
+        "weights": model.weights,
         "first_column": model.first_column,
         "named": model.named,
         "layer": model.layer,
@@ -124,16 +132,25 @@ def _manifest(model: ModelFile) -> dict[str, Any]:
             "stop_words": list(text.stop_words),
             "token_pattern": text.token_pattern,
             "lowercase": text.lowercase,
-            "statistic": text.statistic,
+            "weights": text.weights,
+            "norm": text.norm,
         },
     }
 
 
+def _encoded(what: str, names: Sequence[str]) -> Iterator[tuple[str, Array]]:
+    encoded = [name.encode("utf-8") for name in names]
+    yield f"{what}_bytes", np.frombuffer(b"".join(encoded), dtype=np.uint8)
+    yield f"{what}_ends", np.cumsum([len(name) for name in encoded], dtype=np.int64)
+
+
 def _arrays(model: ModelFile) -> Iterator[tuple[str, Array]]:
-    encoded = [name.encode("utf-8") for name in model.names]
-    yield "name_bytes", np.frombuffer(b"".join(encoded), dtype=np.uint8)
-    yield "name_ends", np.cumsum([len(name) for name in encoded], dtype=np.int64)
+    yield from _encoded("name", model.names)
+    if model.known:
+        yield from _encoded("known", model.known)
     yield "columns", model.columns.astype("<i8")
+    if model.idf is not None:
+        yield "idf", model.idf.astype("<f8")
     for name, array in model.rule.arrays().items():
         yield name, array.astype("<i8" if array.dtype.kind == "i" else "<f8")
 
@@ -248,11 +265,14 @@ def _model(fields: _Fields, arrays: dict[str, Array]) -> ModelFile:
     model = ModelFile(
         kind=fields.get("kind", str),
         classes=fields.texts("classes"),
-        names=_names(arrays),
+        names=_names(arrays, "name"),
         columns=_typed(arrays, "columns", "<i8"),
         n_features=fields.get("n_features", int),
         rule=_rule(arrays, fields.get("rule", str)),
         threshold=fields.get("threshold", float, int, type(None)),
+        weights=_weights(fields.get("weights", str)),
+        idf=_typed(arrays, "idf", "<f8") if "idf" in arrays else None,
+        known=_names(arrays, "known") if "known_bytes" in arrays else (),
         features=features,
         text_columns=() if text is None else _Fields(text).texts("columns"),
         first_column=fields.get("first_column", int),
@@ -261,6 +281,13 @@ def _model(fields: _Fields, arrays: dict[str, Array]) -> ModelFile:
     )
     _check(model)
     return model
+
+
+def _weights(name: str) -> Weights:
+    for weights in WEIGHTS:
+        if weights == name:
+            return weights
+    raise _DamageError(f"this version knows no weights {name!r}")
 
 
 def _text_features(fields: _Fields) -> TextFeatures:
@@ -278,7 +305,8 @@ def _text_features(fields: _Fields) -> TextFeatures:
             stop_words=fields.texts("stop_words"),
             token_pattern=fields.get("token_pattern", str),
             lowercase=fields.get("lowercase", bool),
-            statistic=fields.get("statistic", str),
+            weights=fields.get("weights", str),
+            norm=fields.get("norm", str, type(None)),
         )
     except _DamageError:
         raise
@@ -294,9 +322,9 @@ def _typed(arrays: dict[str, Array], name: str, dtype: str) -> Array:
     return arrays[name]
 
 
-def _names(arrays: dict[str, Array]) -> tuple[str, ...]:
-    content = _typed(arrays, "name_bytes", "|u1").tobytes()
-    ends = _typed(arrays, "name_ends", "<i8").ravel()
+def _names(arrays: dict[str, Array], what: str) -> tuple[str, ...]:
+    content = _typed(arrays, f"{what}_bytes", "|u1").tobytes()
+    ends = _typed(arrays, f"{what}_ends", "<i8").ravel()
     bounds = np.concatenate(([0], ends))
     if (bounds[1:] < bounds[:-1]).any() or bounds[-1] != len(content):
         raise _DamageError("the names of its features do not fit together")
@@ -310,7 +338,7 @@ def _names(arrays: dict[str, Array]) -> tuple[str, ...]:
 def _rule(arrays: dict[str, Array], kind: str) -> Rule:
     if kind not in RULES:
         raise _DamageError(f"this version knows no rule {kind!r}")
-    own = ("name_bytes", "name_ends", "columns")
+    own = ("name_bytes", "name_ends", "known_bytes", "known_ends", "columns", "idf")
     try:
         return restored(kind, {name: each for name, each in arrays.items() if name not in own})
     except (TypeError, KeyError) as error:
@@ -341,6 +369,24 @@ def _check(model: ModelFile) -> None:
         raise _DamageError("it needs two or more different classes")
     if model.features is not None and _repeated(model.names):
         raise _DamageError("a feature stands in it twice")
+    weights = model.weights if model.features is None else model.features.weights
+    if (model.idf is None) == (weights == "tfidf"):
+        raise _DamageError("its weights do not fit its idf")
+    two_passes = model.features is not None and model.features.two_passes
+    if bool(model.known) != two_passes or (
+        two_passes
+        and (
+            not all(a < b for a, b in pairwise(model.known))
+            or len(model.known) != model.n_features
+            or [model.known[j] for j in model.columns.tolist()] != list(model.names)
+        )
+    ):
+        raise _DamageError("the terms that it knows are not those of its weights")
+    if model.idf is not None and (
+        model.idf.shape != (model.n_features if two_passes else k,)
+        or not ((model.idf >= 0) & (model.idf < np.inf)).all()
+    ):
+        raise _DamageError("its idf is none")
     _check_numbers(model, arrays)
 
 

@@ -18,6 +18,7 @@ from naively.jobs.settings import Recipe
 from naively.jobs.strangers import strangers_note
 from naively.jobs.study import confusion_of
 from naively.models import MODELS
+from naively.models.kinds import PRESENCE
 from naively.read.bytes import fingerprint
 from naively.report.summary import (
     ClassRow,
@@ -115,6 +116,8 @@ def feature_rows(fitted: Fitted) -> tuple[FeatureRow, ...]:
             counts=_of_feature(figures.counts, i),
             centers=_of_feature(figures.centers, i),
             dispersions=_of_feature(figures.dispersions, i),
+            documents=_of_feature(figures.documents, i),
+            burst=figures.bursts is not None and bool(figures.bursts[i]),
             column=int(model.columns[i]),
             also=fitted.displaced[i] if fitted.displaced else (),
         )
@@ -208,14 +211,20 @@ def _settings(recipe: Recipe, test: Tested | None, final: Fitted) -> Settings:
 def features_in_words(model: ModelFile) -> str:
     """Say what is counted of a feature, and what the features are."""
     kind = MODELS[model.kind]
-    words = MODELS["bernoulli"].words if model.threshold is not None else kind.words
+    words = PRESENCE if model.threshold is not None else kind.words
     if model.features is None:
-        return words.of_column
+        return _WEIGHED.get(model.weights, words.of_column)
     (lo, hi), analyzer = model.features.ngram_range, model.features.analyzer
     units = {"word": "words", "tokens": "tokens"}.get(analyzer, "characters")
     sizes = f"runs of {lo} to {hi} {units}" if hi > lo else f"runs of {hi} {units}"
     what = units if units != "characters" and hi == 1 else sizes
-    return words.of_text if kind.takes == "values" else f"{words.of_text} ({what})"
+    counted = _WEIGHED.get(model.features.weights, words.of_text)
+    if model.features.norm is not None:
+        counted += ", rows of length 1"
+    return counted if kind.takes == "values" else f"{counted} ({what})"
+
+
+_WEIGHED = {"log": "sum of 1 + ln of the count in each row", "tfidf": "occurrences times idf"}
 
 
 def files_of(recipe: Recipe, data: Data, test: Tested | None) -> tuple[FileRow, ...]:

@@ -27,6 +27,7 @@ from naively.read.progress import Progress, silent
 from naively.statistics.matrix import Matrix
 from naively.text.vocabulary import Vocabulary
 from naively.work.eye import Eye, check_counts, eye_for_terms
+from naively.work.judged import weighted
 from naively.work.stream import told_at
 from naively.work.writing import atomic_file
 
@@ -155,6 +156,10 @@ def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
 
 def eye_of(model: ModelFile) -> Eye:
     """Return what sees the selected columns of rows, in the order of the rule."""
+    if model.features is not None and model.idf is not None and model.known:
+        every = eye_for_terms(model.features, Vocabulary.of(model.known))
+        idf, columns = model.idf, model.columns
+        return lambda batch: weighted(every(batch), idf, columns)
     if model.features is not None:
         order = sorted(range(len(model.names)), key=model.names.__getitem__)
         place = np.argsort(order)
@@ -163,12 +168,12 @@ def eye_of(model: ModelFile) -> Eye:
         return see if ordered else lambda batch: see(batch)[:, place]
     counts = MODELS[model.kind].takes == "counts"
 
-    def columns(batch: Batch) -> Matrix:
+    def as_read(batch: Batch) -> Matrix:
         if counts:
             check_counts(batch, "give counts, as the model was trained on")
         return batch.rows
 
-    return columns
+    return as_read
 
 
 def model_file(path: str) -> str:

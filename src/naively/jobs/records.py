@@ -36,8 +36,8 @@ class Counting:
     files: tuple[str, ...]
     layout: Layout
     features: TextFeatures | None = None  # None: numbers
-    statistic: str = "counts"  # of numbers
-    resolution: float | None = None
+    model: ModelSettings = ModelSettings()  # whose statistics are taken
+    resolution: float | None = None  # of numbers
     of_counts: bool = False  # numbers below 0 are refused, whatever the statistic
 
 
@@ -63,17 +63,23 @@ def count(
         The records, one for each file.
     """
     written = []
-    if counting.features is not None and counting.statistic not in ("counts", "presence"):
+    statistic = MODELS[counting.model.kind].statistic
+    if counting.features is not None and statistic not in ("counts", "presence"):
         raise InputError(
             f"{counting.files[0]}: of texts, occurrences are counted, or the rows that hold a "
-            f"word, and not {counting.statistic}; give the files to `naively select`, or "
+            f"word, and not {statistic}; give the files to `naively select`, or "
             "--numbers if they hold numbers."
+        )
+    if counting.model.weights == "tfidf" and counting.model.norm is not None:
+        raise InputError(
+            "`--norm` of --weights tfidf needs the idf of all shards before a row is added up; use "
+            "--weights log --norm l2, or give the files to `naively select`."
         )
     with mendable():
         parts = parts_of(counting.files, counting.layout)
         files = list(dict.fromkeys(part.path for part in parts))
         features, layout, columns = definition(
-            counting.features, parts, counting.layout, counting.statistic, counting.resolution
+            counting.features, parts, counting.layout, counting.model, counting.resolution
         )
         names = names_of(columns)
         for done, file in enumerate(files):
@@ -147,13 +153,16 @@ def _solved(
     record = _totals_in(source)
     check_statistics(record, settings)
     progress("selecting", 0, 0)
-    presence = settings.kind != "bernoulli" and record.features.statistic == "presence"
-    settings = replace(settings, binary=settings.binary or presence)
     data = of_record(record, source, text_column)
     found = data.rows_of_classes(TRAIN)
     if len(found) < 2:
         raise one_class(source, found, "was the right column given to `naively count`?")
-    fitted, trained = fit(data, settings.model(), settings, (TRAIN,))
+    if settings.kind != "bernoulli":  # whose weights are known
+        weights = "presence" if record.features.presence else record.features.weights
+        norm = getattr(record.features, "norm", None)
+        settings = replace(settings, weights=weights, norm=norm)
+    model = settings.model(of_text=isinstance(record.features, TextFeatures))
+    fitted, trained = fit(data, model, settings, (TRAIN,))
     recipe = Recipe((source,), Layout(text=data.text_columns), model=settings, command=command)
     curve = path_curve(trained, None)
     summary = summarize(recipe, file_rows(record.shards), None, fitted, curve)
@@ -174,13 +183,13 @@ def check_statistics(record: Record, settings: ModelSettings) -> None:
             "statistics; give a number, or the files to `naively select`."
         )
     counted, kind = record.features.statistic, MODELS[settings.kind]
-    wanted = "presence" if settings.binary else kind.statistic
+    wanted = kind.statistic
     if wanted is None:
         raise InputError(
             f"`--model {settings.kind}` needs the rows themselves; give the files to `naively "
             "select`."
         )
-    if counted != wanted:
+    if counted != wanted and (settings.kind, counted) != ("multinomial", "presence"):
         raise InputError(
             f"--model {settings.kind} needs statistics of {wanted}, these are of {counted}; count "
             f"the shards again with --model {settings.kind}, or choose another model."

@@ -11,6 +11,7 @@ from naively.jobs.data import Data, Kinds
 from naively.jobs.engines import Workers
 from naively.models.model import Model, RowsOver
 from naively.statistics.rows import LabelledRows
+from naively.text.weighting import scaled
 from naively.work.judged import Look
 from naively.work.taken import Taken, joined, taken
 
@@ -43,6 +44,7 @@ class HeldRows:
         self, model: Model[Any], statistics: Any, kept: IntArray | None, kinds: Kinds | None = None
     ) -> RowsOver:
         """Give rows of some of the kinds over columns of statistics; `kept` are their places."""
+        trained_on = self._kinds if kinds is None else kinds
 
         def rows(columns: IntArray) -> LabelledRows:
             places = columns if kept is None else kept[columns]
@@ -50,8 +52,9 @@ class HeldRows:
                 self.hold(places)
             assert self._held is not None
             X, labels, of_kind = self._held
-            chosen = np.isin(of_kind, self._kinds if kinds is None else kinds)
+            chosen, idf = np.isin(of_kind, trained_on), self._data.idf(trained_on)
             X = X[chosen][:, np.searchsorted(self._columns, places)]
+            X = X if idf is None else scaled(X, idf[places])
             X, y = model.prepare(X), labels[chosen]
             # Rows weigh what their classes do.
             weight = statistics.class_weight / np.maximum(statistics.class_rows, 1)

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from naively.models import MODELS
-from naively.models.kinds import ASKED
+from naively.models.kinds import ASKED, Kind
 from naively.models.model import Model, Objective, Pairs, with_objective
 from naively.read.errors import InputError
 from naively.read.formats import FORMATS, format_by_name, format_of
 from naively.read.layout import Layout, of_format
-from naively.text.features import TextFeatures
+from naively.text.features import Norm, TextFeatures, Weights
 
 DEFAULT_HOLDOUT = 0.2
 DEFAULT_K = 100
@@ -27,7 +28,9 @@ class ModelSettings:
     exact: bool = False
     time_limit: float | None = None  # seconds
     min_count: int = 1  # features counted less often in training are left out
-    binary: bool = False  # every count above 0 becomes 1
+    min_documents: int = 1  # and those that fewer rows of training hold
+    weights: Weights | None = None  # what a count is worth; None: the default of model and rows
+    norm: Norm | None = None  # what the length of a row is divided by
     scale: str | None = None  # of l2 centers: what the features are divided by
     require: tuple[str, ...] = ()  # names and patterns of features that are chosen in any case
     exclude: tuple[str, ...] = ()  # and of those that never are
@@ -55,7 +58,60 @@ class ModelSettings:
         what = "features" if self.feature_groups is None else "groups of features"
         return f"{what} that may be chosen" if self.exclude else what
 
-    def model(self, n_regions: int = 1) -> Model[Any]:
+    def weighting(self, *, of_text: bool) -> tuple[Weights, Norm | None]:
+        """Return what rows weigh: what was asked, or the default.
+
+        Raises
+        ------
+        InputError
+            If the model, or rows of numbers, cannot be weighted so.
+        """
+        kind = MODELS[self.kind]
+        default: Weights = "presence" if of_text and self.kind == "multinomial" else "counts"
+        weights = default if self.weights is None else self.weights
+        for reason in self._hindrances(kind, weights, of_text=of_text):
+            raise InputError(reason)
+        return weights, self.norm
+
+    def _hindrances(self, kind: Kind, weights: Weights, *, of_text: bool) -> Iterator[str]:
+        given = "weights" if self.weights is not None else "norm"
+        if self.weights is None and self.norm is None:
+            return
+        if kind.takes == "presence":
+            yield (
+                f"`--{given}` has no effect on --model {self.kind}, which asks only whether a "
+                "feature is there; leave it out."
+            )
+        if not of_text and self.norm is not None:
+            yield (
+                "`--norm` is of texts, whose rows are read whole; normalise rows of numbers before "
+                "they are written."
+            )
+        if not of_text and not (kind.takes == "counts" and kind.statistic in ("counts", None)):
+            yield (
+                f"`--weights` of columns of numbers are of counts that are added up; leave them "
+                f"out with --model {self.kind}."
+            )
+        if weights == "presence" and self.norm is None and self.kind == "poisson":
+            yield (
+                "`--weights presence` leaves a poisson model no counts; use --model bernoulli, "
+                "or multinomial."
+            )
+        if kind.takes == "categories" and (weights in ("log", "tfidf") or self.norm is not None):
+            yield f"`--{given}` makes real numbers, and --model {self.kind} takes categories."
+        needing = [name for name in ASKED if getattr(self, name) is not None]
+        if weights == "tfidf" and self.norm is not None and needing:
+            yield (
+                f"`--{needing[0]}` needs rows over the chosen features alone, whose length with "
+                "--weights tfidf and --norm is that of all; leave one of them out."
+            )
+        if kind.regions and weights == "tfidf":
+            yield (
+                f"`--weights` must be counts, presence or log with --model {self.kind}, whose "
+                "columns of text have frequencies of their own; got tfidf."
+            )
+
+    def model(self, n_regions: int = 1, *, of_text: bool = False) -> Model[Any]:
         """Return the model with its parameters, of so many columns of text where it parts them.
 
         Raises
@@ -67,8 +123,9 @@ class ModelSettings:
         asked: dict[str, Any] = {
             "alpha": self.alpha,
             "exact": self.exact or None,
-            "binary": self.binary or None,
         }
+        if self.kind == "multinomial":
+            asked["binary"] = self.weighting(of_text=of_text) == ("presence", None) or None
         asked |= {"time_limit": self.time_limit, "scale": self.scale}
         asked |= {name: getattr(self, name) for name in ASKED}
         if self.objective == "pairs":  # whose search it is
@@ -76,6 +133,16 @@ class ModelSettings:
         if "var_smoothing" in kind.parameters:
             asked["var_smoothing"] = asked.pop("alpha")
         given = {name: value for name, value in asked.items() if value is not None}
+        self._check_effects(kind, given)
+        if kind.regions:
+            given["regions"] = n_regions
+        try:
+            return with_objective(kind.build(**given), self._objective())
+        except ValueError as error:
+            raise InputError(str(error)) from error
+
+    def _check_effects(self, kind: Kind, given: Collection[str]) -> None:
+        """Raise an InputError if something that was asked has no effect on the model."""
         for name in given:
             if name not in kind.parameters:
                 others = ", ".join(each.name for each in MODELS.values() if name in each.parameters)
@@ -91,12 +158,6 @@ class ModelSettings:
         for one, other in (("costs", "budget"), ("budget", "costs")):
             if getattr(self, one) is not None and getattr(self, other) is None:
                 raise InputError(f"`--{one}` has no effect without --{other}; give both.")
-        if kind.regions:
-            given["regions"] = n_regions
-        try:
-            return with_objective(kind.build(**given), self._objective())
-        except ValueError as error:
-            raise InputError(str(error)) from error
 
     def _objective(self) -> Objective:
         if self.objective == "pairs":
@@ -174,7 +235,7 @@ class Recipe:
 
     def model_of(self) -> Model[Any]:
         """Return the model with its parameters."""
-        return self.model.model(max(len(self.layout.text), 1))
+        return self.model.model(max(len(self.layout.text), 1), of_text=self.features is not None)
 
     @property
     def name(self) -> str:

@@ -45,11 +45,14 @@ def features_csv(summary: Summary) -> str:
     groups = figure_groups(summary)
     heads = [f"{group.name}:{name}" for group in groups for name in names]
     also = ["also says"] if any(row.also for row in summary.features) else []
-    writer.writerow(["rank", "feature", "gain", "class", *also, *heads])
+    counted = any(row.documents for row in summary.features)
+    writer.writerow(["rank", "feature", "gain", "class", *also, *heads, *["burst"] * counted])
     for row in summary.features:
         figures = [group.plain(each) for group in groups for each in group.of(row)]
         others = ["; ".join(row.also)] if also else []
-        writer.writerow([row.rank, row.name, _short(row.gain), row.speaks_for, *others, *figures])
+        mark = ["yes" if row.burst else ""] * counted
+        told = [row.rank, row.name, _short(row.gain), row.speaks_for, *others, *figures, *mark]
+        writer.writerow(told)
     return out.getvalue()
 
 
@@ -114,6 +117,7 @@ def finite(value: Any) -> Any:
 _GROUPS = (
     FigureGroup("weight", "weights", _short, signed),
     FigureGroup("count", "counts", _plain, figure),
+    FigureGroup("rows", "documents", _plain, figure),
     FigureGroup("center", "centers", _short, figure),
     FigureGroup("dispersion", "dispersions", _short, figure),
 )

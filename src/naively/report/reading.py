@@ -85,7 +85,7 @@ def _contradictions_of_run(summary: Summary) -> Iterator[str]:
 
 
 def _figures(row: FeatureRow) -> tuple[tuple[float, ...], ...]:
-    return row.weights, row.counts, row.centers, row.dispersions
+    return row.weights, row.counts, row.centers, row.dispersions, row.documents
 
 
 def _slack(certificate: Certificate) -> float:

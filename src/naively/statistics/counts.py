@@ -15,12 +15,14 @@ import numpy as np
 from naively._types import Array, FloatArray, IntArray
 from naively.statistics.base import AbstractStatistics
 from naively.statistics.lengths import length_histogram
-from naively.statistics.matrix import is_sparse
-from naively.statistics.parts import COUNTS, TABLE, part, values_of
+from naively.statistics.matrix import Matrix, canonical, is_sparse
+from naively.statistics.parts import COUNTS, MAYBE_TABLE, TABLE, part, values_of
 from naively.statistics.rows import LabelledRows
 from naively.statistics.source import Quantity
 from naively.statistics.sparse_table import DENSE_CELLS
 from naively.statistics.tally import tally
+
+_SQUARED_FITS = 1 << 31
 
 
 @final
@@ -54,6 +56,10 @@ class ClassCounts(AbstractStatistics):
         Whether entries above `threshold` were counted, instead of values summed.
     threshold : float
         What an entry has to exceed to be present.
+    documents : ndarray of shape (n_features, n_classes) or None
+        Weight of the rows in which a feature is above 0, where that was asked for.
+    squares : ndarray of shape (n_features, n_classes) or None
+        Sum of the squares of the entries, with the documents.
     feature_count : ndarray of shape (n_classes, n_features)
         The table, transposed.
     n_features : int
@@ -76,6 +82,8 @@ class ClassCounts(AbstractStatistics):
     length_weight: FloatArray = field(metadata=part(COUNTS, values_of("length_values")))
     presence: bool = False
     threshold: float = 0.0
+    documents: Any = field(default=None, metadata=part(MAYBE_TABLE))
+    squares: Any = field(default=None, metadata=part(MAYBE_TABLE))
 
     # -- making ---------------------------------------------------------------------------------
 
@@ -89,6 +97,7 @@ class ClassCounts(AbstractStatistics):
         classes: Any = None,
         presence: bool = False,
         threshold: float = 0.0,
+        documents: bool = False,
         dense_cells: int = DENSE_CELLS,
     ) -> Self:
         """Count the rows of a matrix.
@@ -108,6 +117,9 @@ class ClassCounts(AbstractStatistics):
             Count the entries greater than `threshold` instead of summing values.
         threshold : float, default=0.0
             Only used with `presence`; at least 0 if X is sparse.
+        documents : bool, default=False
+            Also count the rows in which a feature is above 0, and the squares of the entries. Not
+            with `presence`, whose table counts these rows.
         dense_cells : int, default=2**27
             A table of more cells (columns times classes) is kept sparse while that is smaller.
 
@@ -125,6 +137,15 @@ class ClassCounts(AbstractStatistics):
         n_classes, codes, weights = len(rows.classes), rows.codes, rows.weights
         quantity = Quantity(presence, _checked_threshold(rows.matrix, threshold, presence))
         table, totals = tally(rows.matrix, codes, weights, n_classes, quantity, dense_cells)
+        also: dict[str, Any] = {}
+        if documents:
+            if presence:
+                raise ValueError("`documents` must be False with `presence`; the table has them.")
+            for name, matrix, what in (
+                ("documents", rows.matrix, Quantity(True, 0.0)),
+                ("squares", squared(rows.matrix), quantity),
+            ):
+                also[name], _ = tally(matrix, codes, weights, n_classes, what, dense_cells)
         if weights is not None and not weights.all():
             kept = weights > 0
             totals, codes, weights = totals[kept], codes[kept], weights[kept]
@@ -136,6 +157,7 @@ class ClassCounts(AbstractStatistics):
             *length_histogram(totals, codes, weights, n_classes),
             presence=presence,
             threshold=quantity.threshold,
+            **also,
         )
 
     # -- reading --------------------------------------------------------------------------------
@@ -161,10 +183,33 @@ class ClassCounts(AbstractStatistics):
         """
         return np.asarray(self.table.sum(axis=1))
 
+    def document_totals(self) -> Array | None:
+        """How many rows hold each feature, all classes together.
+
+        Returns
+        -------
+        totals : ndarray of shape (n_features,) or None
+            Their weight; None where they were not counted.
+        """
+        if self.presence:
+            return self.feature_totals()
+        return None if self.documents is None else np.asarray(self.documents.sum(axis=1))
+
     @property
     def _settings(self) -> Mapping[str, Any]:
         """Keywords of `from_matrix` by which the same is counted."""
-        return {"presence": self.presence, "threshold": self.threshold}
+        settings = {"presence": self.presence, "threshold": self.threshold}
+        return settings | ({} if self.documents is None else {"documents": True})
+
+
+def squared(X: Matrix) -> Matrix:
+    """Squares of the entries; whole where these fit into 64 bits."""
+    if is_sparse(X):
+        X = canonical(X)
+        return type(X)((squared(X.data), X.indices, X.indptr), shape=X.shape)
+    values = np.asarray(X)
+    whole = values.dtype.kind in "biu" and (not values.size or values.max() < _SQUARED_FITS)
+    return np.square(values, dtype=np.int64 if whole else np.float64)
 
 
 def _checked_threshold(matrix: Any, threshold: float, presence: bool) -> float:

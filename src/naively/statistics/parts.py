@@ -146,8 +146,16 @@ def _table_taken(name: str, whole: Any, part: Any, rest: Any) -> Any:
     return settled(_counts_taken(name, whole, part, rest))
 
 
+def _if_any(way: Callable[..., Any]) -> Callable[..., Any]:
+    def applied(name: str, whole: Any, *others: Any) -> Any:
+        return None if getattr(whole, name) is None else way(name, whole, *others)
+
+    return applied
+
+
 COUNTS = Way(_counts_added, _counts_taken, wider)
 TABLE = Way(_table_added, _table_taken, _wider_table)  # of counts; sparse where that is smaller
+MAYBE_TABLE = Way(_if_any(_table_added), _if_any(_table_taken), _wider_table)  # or None
 
 
 # -- rows that are not features ------------------------------------------------------------------

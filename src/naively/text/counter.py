@@ -26,6 +26,7 @@ from naively.text.analysis import Analyzer, Stream
 from naively.text.features import TextFeatures
 from naively.text.utf8 import Texts, TokenRows, as_texts, as_tokens
 from naively.text.vocabulary import Vocabulary
+from naively.text.weighting import in_whole_units, row_weights
 
 Progress = Callable[[str, int, int], None]
 _BATCH_BYTES = 1 << 23  # texts read at a time: their identifiers take about twice as much
@@ -97,15 +98,16 @@ def count_rows(
     -------
     vocabulary : Vocabulary of m terms
         In ascending order.
-    X : csr_array of shape (n, m), int64
-        As `CountVectorizer` makes it.
+    X : csr_array of shape (n, m)
+        As `CountVectorizer` makes it, int64, its rows weighted as the features say, but for the
+        idf.
     """
     texts = _as_rows(texts, features)
     analyzer = Analyzer(features)
     stream = _read(analyzer, texts, progress)
     spelled = analyzer.spelled()
     vocabulary, columns = Vocabulary.sorted(spelled.bytes, spelled.offsets)
-    X = _rows_of(stream, columns, len(vocabulary), parts, presence=features.presence)
+    X = _weighted(_rows_of(stream, columns, len(vocabulary), parts), features)
     occurring = np.zeros(len(vocabulary), dtype=np.bool_)
     occurring[X.indices] = True
     if occurring.all():
@@ -139,8 +141,8 @@ def text_matrix(
 
     Returns
     -------
-    X : csr_array of shape (n, m), int64
-        Sorted indices; ones if presence is counted.
+    X : csr_array of shape (n, m)
+        Sorted indices; weighted as of `count_rows`.
     """
     return TermReader(features, vocabulary).rows(texts, parts=parts, progress=progress)
 
@@ -157,14 +159,20 @@ class TermReader:
 
     def __init__(self, features: TextFeatures, vocabulary: Vocabulary) -> None:
         self._features = features
+        self._vocabulary = vocabulary
         self._analyzer = Analyzer(self._features, vocabulary)
         self._columns = np.arange(len(vocabulary))
 
     def rows(self, texts: Any, *, parts: int = 1, progress: Progress | None = None) -> sp.csr_array:
         """Return the counts of some texts; parameters as of `text_matrix`."""
+        if (
+            self._features.norm is not None and not self._features.two_passes
+        ):  # of all terms of a row, chosen or not
+            found, X = count_rows(texts, self._features, parts=parts, progress=progress)
+            return _columns_of(X, found, self._vocabulary)
         stream = _read(self._analyzer, _as_rows(texts, self._features), progress)
-        n_columns, presence = len(self._columns), self._features.presence
-        return _rows_of(stream, self._columns, n_columns, parts, presence=presence)
+        counts = _rows_of(stream, self._columns, len(self._columns), parts)
+        return _weighted(counts, self._features)
 
 
 def _as_rows(texts: Any, features: TextFeatures) -> Texts | TokenRows:
@@ -184,9 +192,22 @@ def _read(analyzer: Analyzer, texts: Texts | TokenRows, progress: Progress | Non
     return Stream(np.concatenate(ids), np.cumsum(np.concatenate(lengths)))
 
 
-def _rows_of(
-    stream: Stream, columns: IntArray, n_columns: int, parts: int, *, presence: bool
-) -> sp.csr_array:
+def _weighted(X: sp.csr_array, features: TextFeatures) -> sp.csr_array:
+    return row_weights(X, features.weights, features.norm)
+
+
+def _columns_of(X: sp.csr_array, names: Vocabulary, wanted: Vocabulary) -> sp.csr_array:
+    """Return the wanted columns, ascending, of rows over other ones; zeros where they lack some."""
+    united, (own, places) = Vocabulary.union([names, wanted])
+    column = np.full(len(united), -1, dtype=np.int64)
+    column[places] = np.arange(len(wanted))
+    indices = column[own][X.indices]
+    kept = indices >= 0
+    indptr = np.concatenate([[0], np.cumsum(kept)])[X.indptr]
+    return sp.csr_array((X.data[kept], indices[kept], indptr), shape=(X.shape[0], len(wanted)))
+
+
+def _rows_of(stream: Stream, columns: IntArray, n_columns: int, parts: int) -> sp.csr_array:
     """Sparse rows of a stream whose identifier i is column columns[i]."""
     indptr = np.concatenate([[0], stream.ends[parts - 1 :: parts]])
     small = max(n_columns, len(stream.ids)) < 1 << 31
@@ -196,8 +217,6 @@ def _rows_of(
         (np.ones(len(indices), dtype=np.int64), indices, indptr.astype(indices.dtype)), shape=shape
     )
     matrix.sum_duplicates()
-    if presence:
-        matrix.data[:] = 1
     return matrix
 
 
@@ -218,13 +237,21 @@ class TextCounter:
     def __init__(
         self, features: TextFeatures, classes: Any = (), *, dense_cells: int = DENSE_CELLS
     ) -> None:
+        if features.two_passes:
+            raise ValueError(
+                "`norm` of weights 'tfidf' must be None where rows are added up: the length of a "
+                "row needs the idf of all its terms first. Use weights 'log' with norm 'l2', or "
+                "keep the rows."
+            )
         self.features = features
         self._dense_cells = dense_cells
         # Rows, weights and lengths by class: the statistics of no columns.
         self._rows = ClassCounts.zero(0, classes, presence=features.presence)
         self._code_of: dict[Any, int] = {}
         self._analyzer = Analyzer(features)
+        self._by_row = features.documents or features.resolution is not None
         self._sums: _DenseSums | _CellSums = _DenseSums()
+        self._weights, self._documents, self._squares = _CellSums(), _CellSums(), _CellSums()
         self._stamps = np.empty(0, dtype=np.int64)
         self._stamp = 1
 
@@ -252,14 +279,21 @@ class TextCounter:
         """Return the terms, ascending, and their counts; see `count_text`."""
         spelled = self._analyzer.spelled()
         vocabulary, positions = Vocabulary.sorted(spelled.bytes, spelled.offsets)
-        table = self._table(positions, len(vocabulary))
-        vocabulary, table = _occurring(vocabulary, table)
-        table = settled(table) if self._dense_cells else table
-        return vocabulary, replace(self._rows, table=table)
+        sums = self._weights if self._by_row else self._sums
+        tables = {"table": self._table(sums, positions, len(vocabulary))}
+        if self.features.documents:
+            tables["documents"] = self._table(self._documents, positions, len(vocabulary))
+            tables["squares"] = self._table(self._squares, positions, len(vocabulary))
+        for name, table in tables.items():
+            names, table = _occurring(vocabulary, table)
+            tables[name] = settled(table) if self._dense_cells else table
+        return names, replace(self._rows, **tables)
 
     def _count(self, texts: Texts | TokenRows, codes: Array, parts: int) -> IntArray:
         """Add one batch; return the number of terms of each row."""
         stream = self._analyzer.read(texts)
+        if self._by_row:
+            return self._count_rows(stream, codes, parts)
         stream = Stream(stream.ids, stream.ends[parts - 1 :: parts])
         n_terms, n_classes = self._analyzer.n_terms, max(len(self._code_of), 1)
         if self.features.presence:
@@ -272,6 +306,21 @@ class TextCounter:
         self._sums.add(stream, codes, n_terms, n_classes)
         return np.diff(stream.ends, prepend=0)
 
+    def _count_rows(self, stream: Stream, codes: Array, parts: int) -> Array:
+        """Add one batch whose rows are looked at one by one; return the total of each."""
+        n_terms = self._analyzer.n_terms
+        X = _rows_of(stream, np.arange(n_terms), n_terms, parts)
+        ids, ends = X.indices.astype(np.uint32), X.indptr[1:].astype(np.int64)
+        values = _weighted(X, self.features).data
+        whole = values if self.features.resolution is None else in_whole_units(values)
+        self._weights.add_values(ids, ends, codes, whole)
+        if self.features.documents:
+            self._documents.add_values(ids, ends, codes, _NO_VALUES)
+            self._squares.add_values(ids, ends, codes, X.data * X.data)
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        totals = np.bincount(rows, values, X.shape[0])
+        return totals if values.dtype.kind == "f" else totals.astype(np.int64)
+
     def _distinct(self, stream: Stream, n_terms: int) -> Stream:
         if len(self._stamps) < n_terms:
             longer = np.zeros(2 * n_terms, dtype=np.int64)
@@ -282,16 +331,16 @@ class TextCounter:
         self._stamp += len(ends)
         return Stream(kept[: ends[-1]] if len(ends) else kept, ends)
 
-    def _table(self, columns: IntArray, n_columns: int) -> Any:
-        """Return the sums, classes in their order, with identifier i in columns[i]."""
+    def _table(self, sums: _DenseSums | _CellSums, columns: IntArray, n_columns: int) -> Any:
+        """Return sums, classes in their order, with identifier i in columns[i]."""
         position = {label: c for c, label in enumerate(self._rows.classes.tolist())}
         order = np.array([position[label] for label in self._code_of] or [0], dtype=np.int64)
         shape = (n_columns, len(self._rows.classes))
-        if isinstance(self._sums, _DenseSums) and shape[0] * shape[1] <= self._dense_cells:
+        if isinstance(sums, _DenseSums) and shape[0] * shape[1] <= self._dense_cells:
             table = np.zeros(shape, dtype=np.int64)
-            self._sums.add_to(table, columns, order[: len(self._code_of)])
+            sums.add_to(table, columns, order[: len(self._code_of)])
             return table
-        ids, codes, values = self._sums.cells(self._analyzer.n_terms)
+        ids, codes, values = sums.cells(self._analyzer.n_terms)
         cells = columns[ids] * shape[1] + order[codes]
         if shape[0] * shape[1] > self._dense_cells:
             return SparseTable.of(shape, cells, values)
@@ -345,13 +394,14 @@ class _CellSums:
         sums = cls()
         ids, codes, values = dense.cells(len(dense.counts))
         ends = np.arange(1, len(ids) + 1)
-        sums._add(ids.astype(np.uint32), ends, codes.astype(np.uint32), values)
+        sums.add_values(ids.astype(np.uint32), ends, codes.astype(np.uint32), values)
         return sums
 
     def add(self, stream: Stream, codes: Array, n_terms: int, n_classes: int) -> None:
-        self._add(stream.ids, stream.ends, codes, _NO_VALUES)
+        self.add_values(stream.ids, stream.ends, codes, _NO_VALUES)
 
-    def _add(self, ids: Array, ends: IntArray, codes: Array, values: IntArray) -> None:
+    def add_values(self, ids: Array, ends: IntArray, codes: Array, values: IntArray) -> None:
+        """Add the entries of rows of some classes; no values (length 0) are ones."""
         row = 0
         while True:
             row = add_cells(

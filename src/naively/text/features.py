@@ -8,12 +8,17 @@ import math
 import re
 import reprlib
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, final
+from typing import Any, Literal, TypeAlias, final
+
+Weights: TypeAlias = Literal["counts", "presence", "log", "tfidf"]
+Norm: TypeAlias = Literal["l2"]
 
 FORMAT = 3  # raise when the same definition would give other columns
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"  # scikit-learn's: words of two or more letters or digits
 ONE_CHARACTER = r"(?u)\b\w+\b"
 _LEAST_CHARACTERS = {TOKEN_PATTERN: 2, ONE_CHARACTER: 1}  # patterns that need no re
+WEIGHTS: tuple[Weights, ...] = ("counts", "presence", "log", "tfidf")
+UNIT = 2.0**-26  # of weights that are no whole numbers; a table holds 1.3e11 of them in all
 LARGEST_NGRAM = 1000  # words or characters in a run; longer ones are slips of the finger
 
 
@@ -35,8 +40,15 @@ class TextFeatures:
         What a word is, as in scikit-learn: a regular expression of at most one group.
     stop_words : tuple of str, default=()
         Words dropped before n-grams are formed.
-    statistic : {"counts", "presence"}, default="counts"
-        Add up the occurrences of a term, or count the rows that hold it.
+    weights : {"counts", "presence", "log", "tfidf"}, default="counts"
+        What a term that occurs c times in a row adds: c; 1; 1 + ln c; or c times its smooth idf,
+        which is that of the training rows (:mod:`naively.text.weighting`).
+    norm : {"l2"}, default=None
+        Divide a row by the root of the sum of its squares, over all its terms. With "tfidf" that
+        needs the idf first: rows are gone through twice, in memory, and `TextCounter` refuses it.
+    documents : bool, default=False
+        Also count the rows that hold a term, and the squares of its counts. Always so with "tfidf";
+        never with "presence", which counts these rows anyway.
     """
 
     analyzer: Literal["word", "char", "char_wb", "tokens"] = "word"
@@ -44,7 +56,9 @@ class TextFeatures:
     lowercase: bool = True
     token_pattern: str = TOKEN_PATTERN
     stop_words: tuple[str, ...] = ()
-    statistic: Literal["counts", "presence"] = "counts"
+    weights: Weights = "counts"
+    norm: Norm | None = None
+    documents: bool = False
     kind: Literal["text"] = field(default="text", init=False)
 
     def __post_init__(self) -> None:
@@ -58,10 +72,10 @@ class TextFeatures:
                 f"`ngram_range` must be (low, high) with 1 <= low <= high; got {self.ngram_range}."
             )
         _check_pattern(self.token_pattern)
-        if self.statistic not in ("counts", "presence"):
-            raise ValueError(
-                f"`statistic` of texts must be 'counts' or 'presence'; got {self.statistic!r}."
-            )
+        _check_weights(self.weights)
+        if self.norm not in (None, "l2"):
+            raise ValueError(f"`norm` must be 'l2' or None; got {self.norm!r}.")
+        _set_documents(self)
         if self.analyzer == "tokens":  # equal definitions must have equal fingerprints
             object.__setattr__(self, "lowercase", False)
         if self.analyzer != "word":
@@ -77,7 +91,46 @@ class TextFeatures:
     @property
     def presence(self) -> bool:
         """Whether rows that hold a term are counted."""
-        return self.statistic == "presence"
+        return self.weights == "presence" and self.norm is None
+
+    @property
+    def two_passes(self) -> bool:
+        """Whether a row can be weighted only when the idf of all its terms is known."""
+        return self.weights == "tfidf" and self.norm is not None
+
+    @property
+    def statistic(self) -> Literal["counts", "presence"]:
+        """What is taken of the rows: sums of weights, or the rows that hold a term."""
+        return "presence" if self.presence else "counts"
+
+    @property
+    def resolution(self) -> float | None:
+        """Unit of the sums of weights that are no whole numbers; else None."""
+        return UNIT if self.weights == "log" or self.norm is not None else None
+
+
+def _check_weights(weights: str) -> None:
+    if weights not in WEIGHTS:
+        raise ValueError(
+            f"`weights` must be 'counts', 'presence', 'log' or 'tfidf'; got {weights!r}."
+        )
+
+
+def _check_resolution(features: ColumnFeatures) -> None:
+    if features.resolution is not None and not 0 < features.resolution < math.inf:
+        raise ValueError(f"`resolution` must be a positive number; got {features.resolution}.")
+    if features.resolution is not None and features.statistic in ("moments", "categories"):
+        raise ValueError(
+            f"`resolution` is of sums of values; leave it out with '{features.statistic}'."
+        )
+
+
+def _set_documents(features: TextFeatures | ColumnFeatures) -> None:
+    """Count documents where weights need them; rows of presence are documents already."""
+    if features.weights == "tfidf":
+        object.__setattr__(features, "documents", True)
+    if features.presence:
+        object.__setattr__(features, "documents", False)
 
 
 def _check_pattern(pattern: str) -> None:
@@ -115,7 +168,12 @@ class ColumnFeatures:
         Only with "presence".
     resolution : float, default=None
         Only with "counts": values are rounded to multiples of this before they are added; None
-        adds them as they are.
+        adds them as they are, and logarithms as multiples of 2**-26.
+    weights : {"counts", "presence", "log", "tfidf"}, default="counts"
+        What a value of "counts" adds, as of :class:`TextFeatures`. "presence" is the statistic of
+        that name; of other statistics values have weights "counts" only.
+    documents : bool, default=False
+        As of :class:`TextFeatures`; only with "counts".
     first_column : {0, 1}, default=0
         Number of the first column, where columns are known by numbers: in svmlight and Matrix
         Market files, and in the names of columns that have no others.
@@ -128,11 +186,17 @@ class ColumnFeatures:
     statistic: Literal["counts", "presence", "moments", "categories"] = "counts"
     threshold: float = 0.0
     resolution: float | None = None
+    weights: Weights = "counts"
+    documents: bool = False
     first_column: int = 0
     layer: str | None = None
     kind: Literal["columns"] = field(default="columns", init=False)
 
     def __post_init__(self) -> None:
+        _check_weights(self.weights)
+        if self.weights == "presence" and self.statistic == "counts":  # two names of one thing
+            object.__setattr__(self, "statistic", "presence")
+            object.__setattr__(self, "weights", "counts")
         if self.n_columns < 0:
             raise ValueError(f"`n_columns` must be at least 0; got {self.n_columns}.")
         if self.statistic not in ("counts", "presence", "moments", "categories"):
@@ -144,17 +208,27 @@ class ColumnFeatures:
             raise ValueError(f"`first_column` must be 0 or 1; got {self.first_column!r}.")
         if not math.isfinite(self.threshold):
             raise ValueError(f"`threshold` must be a finite number; got {self.threshold}.")
-        if self.resolution is not None and not 0 < self.resolution < math.inf:
-            raise ValueError(f"`resolution` must be a positive number; got {self.resolution}.")
-        if self.resolution is not None and self.statistic in ("moments", "categories"):
+        _check_resolution(self)
+        if self.weights != "counts" and self.statistic != "counts":
             raise ValueError(
-                f"`resolution` is of sums of values; leave it out with '{self.statistic}'."
+                f"`weights` must be 'counts' with the statistic {self.statistic!r}; got "
+                f"{self.weights!r}."
             )
+        if self.documents and self.statistic in ("moments", "categories"):
+            raise ValueError(f"`documents` are of 'counts'; leave it out with '{self.statistic}'.")
+        if self.weights == "log" and self.resolution is None:
+            object.__setattr__(self, "resolution", UNIT)
+        _set_documents(self)
 
     @property
     def presence(self) -> bool:
         """Whether entries above `threshold` are counted."""
         return self.statistic == "presence"
+
+    @property
+    def two_passes(self) -> bool:
+        """As of :class:`TextFeatures`: never."""
+        return False
 
 
 FeatureDefinition = TextFeatures | ColumnFeatures

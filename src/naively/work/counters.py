@@ -18,7 +18,7 @@ import numpy as np
 
 from naively._types import Array
 from naively.statistics.addition import RunningTotal
-from naively.statistics.counts import ClassCounts
+from naively.statistics.counts import ClassCounts, squared
 from naively.statistics.labels import class_positions
 from naively.statistics.lengths import length_histogram
 from naively.statistics.matrix import Matrix, as_matrix, is_sparse
@@ -26,6 +26,7 @@ from naively.statistics.sparse_table import DENSE_CELLS, SparseTable, settled
 from naively.text.counter import TextCounter
 from naively.text.features import ColumnFeatures, FeatureDefinition, TextFeatures
 from naively.text.vocabulary import Vocabulary
+from naively.text.weighting import log_weights
 from naively.work.records import STATISTICS, Record, Tree
 
 Counter: TypeAlias = "TextCounter | MatrixCounter | TreeCounter"
@@ -56,9 +57,19 @@ class MatrixCounter:
         self._table: Array | None = None
         self._parts: list[SparseTable] = []
         self._total = RunningTotal()
+        self._also: dict[str, MatrixCounter] = {}
+        if features.documents:
+            documents, squares = (
+                ColumnFeatures(features.n_columns, statistic="presence"),
+                (replace(features, documents=False, weights="counts", resolution=None)),
+            )
+            for name, what in (("documents", documents), ("squares", squares)):
+                self._also[name] = MatrixCounter(what, classes, dense_cells=dense_cells)
 
     def update(self, X: Any, y: Any, sample_weight: Any = None) -> None:
         """Count some more rows."""
+        for name, counter in self._also.items():
+            counter.update(X if name == "documents" else squared(as_matrix(X)), y, sample_weight)
         part = self._part(_checked(X, self.features), y, None, sample_weight)
         before = self._rows.classes
         table = part.table
@@ -81,13 +92,16 @@ class MatrixCounter:
             if self._dense_cells:
                 small = shape[0] * shape[1] <= self._dense_cells
                 table = table.toarray() if small else settled(table)
-        return None, replace(self._rows, table=table)
+        also = {name: counter.result()[1].table for name, counter in self._also.items()}
+        return None, replace(self._rows, table=table, **also)
 
     def _part(self, X: Any, y: Any, classes: Any, sample_weight: Any = None) -> ClassCounts:
         presence, threshold = self.features.presence, self.features.threshold
         n_entries = len(X.data) if is_sparse(X) else X.size
         dense_cells = min(DENSE_CELLS, max(n_entries, _SMALL))
         resolution = self.features.resolution
+        if self.features.weights == "log":
+            X = log_weights(X)
         scaled = X if resolution is None or presence else _multiples(X, resolution)
         counts = ClassCounts.from_matrix(
             scaled,

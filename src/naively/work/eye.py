@@ -15,6 +15,7 @@ from naively.statistics.matrix import Matrix, is_sparse
 from naively.text.counter import TermReader
 from naively.text.features import ColumnFeatures, FeatureDefinition, TextFeatures
 from naively.text.vocabulary import Vocabulary
+from naively.text.weighting import log_weights
 
 Eye: TypeAlias = Callable[[Batch], Matrix]  # rows over k features, (n, k)
 
@@ -36,9 +37,11 @@ def eye_for_terms(features: TextFeatures, terms: Vocabulary, *, regions: bool = 
 
 
 def seen_columns(X: Matrix, columns: IntArray | slice, features: ColumnFeatures) -> Matrix:
-    """Return some columns as they are counted: (n, k) from (n, m)."""
+    """Return some columns as they are counted, but for the idf: (n, k) from (n, m)."""
     X = X[:, columns]
-    return (X > features.threshold).astype(np.int64) if features.presence else X
+    if features.presence:
+        return (X > features.threshold).astype(np.int64)
+    return log_weights(X) if features.weights == "log" else X
 
 
 _MODELS = (

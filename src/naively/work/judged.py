@@ -15,10 +15,12 @@ from naively.judging.parting import LEFT_OUT, TEST
 from naively.judging.verdicts import Judge, Verdicts
 from naively.models.model import Model
 from naively.models.rules import Rule, winners
+from naively.statistics.matrix import Matrix
 from naively.text.counter import TermReader
 from naively.text.features import FeatureDefinition, TextFeatures
 from naively.text.vocabulary import Vocabulary
-from naively.work.eye import eye_for, seen_columns
+from naively.text.weighting import scaled, unit_rows
+from naively.work.eye import Eye, eye_for, seen_columns
 from naively.work.stream import Task, rows_by_kind, told_at
 
 
@@ -30,10 +32,20 @@ class Look:
     names: Vocabulary | None  # (U,) of texts
     columns: IntArray  # (U,)
     regions: bool = False  # columns of text are kept apart
+    idf: FloatArray | None = None  # (U,) by which columns are multiplied
+    seen: IntArray | None = None  # those of the columns that are given, once rows have length 1
 
-    def eye(self) -> Any:
+    def eye(self) -> Eye:
         """Return what sees rows over the columns."""
-        return eye_for(self.features, self.names, self.columns, regions=self.regions)
+        see = eye_for(self.features, self.names, self.columns, regions=self.regions)
+        idf, seen = self.idf, self.seen
+        return see if idf is None else lambda batch: weighted(see(batch), idf, seen)
+
+
+def weighted(X: Matrix, idf: FloatArray, seen: IntArray | None) -> Matrix:
+    """Multiply columns by their idf; `seen` columns of rows of length 1, if these are told."""
+    X = scaled(X, idf)
+    return X if seen is None else unit_rows(X)[:, seen]
 
 
 def judged(task: Task, judge: Judge, look: Look) -> Verdicts:
@@ -57,6 +69,8 @@ class Fold:
     classes: Array  # (C,)
     every_k: EveryK
     on_path: IntArray  # which of the columns looked at they see
+    idf: FloatArray | None = None  # of these, from the rows that they were trained on, or ...
+    of_all: bool = False  # ... of all columns looked at, over which rows then have length 1
 
 
 def judged_folds(task: Task, folds: Sequence[Fold], look: Look) -> IntArray:
@@ -79,6 +93,7 @@ class Untempered:
     rule: Rule
     model: Model[Any]
     own: IntArray  # (k,) which of the columns looked at it sees
+    idf: FloatArray | None = None  # (k,) of these, from the rows that it was trained on
 
 
 def slopes_of_folds(task: Task, folds: Sequence[Untempered], look: Look) -> FloatArray:
@@ -90,13 +105,19 @@ def slopes_of_folds(task: Task, folds: Sequence[Untempered], look: Look) -> Floa
                 batch, labels = seen.of_kind(fold.kind)
                 if len(batch):
                     with told_at(part):
-                        X = fold.model.prepare(see(batch)[:, fold.own])
+                        X = see(batch)[:, fold.own]
+                        X = fold.model.prepare(X if fold.idf is None else scaled(X, fold.idf))
                         total += slopes(fold.rule.scores(X), positions(labels, fold.classes))
     return total
 
 
 def _of_fold(fold: Fold, see: Any, batch: Any, labels: Array) -> IntArray:
-    X = see(batch)[:, fold.on_path]
+    X = see(batch)
+    if fold.of_all and fold.idf is not None:
+        X = weighted(X, fold.idf, fold.on_path)
+    else:
+        X = X[:, fold.on_path]
+        X = X if fold.idf is None else scaled(X, fold.idf)
     wrong = wrong_at_every_k(fold.every_k, X, labels, fold.classes)
     return np.append(wrong, len(labels))
 
@@ -110,6 +131,19 @@ class Answerer:
     features: FeatureDefinition  # of the statistics
     terms: Vocabulary | None  # (k,) selected terms, ascending; None for columns of a matrix
     columns: IntArray  # (k,) selected columns
+    idf: FloatArray | None = None  # (k,) with weights "tfidf"
+
+    def __post_init__(self) -> None:
+        if self.features.two_passes:
+            raise ValueError(
+                "`norm` of weights 'tfidf' must be None for answers from selected terms alone; the "
+                "length of a row is that of all its terms. `naively predict` knows them."
+            )
+        if (self.idf is None) == (self.features.weights == "tfidf"):
+            raise ValueError(
+                "`idf` must be that of the selected features with weights 'tfidf', and None "
+                f"otherwise; got {self.idf!r}."
+            )
 
     def answers(self, rows: Any) -> Array:
         """Label that the rule gives each row, (n,): of texts, or of a matrix."""
@@ -117,5 +151,6 @@ class Answerer:
             X = TermReader(self.features, self.terms or Vocabulary.of([])).rows(rows)
         else:
             X = seen_columns(rows, self.columns, self.features)
+        X = X if self.idf is None else scaled(X, self.idf)
         answers: Array = np.array(self.classes, dtype=str)[winners(self.rule.scores(X))]
         return answers

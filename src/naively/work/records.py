@@ -71,10 +71,7 @@ class Record:
         resolution = getattr(self.features, "resolution", None)
         if resolution is None or self.statistics.table.dtype.kind == "f":
             return self.statistics
-        table = self.statistics.table
-        if isinstance(table, SparseTable):
-            return replace(self.statistics, table=replace(table, values=table.values * resolution))
-        return replace(self.statistics, table=table * resolution)
+        return replace(self.statistics, table=_times(self.statistics.table, resolution))
 
     def equals(self, other: Record) -> bool:
         """Whether everything agrees exactly, the shards included."""
@@ -84,6 +81,12 @@ class Record:
             and (self.names.equals(other.names) if self.names else other.names is None)
             and dict(self.shards) == dict(other.shards)
         )
+
+
+def _times(table: Any, unit: float) -> Any:
+    if isinstance(table, SparseTable):
+        return replace(table, values=table.values * unit)
+    return table * unit
 
 
 @final
@@ -147,7 +150,8 @@ def merge(records: Sequence[Record], *, dense_cells: int = DENSE_CELLS) -> Recor
         ]
     total = _total(parts)
     if isinstance(total, ClassCounts):
-        total = replace(total, table=_proper(total.table, dense_cells))
+        proper = {name: _proper(each, dense_cells) for name, each in _tables(total).items()}
+        total = replace(total, **proper)
     return Record(total, first.features, names, dict(sorted(shards.items())))
 
 
@@ -186,13 +190,25 @@ def _at(counts: ClassCounts, columns: Array, n_columns: int) -> ClassCounts:
     """Return the same counts with column i as columns[i] of `n_columns`, ascending."""
     if len(columns) == n_columns:
         return counts
-    shape = (n_columns, len(counts.classes))
-    if isinstance(counts.table, SparseTable):
-        cells = columns[counts.table.cells // shape[1]] * shape[1] + counts.table.codes
-        table: Any = SparseTable(shape, cells.astype(index_type(shape)), counts.table.values)
-    else:
-        table = SparseTable.from_dense(counts.table, columns, n_columns)
-    return replace(counts, table=table)
+    placed: dict[str, Any] = {
+        name: _placed(each, columns, n_columns) for name, each in _tables(counts).items()
+    }
+    return replace(counts, **placed)
+
+
+def _placed(table: Any, columns: Array, n_columns: int) -> SparseTable:
+    if not isinstance(table, SparseTable):
+        return SparseTable.from_dense(table, columns, n_columns)
+    shape = (n_columns, table.shape[1])
+    cells = columns[table.cells // shape[1]] * shape[1] + table.codes
+    return SparseTable(shape, cells.astype(index_type(shape)), table.values)
+
+
+def _tables(counts: ClassCounts) -> dict[str, Any]:
+    """Tables of features and classes that there are."""
+    names = ("table", "documents", "squares")
+    tables = {name: getattr(counts, name) for name in names}
+    return {name: table for name, table in tables.items() if table is not None}
 
 
 def _total(parts: Sequence[Any]) -> Any:
@@ -346,6 +362,8 @@ def _soundness(record: Record, n_features: int) -> Iterator[bool]:
     yield names is None or _sound_names(names, n_features)
     if isinstance(statistics, ClassCounts):
         yield statistics.presence is features.presence
+        wanted = features.documents
+        yield (statistics.documents is not None, statistics.squares is not None) == (wanted, wanted)
     heights: dict[str | None, int] = {None: n_features}
     for rows in keyed_rows(type(statistics)):
         keys = getattr(statistics, rows.key)

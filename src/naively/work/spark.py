@@ -35,7 +35,9 @@ from naively.work.stream import Task, run_task
 
 R = TypeVar("R")
 _BATCH = 1 << 17  # sums handed on at a time
-_CELL, _ROWS, _LENGTH, _SHARD = range(4)  # what a row of partial sums is, in its column `kind`
+# What a row of partial sums is, in its column `kind`.
+_CELL, _ROWS, _LENGTH, _SHARD, _DOCUMENTS, _SQUARES = range(6)
+_TABLES = {"table": _CELL, "documents": _DOCUMENTS, "squares": _SQUARES}
 _KEYS = ("kind", "term", "place", "label")
 _SCHEMA = "kind int, term string, place bigint, label string, whole bigint, real double"
 _CONNECT_PORT = 15002  # of an address of Spark Connect that has none
@@ -303,20 +305,26 @@ def _numbers(batches: Iterator[Any]) -> Iterator[int]:
 
 def _sums(record: Record) -> Iterator[Any]:
     """Rows for the sums of a record, in batches."""
-    counts, table = record.statistics, record.statistics.table
-    table = table if isinstance(table, SparseTable) else SparseTable.from_dense(table)
+    counts = record.statistics
     terms = record.names if isinstance(record.features, TextFeatures) else None
     labels = counts.classes.astype(str)
-    for start in range(0, len(table.cells), _BATCH):
-        cells = table.cells[start : start + _BATCH].astype(np.int64)
-        columns, codes = cells // table.shape[1], cells % table.shape[1]
-        values = table.values[start : start + _BATCH]
-        yield _rows(_CELL, columns, labels[codes], values, terms)
+    for name, kind in _TABLES.items():
+        if (table := getattr(counts, name)) is not None:
+            yield from _cell_rows(kind, table, labels, terms)
     yield _rows(_ROWS, np.zeros(len(labels), np.int64), labels, counts.class_rows)
     lengths, codes = np.nonzero(counts.length_weight)
     weight = counts.length_weight[lengths, codes].astype(np.int64)
     yield _rows(_LENGTH, counts.length_values[lengths], labels[codes], weight)
     yield _shard_rows(record.shards)
+
+
+def _cell_rows(kind: int, table: Any, labels: Array, terms: Vocabulary | None) -> Iterator[Any]:
+    table = table if isinstance(table, SparseTable) else SparseTable.from_dense(table)
+    for start in range(0, len(table.cells), _BATCH):
+        cells = table.cells[start : start + _BATCH].astype(np.int64)
+        columns, codes = cells // table.shape[1], cells % table.shape[1]
+        values = table.values[start : start + _BATCH]
+        yield _rows(kind, columns, labels[codes], values, terms)
 
 
 def _rows(
@@ -385,35 +393,44 @@ def _assembled(
 ) -> Record:
     import pyarrow.compute as pc
 
-    part = {number: rows.filter(pc.equal(rows["kind"], number)) for number in range(4)}
+    part = {number: rows.filter(pc.equal(rows["kind"], number)) for number in range(6)}
     labels = _labels([*part[_ROWS]["label"].to_pylist(), *map(str, classes)], kind)
     code = {str(label): c for c, label in enumerate(labels.tolist())}
-    cells = part[_CELL]
-    if isinstance(features, TextFeatures):
-        terms = as_texts(cells["term"])
-        names, columns = Vocabulary.sorted(terms.bytes, terms.offsets)
-        n_columns = len(names)
-    else:
-        columns = _integers(cells["place"])
-        n_columns = features.n_columns
-    shape = (n_columns, len(labels))
-    table: Any = SparseTable.of(shape, columns * shape[1] + _codes(cells, code), _values(cells))
-    table = table.toarray() if shape[0] * shape[1] <= DENSE_CELLS else settled(table)
+    tables = {}
+    for name, number in _TABLES.items():
+        if number == _CELL or features.documents:
+            found, tables[name] = _table(part[number], features, code)
+            names = found if isinstance(features, TextFeatures) else names
     class_rows = np.zeros(len(labels), dtype=np.int64)
     np.add.at(class_rows, _codes(part[_ROWS], code), _values(part[_ROWS]))
     counts = ClassCounts(
         labels,
         class_rows,
         class_rows.astype(np.float64),
-        table,
+        tables.pop("table"),
         *_lengths(part[_LENGTH], code),
         presence=features.presence,
         threshold=getattr(features, "threshold", 0.0),
+        **tables,
     )
     shards = dict(
         zip(part[_SHARD]["term"].to_pylist(), part[_SHARD]["whole"].to_pylist(), strict=True)
     )
     return Record(counts, features, names, dict(sorted(shards.items())))
+
+
+def _table(
+    cells: Any, features: FeatureDefinition, code: Mapping[str, int]
+) -> tuple[Vocabulary | None, Any]:
+    """Table of the sums of one kind, and the terms of texts."""
+    if isinstance(features, TextFeatures):
+        terms = as_texts(cells["term"])
+        names, columns = Vocabulary.sorted(terms.bytes, terms.offsets)
+        shape = (len(names), len(code))
+    else:
+        names, columns, shape = None, _integers(cells["place"]), (features.n_columns, len(code))
+    table = SparseTable.of(shape, columns * shape[1] + _codes(cells, code), _values(cells))
+    return names, table.toarray() if shape[0] * shape[1] <= DENSE_CELLS else settled(table)
 
 
 def _labels(found: Sequence[str], kind: str) -> Array:
