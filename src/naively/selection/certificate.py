@@ -29,7 +29,8 @@ class Certificate:
     """Proof of quality of one selection, in nats of the training log-likelihood.
 
     No choice of `k` features can have an objective above `bound`. For models of distances the
-    objective is the distance saved, in the units of the data.
+    objective is the distance saved, in the units of the data; where every pair of classes is to be
+    told apart (:class:`naively.Pairs`), it is their separation -log F.
 
     Attributes
     ----------
@@ -48,7 +49,8 @@ class Certificate:
     relative_gap : float
         `gap / (bound - baseline)`, a share of the largest possible gain; 0 when optimal.
     a_priori : float
-        psi(k - C - 2), which the best k features reach by theory; -inf if k is that small.
+        psi(k - C - 2), which the best k features reach by theory; -inf if k is that small, or
+        theory promises nothing (pairs of classes).
     proven_optimal : bool
         Whether the selection is a global optimum, to rounding.
     evaluations : int

@@ -106,7 +106,15 @@ class Cover:
 
     def energy(self, columns: IntArray) -> FloatArray:
         """E_p of a support: (Q,)."""
-        return np.asarray(self.rows(columns).sum(axis=0))
+        energy = np.zeros(len(self.kept))
+        for some in self.parts(columns):
+            energy += self.rows(some).sum(axis=0)
+        return energy
+
+    def parts(self, columns: IntArray) -> list[IntArray]:
+        """Cut columns into parts whose distances fit into memory."""
+        step = max(_CELLS // max(self.distances.n_pairs, 1), 1)
+        return [columns[start : start + step] for start in range(0, len(columns), step)]
 
     def separation(self, energy: FloatArray) -> FloatArray:
         """G = -log F, at energies (..., Q)."""
@@ -238,7 +246,7 @@ def _elimination_order(cover: Cover, columns: IntArray) -> IntArray:
     left = np.sort(columns)
     rows, order = cover.rows(left), np.empty_like(left)
     for n in range(len(left), 0, -1):
-        loss = _losses(cover, rows)
+        loss = _losses(cover, rows, rows.sum(axis=0))
         error = TIE_TOLERANCE * (loss.min() + float(rows.sum(axis=0).max()))
         least = int(np.flatnonzero(loss <= loss.min() + error)[-1])  # of those that tie, the last
         order[n - 1] = left[least]
@@ -383,8 +391,8 @@ def _nothing(cover: Cover) -> float:
 
 
 def _told(cover: Cover, found: _Found) -> Selection:
-    rows = cover.rows(found.support)
-    gain = _losses(cover, rows)
+    energy, parts = cover.energy(found.support), cover.parts(found.support)
+    gain = np.concatenate([np.zeros(0), *(_losses(cover, cover.rows(p), energy) for p in parts)])
     baseline = _nothing(cover)
     possible = abs(found.bound - baseline)
     certificate = Certificate(
@@ -401,11 +409,11 @@ def _told(cover: Cover, found: _Found) -> Selection:
     return Selection(found.support, gain, certificate)
 
 
-def _losses(cover: Cover, rows: FloatArray) -> FloatArray:
-    """Separation that a support would lose without each of its features, (k,)."""
+def _losses(cover: Cover, rows: FloatArray, energy: FloatArray) -> FloatArray:
+    """Separation that a support of some energy would lose without each of its columns (d, Q)."""
     if len(cover.kept) == 0:
         return np.zeros(len(rows))
-    exponents = cover.log_weight - rows.sum(axis=0)
+    exponents = cover.log_weight - energy
     # exp(e) of the pairs, weighed by their shares: without feature i, F is so many times larger.
     log_share = exponents - logsumexp(exponents)
     return np.maximum(logsumexp(log_share + rows, axis=1), 0.0)
@@ -552,10 +560,9 @@ def _bounds(
 def _energies(cover: Cover, order: IntArray, grid: IntArray) -> FloatArray:
     """E_p of the first k columns of an order at each k: (K, Q)."""
     energy, out = np.zeros(len(cover.kept)), np.empty((len(grid), len(cover.kept)))
-    step, before = max(_CELLS // max(cover.distances.n_pairs, 1), 1), 0
+    before = 0
     for g, k in enumerate(grid.tolist()):
-        for start in range(before, k, step):
-            energy = energy + cover.energy(order[start : min(start + step, k)])
+        energy = energy + cover.energy(order[before:k])
         out[g], before = energy, k
     return out
 
