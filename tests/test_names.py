@@ -284,8 +284,7 @@ def test_counting_and_solving_is_selecting(format, first, parts, model):
     files = sorted(str(each) for each in Path().glob(pattern))
     how = ("--model", model)
     run("select", pattern, *options, *how, "-k", 2, "--holdout", 0, "--out", "r", "-q")
-    presence = ("--presence",) if model == "bernoulli" else ()
-    run("count", *files, *options, *how, *presence, "-o", "c", "-q")
+    run("count", *files, *options, *how, "-o", "c", "-q")
     run("merge", "c", "-o", "s.npz", "-q")
     run("solve", "s.npz", *how, "-k", 2, "-o", "s", "-q")
     assert load_model("s/model.npz").first_column == first

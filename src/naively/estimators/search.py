@@ -599,8 +599,8 @@ class _Search:
         # Folds judge the rule of a family; one that is fitted to rows is trained for every k.
         self.is_native = (
             isinstance(estimator, AbstractSparseClassifier)
-            and estimator.refit is None
-            and estimator.calibration is None
+            and getattr(estimator, "refit", None) is None
+            and getattr(estimator, "calibration", None) is None
         )
         self.folds: Folds[Any] | None = self._folds() if self.is_native else None
 

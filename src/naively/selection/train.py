@@ -156,7 +156,7 @@ def k_of(model: Model[S], statistics: S, k: K) -> int:
     """
     constraints = model.constraints
     if constraints is None:
-        return resolve_k(k, statistics.n_features)
+        return resolve_k(k, statistics.n_features, stacklevel=5)
     most = constraints.n_choices
     if k is None and constraints.costs is not None:
         return most
@@ -165,10 +165,10 @@ def k_of(model: Model[S], statistics: S, k: K) -> int:
             f"`k`={k} is greater than {most}, the number of {constraints.counted} that may be "
             "chosen: all of them are used.",
             UserWarning,
-            stacklevel=4,
+            stacklevel=5,
         )
         return most
-    return resolve_k(k, most)
+    return resolve_k(k, most, stacklevel=5)
 
 
 def is_auto(k: object) -> bool:
@@ -176,7 +176,7 @@ def is_auto(k: object) -> bool:
     return isinstance(k, str) and k == "auto"
 
 
-def resolve_k(k: K, n_features: int) -> int:
+def resolve_k(k: K, n_features: int, *, stacklevel: int = 4) -> int:
     """Return the number of features that `k` asks for.
 
     Parameters
@@ -185,6 +185,8 @@ def resolve_k(k: K, n_features: int) -> int:
         A number of features, a fraction of them in (0, 1] (rounded, at least one), or all.
     n_features : int
         Number of features there are.
+    stacklevel : int, default=4
+        Of the warning: how far away the call of the user is.
 
     Returns
     -------
@@ -208,7 +210,7 @@ def resolve_k(k: K, n_features: int) -> int:
             warnings.warn(
                 f"`k`={k} is greater than n_features={n_features}: all features are used.",
                 UserWarning,
-                stacklevel=4,
+                stacklevel=stacklevel,
             )
         return min(int(k), n_features)
     if isinstance(k, Real) and not isinstance(k, Integral) and 0 < float(k) <= 1:
