@@ -128,9 +128,10 @@ class AskedMixin(Generic[S]):
 
 def row_weights(class_weight: Any, y: Array, sample_weight: ArrayLike | None) -> ArrayLike | None:
     """Weights of rows that hold those of their classes, (n,), or None."""
+    if class_weight is None:  # labels are not gone through for nothing
+        return sample_weight
     classes, codes, rows = np.unique(y, return_inverse=True, return_counts=True)
     weights = class_weights(class_weight, classes, rows)
-    if weights is None:
-        return sample_weight
+    assert weights is not None
     given = check_weights(sample_weight, len(y))
     return weights[codes] if given is None else given * weights[codes]
