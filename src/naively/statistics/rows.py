@@ -10,7 +10,10 @@ import numpy as np
 from naively._types import Array, FloatArray, IntArray
 from naively.statistics.labels import encode_labels
 from naively.statistics.matrix import Matrix, as_matrix, is_sparse
+from naively.statistics.threads import in_threads
 from naively.statistics.weights import check_weights
+
+_PIECE = 1 << 18  # values that are checked at a time
 
 
 @final
@@ -59,6 +62,13 @@ class LabelledRows:
         return counts.astype(np.float64)
 
 
+def _are_finite(values: Array) -> bool:
+    """Whether all values are finite, looked at in pieces that stay in the cache."""
+    flat = values.ravel(order="K")  # a view, unless the values are spaced
+    pieces = range(0, len(flat), _PIECE)
+    return all(in_threads(lambda at: bool(np.isfinite(flat[at : at + _PIECE]).all()), pieces))
+
+
 def check_finite(matrix: Matrix) -> None:
     """Raise an error that names the first value that is not finite, if there is one.
 
@@ -69,7 +79,7 @@ def check_finite(matrix: Matrix) -> None:
     """
     sparse = is_sparse(matrix)
     values = matrix.data if sparse else matrix
-    if values.dtype.kind != "f" or np.isfinite(values).all():
+    if values.dtype.kind != "f" or _are_finite(values):
         return
     position = int(np.argmin(np.isfinite(values)))
     value = values.flat[position]
