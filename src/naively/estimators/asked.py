@@ -39,7 +39,7 @@ candidates : int, default=None
 refit : {None, "logistic"}, default=None
     "logistic" decides by a penalised logistic regression on the selected features instead of the
     model's own rule: :class:`sklearn.linear_model.LogisticRegression`, its `C` chosen by the log
-    loss of five folds. What chooses `k`="auto", and the certificate, are of the model.""",
+    loss of five folds. What chooses `k="auto"`, and the certificate, are of the model.""",
     "calibration": """
 calibration : {None, "cross-fitted"}, default=None
     "cross-fitted" divides the scores by a temperature fitted to the rows of five folds, each judged
