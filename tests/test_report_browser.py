@@ -133,7 +133,7 @@ def test_four_hundred_pixels_are_enough(browser, tmp_path, classes):
     )
     assert smallest >= 11.5
     # The three answers stand above the fold.
-    for answer in ("How good", "How sure", "Which features"):
+    for answer in ("How good", "How near the optimum", "Which features"):
         found = f"[...document.querySelectorAll('h2')].find(e => e.textContent === '{answer}')"
         assert browser.value(f"{found}.parentElement.querySelector('strong, dd').getBoundingClientRect().bottom") < 800  # fmt: skip  # noqa: E501
     assert browser.value("getComputedStyle(document.querySelector('.wide')).display") == "none"
