@@ -710,7 +710,9 @@ def test_lists_of_strings_are_counted_as_they_stand(folder, name):
     assert "Awful" in run("explain", "r/model.npz", "Awful Boring The")
     run("count", name, "-o", "records", "--analyzer", "tokens", "--stop-words", "stop.txt")
     assert "Film" not in list(load_record(next((folder / "records").iterdir())).names)
-    assert "counts lists of strings" in run("select", "all.parquet", "--analyzer", "tokens", status=2)
+    assert "counts lists of strings" in run(
+        "select", "all.parquet", "--analyzer", "tokens", status=2
+    )
 
 
 def test_a_split_column_of_other_words_is_named_with_its_place(folder):

@@ -1,11 +1,17 @@
 """Frequencies of selection against plain loops of fits, and their bound against linear programs."""
 
+import json
+
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 from scipy import sparse
 from scipy.optimize import linprog
 from sklearn.base import clone
 from sklearn.datasets import make_classification
+from sklearn.feature_extraction.text import CountVectorizer
 
 from naively import (
     HybridNB,
@@ -20,8 +26,12 @@ from naively import (
     SparsePoissonNB,
     selection_stability,
 )
+from naively.cli.scale import naively
 from naively.judging.folds import stratified_folds
+from naively.judging.parting import random_numbers
 from naively.judging.stability import tail_bound
+from naively.read.layout import Layout
+from naively.read.parts import parts_of
 
 MODELS = [
     SparseMultinomialNB(),
@@ -200,3 +210,114 @@ def test_bad_questions():
         found.stable(3, 90)
     with pytest.raises(TypeError):
         selection_stability(HybridNB(), X, y)
+
+
+# -- at the command ------------------------------------------------------------------------------
+
+
+def texts(n=600, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 2, n)
+    words = [f"word{i:02}" for i in range(40)]
+    likely = 0.05 + 0.3 * rng.random(40)
+    up = np.where(np.arange(40) < 8, 0.12, 0.0)
+    held = rng.random((n, 40)) < likely + up * (2 * y[:, None] - 1)
+    return [" ".join(np.array(words)[row]) + " end" for row in held], np.array(["neg", "pos"])[y]
+
+
+def write(path, rows, labels):
+    table = pa.table({"text": rows, "label": labels.tolist()})
+    if path.suffix == ".parquet":
+        pq.write_table(table, path, row_group_size=170)
+    else:
+        lines = [json.dumps(each) for each in table.to_pylist()]
+        path.write_text("\n".join(lines) + "\n")
+
+
+def run(*arguments):
+    result = CliRunner().invoke(naively, [str(each) for each in arguments])
+    return result.exit_code, result.output
+
+
+def stability_of(folder):
+    features = json.loads((folder / "summary.json").read_text())["features"]
+    return {row["name"]: row["stability"] for row in features}
+
+
+@pytest.mark.parametrize(
+    ("model", "estimator"),
+    [("multinomial", SparseMultinomialNB(k=9)), ("bernoulli", SparseBernoulliNB(k=9))],
+)
+def test_the_command_selects_on_halves_of_the_rows(tmp_path, model, estimator):
+    rows, labels = texts()
+    file = tmp_path / "a.jsonl"
+    write(file, rows, labels)
+    status, said = run("select", file, "-k", 9, "--model", model, "--stability", "--quick", "-q",
+                       "--out", tmp_path / "r")  # fmt: skip
+    assert status == 0
+    vectorizer = CountVectorizer(binary=True)
+    X = vectorizer.fit_transform(rows)
+    (part,) = parts_of([str(file)], Layout())
+    bucket = random_numbers(f"{part.seed}:bucket", np.arange(len(rows))) % 20
+    times = loops(
+        estimator, X, labels, [9], 100, bucket, np.zeros(20, dtype=int), np.random.RandomState(0)
+    )[0]
+    found = stability_of(tmp_path / "r")
+    names = vectorizer.get_feature_names_out()
+    assert found == {
+        names[i]: times[i] / 100 for i in np.flatnonzero(estimator.fit(X, labels).support_)
+    }
+    firm = sum(each >= 0.9 for each in found.values())
+    assert 0 < firm < 9
+    assert f"{firm} of the 9 features are firm" in said
+    lines = (tmp_path / "r" / "features.csv").read_text().splitlines()
+    assert lines[0].split(",")[4] == "stability"
+    assert [float(line.split(",")[4]) for line in lines[1:]] == list(found.values())
+    page = (tmp_path / "r" / "report.html").read_text()
+    assert ">halves" in page
+    assert run("report", tmp_path / "r", "--format", "md")[0] == 0  # read back
+
+
+def test_halves_do_not_depend_on_the_division_of_the_work(tmp_path):
+    write(tmp_path / "a.parquet", *texts())
+    found = []
+    for name, how in {
+        "one": (),
+        "two": ("--jobs", 2),
+        "dask": ("--engine", "dask", "--jobs", 2),
+    }.items():
+        out = tmp_path / name
+        asked = ("-k", 9, "--stability", "--quick", "-q", "--out", out, *how)
+        status, said = run("select", tmp_path / "a.parquet", *asked)
+        assert status == 0, said
+        found.append((out / "features.csv").read_bytes())
+    assert found[0] == found[1] == found[2]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--model", "hybrid"), "not with --model hybrid"),
+        (("--objective", "pairs"), "not with --objective pairs"),
+        (("--redundancy", "conditional"), "not with --redundancy"),
+        (("--class-weight", "balanced"), "not with --class-weight"),
+        (("--weights", "tfidf"), "not with --weights tfidf"),
+        (("--exclude", "end"), "not with constraints on the features"),
+    ],
+)
+def test_where_halves_cannot_be_summed_the_command_says_so(tmp_path, options, message):
+    write(tmp_path / "a.jsonl", *texts())
+    status, said = run(
+        "select", tmp_path / "a.jsonl", "--stability", "--out", tmp_path / "r", *options
+    )
+    assert status == 2
+    assert message in said
+    assert not (tmp_path / "r").exists()
+
+
+def test_halves_need_rows(tmp_path):
+    rows, labels = texts(150)
+    write(tmp_path / "a.jsonl", rows, labels)
+    status, said = run("select", tmp_path / "a.jsonl", "--stability", "--out", tmp_path / "r")
+    assert status == 2
+    assert "`--stability` needs 200 rows or more" in said

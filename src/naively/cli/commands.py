@@ -519,6 +519,11 @@ SELECT: Options = [
     ),
     click.option("--force", is_flag=True, help="Write into a folder with other files in it."),
     click.option(
+        "--stability",
+        is_flag=True,
+        help="Tell how many of 100 random halves of the rows select each feature.",
+    ),
+    click.option(
         "--quick", is_flag=True, help="Only the features, the model and its test: a plain report."
     ),
     *STREAMING,
@@ -623,6 +628,7 @@ def recipe_of(input: str, options: Mapping[str, Any]) -> Any:
         test=_test_settings(options),
         engine=_engine_of(options),
         quick=options.get("quick", False),
+        stability=options.get("stability", False),
         command=repeatable_command(),
     )
 

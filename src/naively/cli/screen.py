@@ -98,6 +98,9 @@ def _features(summary: Summary) -> Table:
     wide = len(classes) <= _SHOWN_CLASSES
     for name in classes if wide else ["count" if weighty else "center"]:
         table.add_column(Text(visible(name) if wide else name), justify="right")
+    firm = any(row.stability is not None for row in summary.features)
+    if firm:
+        table.add_column("halves", justify="right")
     held = any(row.documents for row in summary.features)
     if held:
         table.add_column("rows", justify="right")
@@ -112,6 +115,7 @@ def _features(summary: Summary) -> Table:
             figure(row.gain),
             *([f"{weight_of(row, len(classes)):+.2f}"] if weighty else []),
             *map(figure, _shown_figures(row, wide)),
+            *(["" if row.stability is None else f"{row.stability:.0%}"] if firm else []),
             *([figure(sum(row.documents)) + ("!" if row.burst else "")] if held else []),
             *([Text(also_says(row))] if also else []),
         )

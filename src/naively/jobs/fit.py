@@ -17,6 +17,7 @@ from naively.jobs.engines import Workers
 from naively.jobs.model_file import ModelFile
 from naively.jobs.rows import HeldRows
 from naively.jobs.settings import DEFAULT_K, ModelSettings, asked_k
+from naively.judging.stability import FIRM, HALVES
 from naively.models import MODELS
 from naively.models.constraints import Constraints
 from naively.models.family import Coupled, Ordered
@@ -63,6 +64,7 @@ class Fitted:
     n_rows: int
     alpha: float | None = None  # smoothing; None: the model has none, or one for each feature
     notes: tuple[str, ...] = ()  # what the reader should know of the training
+    stability: FloatArray | None = None  # (k,) share of halves of the rows that select each
     displaced: tuple[tuple[str, ...], ...] = ()  # (k,) names; (): it was not asked for
 
 
@@ -141,6 +143,16 @@ def fit(
         ),
     )
     return fitted, trained
+
+
+def firm(fitted: Fitted, stability: FloatArray) -> Fitted:
+    """Add how often each feature is selected on halves of the rows, and how many are firm."""
+    n, k = int((stability >= FIRM - 1e-9).sum()), len(stability)
+    note = (
+        f"{n:,} of the {k:,} features are firm: at least {FIRM:.0%} of {HALVES} random halves of "
+        "the rows select them."
+    )
+    return replace(fitted, stability=stability, notes=(*fitted.notes, note))
 
 
 def _default_note(settings: ModelSettings, there_are: int) -> Iterator[str]:

@@ -18,13 +18,14 @@ from naively._nearest import short
 from naively._types import IntArray
 from naively.jobs.data import Data, Kinds, data_of, notes_on
 from naively.jobs.engines import Workers, working
-from naively.jobs.fit import Fitted, fit
+from naively.jobs.fit import Fitted, firm, fit
 from naively.jobs.folds import N_FOLDS, choose_k, chooser, fitted_temperature, training
 from naively.jobs.model_file import ModelFile
 from naively.jobs.outcome import Tested, files_of, summarize
 from naively.jobs.quote import examples
 from naively.jobs.results import RESULT_FILES, write_result
 from naively.jobs.settings import Recipe
+from naively.jobs.stability import check_stability, stability_of
 from naively.jobs.study import (
     Accuracies,
     coverage_points,
@@ -77,6 +78,8 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
     number of features that is to be chosen is chosen once, among the training rows.
     """
     model, parting = recipe.model_of(), parting_of(recipe)
+    if recipe.stability:
+        check_stability(recipe)
     with working(recipe.engine) as workers:
         data = data_of(recipe, model, parting, workers, progress)
         kinds = training(parting)
@@ -109,6 +112,9 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
             final, trained = fit(
                 data, model, settings, kinds, workers=workers, temperature=temperature
             )
+        if recipe.stability:
+            progress("selecting on halves", 0, 0)
+            final = firm(final, stability_of(recipe, data, trained, kinds, workers))
         curve = None if recipe.quick else path_curve(trained, accuracies)
         found = [] if recipe.quick else examples(data, final, kinds, workers)
     return summarize(recipe, files_of(recipe, data, test), test, final, curve, found), final.file

@@ -118,6 +118,7 @@ def feature_rows(fitted: Fitted) -> tuple[FeatureRow, ...]:
             dispersions=_of_feature(figures.dispersions, i),
             documents=_of_feature(figures.documents, i),
             burst=figures.bursts is not None and bool(figures.bursts[i]),
+            stability=None if fitted.stability is None else float(fitted.stability[i]),
             column=int(model.columns[i]),
             also=fitted.displaced[i] if fitted.displaced else (),
         )

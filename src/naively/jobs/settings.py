@@ -231,6 +231,7 @@ class Recipe:
     test: TestSettings = field(default_factory=TestSettings)
     engine: Engine = Engine()
     command: str = ""  # to repeat the run
+    stability: bool = False  # tell how often each feature is selected on halves of the rows
     quick: bool = False  # no other k, no rows to quote, no charts
 
     def model_of(self) -> Model[Any]:

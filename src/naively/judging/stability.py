@@ -27,6 +27,8 @@ from naively.selection.train import model_path
 from naively.statistics.threads import in_threads
 
 BUCKETS = 20
+HALVES = 100
+FIRM = 0.9  # share of the halves from which on a feature is called firm
 _ROWS = 10  # with fewer rows for each bucket, halves are drawn row by row
 _CANDIDATES = 16  # times the largest k: features of largest gain that are looked at first
 _FEWEST = 4096
@@ -271,19 +273,19 @@ def times_selected(
         # Features of large gain are looked at: enough, if half of them are hardly ever selected.
         columns = top_k(model.family.gain(statistics), n)
         some = statistics.take(columns)
-        times = _times(model, _sums(model, some, counted(columns)), sides, grid)
+        times = _times(model, _sums(model, counted(columns)), sides, grid)
         weaker = np.argsort(model.family.gain(some), kind="stable")[: n // 2]
         if times[:, weaker].max() <= _RARE * 2 * len(sides):
             placed = times.tocoo()
             at = (placed.coords[0], columns[placed.coords[1]])
             return sparse.csr_array((placed.data, at), shape=(len(grid), m))
         n *= _CANDIDATES
-    return _times(model, _sums(model, statistics, counted(None)), sides, grid)
+    return _times(model, _sums(model, counted(None)), sides, grid)
 
 
-def _sums(
-    model: Model[S], everything: Any, buckets: list[Any]
-) -> Callable[[BoolArray], tuple[Any, Any]]:
+def _sums(model: Model[S], buckets: list[Any]) -> Callable[[BoolArray], tuple[Any, Any]]:
+    everything = reduce(add, buckets)
+
     def summed(side: BoolArray) -> tuple[Any, Any]:
         half = reduce(add, [buckets[b] for b in np.flatnonzero(side).tolist()])
         if model.subtracts:

@@ -46,10 +46,13 @@ def features_csv(summary: Summary) -> str:
     heads = [f"{group.name}:{name}" for group in groups for name in names]
     also = ["also says"] if any(row.also for row in summary.features) else []
     counted = any(row.documents for row in summary.features)
+    firm = any(row.stability is not None for row in summary.features)
+    also = [*["stability"] * firm, *also]
     writer.writerow(["rank", "feature", "gain", "class", *also, *heads, *["burst"] * counted])
     for row in summary.features:
         figures = [group.plain(each) for group in groups for each in group.of(row)]
-        others = ["; ".join(row.also)] if also else []
+        others = ["; ".join(row.also)] if "also says" in also else []
+        others = [*[str(row.stability)] * firm, *others]
         mark = ["yes" if row.burst else ""] * counted
         told = [row.rank, row.name, _short(row.gain), row.speaks_for, *others, *figures, *mark]
         writer.writerow(told)

@@ -27,7 +27,9 @@ def summary_markdown(summary: Summary) -> str:
     if summary.path is not None:
         parts.append(_path(summary.path))
     parts.append(_classes(summary))
-    parts.append("## How near the optimum\n\n" + " ".join(words.certificate_in_words(summary.certificate)))
+    parts.append(
+        "## How near the optimum\n\n" + " ".join(words.certificate_in_words(summary.certificate))
+    )
     parts.append(_repeat(summary))
     return "\n\n".join(parts) + "\n"
 
@@ -37,11 +39,12 @@ def _plain(text: str) -> str:
 
 
 def _in_short(summary: Summary) -> str:
-    lines = [f"- How near the optimum: **{words.assurance(summary.certificate)}** of the best possible gain."]
+    near = f"**{words.assurance(summary.certificate)}** of the best possible gain."
     if summary.certificate is None:
-        lines = [f"- How near the optimum: {UNPROVEN}"]
+        near = UNPROVEN
     elif summary.certificate.proven_optimal:
-        lines = ["- How near the optimum: **optimal**, proven."]
+        near = "**optimal**, proven."
+    lines = [f"- How near the optimum: {near}"]
     if summary.evaluation is not None:
         lines.insert(0, _how_good(summary.evaluation))
     return "\n".join([*lines, *(f"- {_plain(note)}" for note in summary.notes)])

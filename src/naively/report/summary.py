@@ -47,6 +47,7 @@ class FeatureRow:
     dispersions: tuple[float, ...] = ()  # standard deviations, mean absolute ones for l1 centers
     documents: tuple[float, ...] = ()  # rows that hold it; empty where counts are these, or unknown
     burst: bool = False  # most of its count is of a handful of rows
+    stability: float | None = None  # share of random halves of the rows that select it
     column: int | None = None  # its place among the columns of a matrix, 0 is the first
     example: Example | None = None
     also: tuple[str, ...] = ()  # features that are not chosen because this one says the same

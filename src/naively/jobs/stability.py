@@ -1,0 +1,86 @@
+"""How often each selected feature is selected on halves of the rows, wherever these are."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from naively._types import FloatArray, IntArray
+from naively.jobs.data import Data, Kinds
+from naively.jobs.engines import Workers
+from naively.jobs.settings import Recipe
+from naively.judging.folds import stratified_folds
+from naively.judging.stability import BUCKETS, HALVES, times_selected
+from naively.models import MODELS
+from naively.read.errors import InputError, told_of
+from naively.selection.train import Trained
+from naively.work.bucketed import bucketed, summed
+from naively.work.judged import Look
+
+_FEWEST = 10 * BUCKETS  # rows, so that buckets are of like sizes
+
+
+def check_stability(recipe: Recipe) -> None:
+    """Refuse a model whose features cannot be selected again from sums of its statistics.
+
+    Raises
+    ------
+    InputError
+        Naming what stands in the way.
+    """
+    settings = recipe.model
+    hindrances = {
+        f"--model {settings.kind}": MODELS[settings.kind].statistic is None,
+        "--objective pairs": settings.objective != "likelihood",
+        "--redundancy": settings.redundancy is not None,
+        "--class-weight": settings.class_weight is not None,
+        "--weights tfidf": settings.weights == "tfidf",
+        "constraints on the features": settings.is_constrained,
+    }
+    for name, hinders in hindrances.items():
+        if hinders:
+            raise InputError(
+                f"`--stability` selects on sums of counts by the gains alone, not with {name}; "
+                "leave one of them out."
+            )
+
+
+def stability_of(
+    recipe: Recipe, data: Data, trained: Trained[Any], kinds: Kinds, workers: Workers
+) -> FloatArray:
+    """Share of 100 random halves of the rows on which each selected feature is selected: (k,).
+
+    Raises
+    ------
+    InputError
+        If there are too few rows.
+    """
+    if data.n_rows(*kinds) < _FEWEST:
+        raise InputError(
+            f"{data.name}: `--stability` needs {_FEWEST} rows or more to train on, of which there "
+            f"are {data.n_rows(*kinds)}; leave it out, or use selection_stability in Python."
+        )
+    kept = data.kept(kinds, recipe.model)
+    classes = trained.classes
+
+    def counted(columns: IntArray | None) -> list[Any]:
+        some = np.arange(trained.statistics.n_features) if columns is None else columns
+        places = some if kept is None else kept[some]
+        look = Look(data.features, data.terms(places), places)
+        found = workers.map(
+            bucketed, data.tasks, look, tuple(kinds), trained.model, classes, BUCKETS
+        )
+        buckets = [summed(list(each)) for each in zip(*found, strict=True)]
+        return [each for each in buckets if each is not None]
+
+    rng = np.random.RandomState(0)
+    sides = [
+        stratified_folds(np.zeros(BUCKETS, dtype=np.int64), 2, rng) == 0 for _ in range(HALVES // 2)
+    ]
+    model = replace(trained.model, refit=None, calibration=None)
+    support = trained.selection.support
+    with told_of(data.name):
+        times = times_selected(model, trained.statistics, counted, sides, np.array([len(support)]))
+    return np.asarray(times[[0]].toarray().ravel()[support] / HALVES)
