@@ -145,9 +145,9 @@ def accuracy_sentence(evaluation: Evaluation) -> str:
 
 def _shared(summary: Summary) -> str:
     evaluation = summary.evaluation
-    if evaluation is None or evaluation.shared_features is None:
-        return ""
     k = len(summary.features)
+    if evaluation is None or evaluation.shared_features is None or k == 0:
+        return ""
     shared = f"{evaluation.shared_features:,} of its {k:,} features"
     return f"; {shared} were also chosen without the test rows"
 

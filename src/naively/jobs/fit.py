@@ -149,7 +149,7 @@ def firm(fitted: Fitted, stability: FloatArray) -> Fitted:
     """Add how often each feature is selected on halves of the rows, and how many are firm."""
     n, k = int((stability >= FIRM - 1e-9).sum()), len(stability)
     note = (
-        f"{n:,} of the {k:,} features are firm: at least {FIRM:.0%} of {HALVES} random halves of "
+        f"{n:,} of the {k:,} features are firm: at least {100 * FIRM:g} % of {HALVES} random halves of "
         "the rows select them."
     )
     return replace(fitted, stability=stability, notes=(*fitted.notes, note))

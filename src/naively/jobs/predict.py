@@ -170,7 +170,7 @@ def eye_of(model: ModelFile) -> Eye:
 
     def as_read(batch: Batch) -> Matrix:
         if counts:
-            check_counts(batch, "give counts, as the model was trained on")
+            check_counts(batch, model.names, "give counts, as the model was trained on")
         return batch.rows
 
     return as_read

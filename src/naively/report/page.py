@@ -110,6 +110,7 @@ class _View:
         self.in_columns = self.n_classes <= _COLUMN_CLASSES and figures <= _FIGURE_COLUMNS
         self.by_class = self.n_classes <= _BAR_CLASSES and bool(self.groups)
         self.detailed = self.by_class and len(self.shown) * self.n_classes <= _DETAILS
+        self.held = any(row.documents for row in summary.features)
         self.firm = any(row.stability is not None for row in summary.features)
         self.has_examples = any(row.example for row in self.shown)
         self.weighted = bool(summary.features and summary.features[0].weights)

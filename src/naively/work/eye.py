@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
 
+from naively._nearest import short
 from naively._types import IntArray
 from naively.read.batch import Batch
 from naively.read.errors import InputError
@@ -50,8 +51,12 @@ _MODELS = (
 )
 
 
-def check_counts(batch: Batch, way: str = _MODELS) -> None:
+def check_counts(
+    batch: Batch, names: Vocabulary | Sequence[str] | None = None, way: str = _MODELS
+) -> None:
     """Refuse negative values, which are no counts, and say what the way out is.
+
+    Columns are called by their names (m,), where they have some, else by their numbers from 1.
 
     Raises
     ------
@@ -67,9 +72,14 @@ def check_counts(batch: Batch, way: str = _MODELS) -> None:
         row, column = int(np.searchsorted(X.indptr, entry, side="right")) - 1, X.indices[entry]
     else:
         row, column = np.argwhere(values < 0)[0].tolist()
+    called = f"column {column + 1:,}"
+    if names is not None:
+        found = names.names([column])[0] if isinstance(names, Vocabulary) else names[column]
+        called = short(found)
+    value = X[[row]][:, [column]].sum()
     raise InputError(
-        f"{batch.place(row)}: the value in column {column + 1:,} is negative, and counts cannot "
-        f"be; {way}."
+        f"{batch.place(row)}: the value of {called} is {value:g}, and counts are never negative; "
+        f"{way}."
     )
 
 

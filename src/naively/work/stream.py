@@ -101,7 +101,7 @@ def rows_by_kind(task: Task, part: Part) -> Iterator[Seen]:
     chooser = (task.parting or Parting()).of_part(part.seed)
     for batch in batches_of(part, task.layout):
         if task.of_counts:
-            check_counts(batch)
+            check_counts(batch, task.names)
         labels = np.empty(0, dtype=str) if batch.labels is None else batch.labels
         names, codes = np.unique(labels, return_inverse=True)
         try:
