@@ -180,3 +180,11 @@ def test_a_class_without_rows_and_a_category_without_any():
     model = SparseCategoricalNB(alpha=0).partial_fit(X, y, classes=[0, 1, 2, 3])
     np.testing.assert_allclose(model.pvalues_, SparseCategoricalNB(alpha=0).fit(X, y).pvalues_)
     assert model.pvalues_[0] == 1
+
+
+def test_what_may_be_chosen_has_no_part_in_a_gain():
+    X, y = rows()
+    plain = gain(X, y, model=SparsePoissonNB())
+    for asked in ({"required": [2]}, {"quota": 1}, {"refit": "logistic"}, {"objective": "pairs"}):
+        for found, expected in zip(gain(X, y, model=SparsePoissonNB(**asked)), plain, strict=True):
+            np.testing.assert_array_equal(found, expected)

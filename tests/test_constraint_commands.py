@@ -182,3 +182,24 @@ def test_a_mistake_is_told_in_one_sentence(folder):
         assert message in run("select", "all.csv", *arguments, "-q", status=2), arguments
     # What is excluded and too rare to be a feature is not chosen: that is what was asked.
     run("select", "all.csv", "--exclude", "rare", "--min-count", 2, "-k", 3, "-q")
+
+
+@pytest.mark.parametrize("other", [("--objective", "pairs"), ("--redundancy", "conditional")])
+@pytest.mark.parametrize("command", ["select", "path", "cv"])
+def test_of_two_ways_to_choose_one_is_to_be_left_out(command, other, tmp_path):
+    result = CliRunner().invoke(naively, [command, "no.csv", "--require", "a", *other])
+    assert result.exit_code == 2
+    assert "are ways to choose the features, of which one can be asked for" in result.output
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--analyzer", "char", "--stop-words", "english"),
+        ("--analyzer", "tokens", "--token-pattern", "x"),
+    ],
+)
+def test_options_of_words_are_refused_for_characters(options):
+    result = CliRunner().invoke(naively, ["select", "no.csv", *options])
+    assert result.exit_code == 2
+    assert "has no effect on --analyzer" in result.output

@@ -413,3 +413,22 @@ def test_a_hard_knapsack_says_what_is_left_open() -> None:
     assert cost[found.take].sum() <= allowed.budget
     assert gain[found.take].sum() == pytest.approx(found.value)
     assert found.value <= found.bound <= allowed.relaxed(gain) @ gain + 1e-9
+
+
+def test_a_feature_of_equal_weights_but_for_rounding_speaks_for_the_first_class():
+    """Column 0 has 3 + 1 of 4 + 2 rows in class 0 and 1 + 1 of 1 + 2 in class 1: 2/3 in both."""
+    X, y = [[1, 0], [1, 1], [1, 0], [1, 1], [0, 1]], [0, 1, 0, 0, 0]
+    assert SparseBernoulliNB(k=2, quota=1).fit(X, y).support_.all()
+
+
+@pytest.mark.parametrize("Model", [SparseMultinomialNB, SparseBernoulliNB])
+def test_balanced_classes_weigh_the_same_whatever_their_rows_weigh(Model):
+    rng = np.random.default_rng(0)
+    X, y = rng.poisson(1.0, (40, 8)), np.repeat([0, 1], [15, 25])
+    weight = rng.integers(0, 4, 40)
+    fitted = Model(k=4, class_weight="balanced").fit(X, y, sample_weight=weight)
+    assert fitted.statistics_.class_weight[0] == pytest.approx(fitted.statistics_.class_weight[1])
+    repeated = np.repeat(np.arange(40), weight)
+    again = Model(k=4, class_weight="balanced").fit(X[repeated], y[repeated])
+    np.testing.assert_array_equal(again.support_, fitted.support_)
+    np.testing.assert_allclose(again.predict_proba(X), fitted.predict_proba(X), rtol=1e-9)

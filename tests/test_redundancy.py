@@ -2,6 +2,7 @@
 
 import csv
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -398,3 +399,23 @@ def test_the_command_refuses(folder):
     assert "`candidates` has no effect without" in shown
     shown = run("select", "all.csv", "--model", "hybrid", "--redundancy", "conditional", status=2)
     assert "`--redundancy` has no effect on --model hybrid" in shown
+
+
+def test_ties_are_the_same_for_presence_and_categories():
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        X, y = rng.integers(0, 2, (8, 4)), np.arange(8) % 2
+        found = [
+            Model(k=2, alpha=0, redundancy="conditional").fit(X, y).get_support(indices=True)
+            for Model in (SparseBernoulliNB, SparseCategoricalNB)
+        ]
+        np.testing.assert_array_equal(*found)
+
+
+@pytest.mark.parametrize("Model", [SparseMultinomialNB, SparseBernoulliNB, SparseGaussianNB])
+def test_fitted_models_can_be_saved(Model):
+    rng = np.random.default_rng(0)
+    X, y = rng.integers(0, 3, (60, 9)), np.arange(60) % 2
+    model = Model(k=3, redundancy="conditional").fit(X, y)
+    again = pickle.loads(pickle.dumps(model))
+    np.testing.assert_array_equal(again.predict_proba(X), model.predict_proba(X))

@@ -272,3 +272,9 @@ run("--refit", "logistic")
 assert "sklearn" in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_no_feature_leaves_the_prior():
+    X, y = np.arange(20).reshape(10, 2), np.repeat([0, 1], [3, 7])
+    model = SparseMultinomialNB(k=0, refit="logistic").fit(X, y)
+    np.testing.assert_allclose(model.predict_proba(X), [[0.3, 0.7]] * 10)

@@ -509,3 +509,20 @@ def test_a_model_file_keeps_the_weights(weights, norm):
     other = np.ones(9) if model.idf is None else None
     with pytest.raises(ValueError, match="`idf` must be that of the selected features"):
         Answerer(model.rule, model.classes, model.features, terms, model.columns, other)
+
+
+def test_rows_of_length_1_are_no_bursts(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rng = random.Random(0)
+    words = [[f"w{rng.randrange(3000)}" for _ in range(120)] for _ in range(400)]
+    rows = [("good" if j % 2 else "bad", each) for j, each in enumerate(words)]
+    with Path("b.csv").open("w", newline="") as file:
+        csv.writer(file).writerows(
+            [["text", "label"], *([f"{word} {' '.join(others)}", word] for word, others in rows)]
+        )
+    options = ["--weights", "counts", "--norm", "l2", "-k", "2", "--holdout", "0", "--out", "r"]
+    assert CliRunner().invoke(naively, ["select", "b.csv", *options]).exit_code == 0
+    summary = json.loads(Path("r/summary.json").read_text())
+    assert [row["name"] for row in summary["features"]] == ["bad", "good"]
+    assert not any(row["burst"] for row in summary["features"])
+    assert not any("handful" in note for note in summary["notes"])

@@ -663,6 +663,13 @@ def features_of(options: Mapping[str, Any]) -> Any:
     """Define what is counted in texts."""
     from naively.jobs.words import text_features
 
+    idle = {"token_pattern": ("char", "char_wb", "tokens"), "stop_words": ("char", "char_wb")}
+    for name, analyzers in idle.items():
+        if options[name] is not None and options["analyzer"] in analyzers:
+            raise click.UsageError(
+                f"--{name.replace('_', '-')} has no effect on --analyzer {options['analyzer']}; "
+                "leave it out."
+            )
     return text_features(
         analyzer=options["analyzer"],
         ngram_range=options["ngrams"],

@@ -69,7 +69,8 @@ quota : int, default=None
     "class_weight": """
 class_weight : "balanced" or dict, default=None
     Weight of the rows of each class, 1 where a dict has none, on top of `sample_weight`:
-    "balanced" lets all classes weigh the same, n_samples / (n_classes * rows of the class).""",
+    "balanced" lets all classes weigh the same: n / (n_classes * n of the class), where n is the
+    number of rows, each as often as `sample_weight` says.""",
 }
 
 
@@ -118,7 +119,7 @@ class AskedMixin(Generic[S]):
     def _weighed(self, statistics: Any) -> Any:
         """Statistics with the weights of the classes, from those of rows that weigh the same."""
         asked = getattr(self, "class_weight", None)
-        weights = class_weights(asked, statistics.classes, statistics.class_rows)
+        weights = class_weights(asked, statistics.classes, statistics.class_weight)
         return statistics if weights is None else statistics.weighted(weights)
 
     def _weighted_rows(self, y: Array, sample_weight: ArrayLike | None) -> ArrayLike | None:
@@ -130,8 +131,8 @@ def row_weights(class_weight: Any, y: Array, sample_weight: ArrayLike | None) ->
     """Weights of rows that hold those of their classes, (n,), or None."""
     if class_weight is None:  # labels are not gone through for nothing
         return sample_weight
-    classes, codes, rows = np.unique(y, return_inverse=True, return_counts=True)
-    weights = class_weights(class_weight, classes, rows)
-    assert weights is not None
+    classes, codes = np.unique(y, return_inverse=True)
     given = check_weights(sample_weight, len(y))
+    weights = class_weights(class_weight, classes, np.bincount(codes, given, len(classes)))
+    assert weights is not None
     return weights[codes] if given is None else given * weights[codes]

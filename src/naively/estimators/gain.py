@@ -11,6 +11,7 @@ from sklearn.base import clone
 from naively._types import FloatArray, MatrixLike
 from naively.estimators.base import AbstractSparseClassifier, check_sparse_classifier
 from naively.estimators.naive_bayes import SparseBernoulliNB
+from naively.selection.chance import p_values
 
 
 def gain(
@@ -57,7 +58,11 @@ def gain(
     if model is None:
         model = SparseBernoulliNB(alpha=0)
     check_sparse_classifier(model)
-    fitted = clone(model).set_params(k=0).fit(X, y)
-    pvalues = getattr(fitted, "pvalues_", None)
-    scores = fitted.scores_
-    return scores, np.full(len(scores), np.nan) if pvalues is None else pvalues
+    estimator = clone(model)
+    X, y = estimator._check_batch(X, y, reset=True)
+    family = estimator._model().family  # what may be chosen, and how, has no part in a gain
+    statistics = estimator._weighed(estimator._model().gather(X, y))
+    scores = family.gain(statistics)
+    if family.freedom is None:
+        return scores, np.full(len(scores), np.nan)
+    return scores, p_values(family, statistics)

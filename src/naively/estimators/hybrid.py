@@ -82,7 +82,8 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
         region after the other. `support_` speaks of `X` itself.
     class_weight : "balanced" or dict, default=None
         Weight of the rows of each class, 1 where a dict has none, on top of `sample_weight`:
-        "balanced" lets all classes weigh the same, n_samples / (n_classes * rows of the class).
+        "balanced" lets all classes weigh the same: n / (n_classes * n of the class), where n is
+        the number of rows, each as often as `sample_weight` says.
 
     Attributes
     ----------

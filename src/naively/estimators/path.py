@@ -48,6 +48,11 @@ def sparsity_path(
     ValueError
         If the data, a parameter or the grid cannot be used.
 
+    Notes
+    -----
+    The supports are those of the dual (of pairs: of the cover), with their bound: `exact=True`
+    closes the gap of a fit, and has no part in a path.
+
     Examples
     --------
     >>> import numpy as np

@@ -75,8 +75,8 @@ def weighed(statistics: Any, settings: ModelSettings) -> Any:
     """Return statistics with the weights of the classes that the settings ask for."""
     if settings.class_weight is None:
         return statistics
-    rows = getattr(statistics, "counts", statistics).class_rows
-    return statistics.weighted(class_weights(settings.class_weight, statistics.classes, rows))
+    weight = getattr(statistics, "counts", statistics).class_weight
+    return statistics.weighted(class_weights(settings.class_weight, statistics.classes, weight))
 
 
 @dataclass(frozen=True)

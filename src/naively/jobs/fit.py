@@ -149,8 +149,8 @@ def firm(fitted: Fitted, stability: FloatArray) -> Fitted:
     """Add how often each feature is selected on halves of the rows, and how many are firm."""
     n, k = int((stability >= FIRM - 1e-9).sum()), len(stability)
     note = (
-        f"{n:,} of the {k:,} features are firm: at least {100 * FIRM:g} % of {HALVES} random halves of "
-        "the rows select them."
+        f"{n:,} of the {k:,} features are firm: at least {100 * FIRM:g} % of {HALVES} random "
+        "halves of the rows select them."
     )
     return replace(fitted, stability=stability, notes=(*fitted.notes, note))
 
@@ -228,7 +228,9 @@ def _with_documents(figures: Figures, data: Data, kinds: Kinds, columns: IntArra
     if found.documents is None:
         return figures
     bursts = None
-    if found.squares is not None and data.features.weights in ("counts", "tfidf"):
+    features = data.features
+    plain = features.two_passes or getattr(features, "norm", None) is None  # totals of counts
+    if found.squares is not None and plain and features.weights in ("counts", "tfidf"):
         bursts = is_burst(found.totals, found.squares, data.n_rows(*kinds))[columns]
     return replace(figures, documents=found.documents[columns], bursts=bursts)
 

@@ -150,6 +150,16 @@ class ModelSettings:
                     f"`--{name.replace('_', '-')}` has no effect on --model {self.kind}; leave it "
                     f"out (it is for {others})."
                 )
+        ways = [
+            *["--objective pairs"] * (self.objective == "pairs"),
+            *["--redundancy"] * (self.redundancy is not None),
+            *["constraints (--require, --exclude, ...)"] * self.is_constrained,
+        ]
+        if len(ways) > 1:
+            raise InputError(
+                f"{' and '.join(ways)} are ways to choose the features, of which one can be asked "
+                "for; leave the other out."
+            )
         if self.class_weight is not None and kind.of_distances:
             raise InputError(
                 f"`--class-weight` has no effect on --model {self.kind}, for which all classes "

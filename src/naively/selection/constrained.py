@@ -50,7 +50,7 @@ from naively.selection.path import (
 )
 from naively.selection.polytope import Allowed
 from naively.selection.solve import best_counts, certified, grouped_gains, optimal, separate_gains
-from naively.selection.top_k import gain_order, tie_class, top_k
+from naively.selection.top_k import TIE_TOLERANCE, gain_order, tie_class, top_k
 from naively.selection.within import Found, best_within, problem_of_gains
 from naively.statistics.moments import ClassMoments
 from naively.statistics.sparse_table import SparseTable
@@ -138,11 +138,18 @@ def speaks_for(model: Model[S], statistics: S) -> IntArray:
     if hasattr(statistics, "center"):  # medians, (C, m)
         return _largest(statistics.center.T)
     rule = model.family.rule(statistics, everything, model.log_prior(statistics))
-    return _largest(weights_of_classes(rule))
+    return _largest(weights_of_classes(rule), least=1.0)  # differences of logarithms
 
 
-def _largest(values: FloatArray) -> IntArray:
-    return np.asarray(np.argmax(values, axis=1), dtype=np.int64)
+def _largest(values: FloatArray, *, least: float = 0.0) -> IntArray:
+    """Position of the first of the largest in each row, those equal but for rounding: (m,).
+
+    Rounding is that of values of this size at least.
+    """
+    scale = np.where(np.isfinite(values), np.abs(values), 0.0).max(axis=1, keepdims=True)
+    scale = np.maximum(scale, least)
+    largest = values.max(axis=1, keepdims=True) - TIE_TOLERANCE * scale
+    return np.asarray(np.argmax(values >= largest, axis=1), dtype=np.int64)
 
 
 def _quota_left(constraints: Constraints, speaks: IntArray, classes: Array) -> IntArray:

@@ -18,6 +18,9 @@ Counts are told apart by presence, but valued by their model: the multinomial on
 gain that some classes have longer rows, and with g_i = n I(x_i; y) its 300 words of twenty
 newsgroups were worse than those of the plain gains.
 
+Of features that tie for a place that of the largest gain of its own comes first, then that of the
+lowest column.
+
 Gains of pairs need the rows, over the *candidates* alone: the features of the largest gains by the
 model. The others follow by their gains. The criterion is no sum over features and its order is
 greedy: there is no bound, and so no certificate.
@@ -30,6 +33,7 @@ the same.
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
@@ -39,7 +43,7 @@ from scipy.special import xlogy
 from naively._kernels.conditional_gains import presence_order
 from naively._types import Array, FloatArray, IntArray
 from naively.models.bernoulli import bernoulli_gain
-from naively.models.family import Coupled, Ordered, Separable
+from naively.models.family import Coupled, Ordered, Problem, Separable
 from naively.models.kinds import MODELS
 from naively.models.model import Model, RowsOver, S
 from naively.models.multinomial import class_shares, multinomial_gain
@@ -87,8 +91,13 @@ def of_rows(
     most = len(columns) if k is None else min(k, len(columns))
     found = _found(model, statistics, rows(columns), gain[columns], most)
     ordered = _ordered(plain, gain, columns, found)
-    family = replace(model.family, problem=lambda _: ordered)
+    family = replace(model.family, problem=partial(_known, ordered))
     return replace(model, family=family, redundancy=None)
+
+
+def _known(problem: Problem, statistics: object) -> Problem:
+    """Return the problem that is known already, whatever the statistics."""
+    return problem
 
 
 def own(model: Model[S], statistics: S, rows: RowsOver | None, k: int | None = None) -> Model[S]:
@@ -212,7 +221,8 @@ def _in_turn(given: Any, k: int) -> Found:
     order, added = [], []
     for t in range(min(k, len(gain))):
         left = np.where(taken, -np.inf, least)
-        j = int(np.flatnonzero(left >= left.max() - given.slack)[0])
+        tied = np.flatnonzero(left >= left.max() - given.slack)
+        j = int(tied[np.argmax(np.rint(gain[tied] / max(given.slack, 1e-300)))])
         order.append(j)
         added.append(least[j])
         taken[j] = True

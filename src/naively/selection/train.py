@@ -81,7 +81,7 @@ def train(
     log_prior = model.log_prior(statistics)
     model = of_rows(model, statistics, rows, k)
     selection = select(model, statistics, k, model.limits if limits is None else limits)
-    if model.refit is None:
+    if model.refit is None or len(selection.support) == 0:  # the prior alone
         rule = model.family.rule(statistics, selection.support, log_prior)
         return Trained(model, statistics, selection, rule)
     if rows is None:

@@ -43,15 +43,15 @@ def check_weights(sample_weight: Any, n_rows: int) -> FloatArray | None:
     return weights
 
 
-def class_weights(class_weight: Any, classes: Array, class_rows: Array) -> FloatArray | None:
+def class_weights(class_weight: Any, classes: Array, total: Array) -> FloatArray | None:
     """Return how much more the rows of each class weigh, (C,); None where nothing changes.
 
     Parameters
     ----------
     class_weight : "balanced", mapping or None
         All classes the same, or the weight of each label; 1 for those that it has not.
-    classes, class_rows : (C,)
-        Labels, and number of rows of each.
+    classes, total : (C,)
+        Labels, and weight of the rows of each.
 
     Raises
     ------
@@ -61,8 +61,9 @@ def class_weights(class_weight: Any, classes: Array, class_rows: Array) -> Float
     if class_weight is None:
         return None
     if isinstance(class_weight, str) and class_weight == "balanced":
-        rows = np.maximum(np.asarray(class_rows, dtype=np.float64), 1.0)
-        return np.asarray(np.sum(class_rows) / (np.count_nonzero(class_rows) * rows))
+        share = np.asarray(total, dtype=np.float64) / max(float(np.sum(total)), 1e-300)
+        equal = np.where(share > 0, share * np.count_nonzero(share), 1.0)
+        return np.asarray(1.0 / equal)
     if not isinstance(class_weight, Mapping):
         raise ValueError(
             f"`class_weight` must be 'balanced' or a dict of label: weight; got {class_weight!r}."
