@@ -25,6 +25,7 @@ from naively import (
     SparseNegativeBinomialNB,
     SparsePoissonNB,
     SparsityCV,
+    sparsity_path,
 )
 from naively.models import MODELS
 from naively.models.constraints import Constraints
@@ -432,3 +433,15 @@ def test_balanced_classes_weigh_the_same_whatever_their_rows_weigh(Model):
     again = Model(k=4, class_weight="balanced").fit(X[repeated], y[repeated])
     np.testing.assert_array_equal(again.support_, fitted.support_)
     np.testing.assert_allclose(again.predict_proba(X), fitted.predict_proba(X), rtol=1e-9)
+
+
+def test_a_path_within_a_budget_is_its_fits():
+    for seed in [2628, *range(60)]:  # where another start ended elsewhere
+        rng = np.random.default_rng(seed)
+        X, y = rng.poisson(1.0, (41, 5)), rng.integers(0, 2, 41)
+        weight, costs = rng.integers(0, 4, 41), np.round(rng.uniform(0.1, 1.1, 5), 2)
+        asked = {"costs": costs, "budget": round(float(rng.uniform(0.5, 2.5)), 2), "alpha": 1.0}
+        path = sparsity_path(SparseMultinomialNB(**asked), X, y, ks=[1, 2, 4], sample_weight=weight)
+        for k in (1, 2, 4):
+            fitted = SparseMultinomialNB(k=k, **asked).fit(X, y, sample_weight=weight)
+            np.testing.assert_array_equal(path.support(k), fitted.get_support(indices=True))

@@ -447,7 +447,7 @@ class _Tied(_Task):
         """Select k units."""
         n = self.to_choose(k)
         if self._polytope or len(self.free) == 0:
-            return self._chosen(n, limits, None)[0]
+            return self._chosen(n, limits)
         coupled = self._coupled(screen=not limits.exact)
         take, certificate = certified(coupled, n, limits)
         columns = self.support(self.free[coupled.groups.expand(take)[0]])
@@ -457,10 +457,8 @@ class _Tied(_Task):
     def path(self, grid: IntArray) -> SparsityPath:
         """Select at every k of a grid."""
         if self._polytope or len(self.free) == 0:
-            found, start = [], None
-            for k in grid.tolist():
-                selection, start = self._chosen(self.to_choose(k), Limits(), start)
-                found.append(selection)
+            # Each k by itself: from other shares the search may end at another set than a fit does.
+            found = [self.select(k, Limits()) for k in grid.tolist()]
             return _listed_path(self, grid, found)
         track = coupled_path(self._coupled(screen=True), grid - len(self.required))
         return replace(track, k=grid, supports=UnitSupports(track.supports, self))
@@ -528,9 +526,7 @@ class _Tied(_Task):
         everything = np.arange(constraints.n_units)
         return members @ counts, members @ smooth, members @ entropy, everything
 
-    def _chosen(
-        self, n: int, limits: Limits, start: FloatArray | None
-    ) -> tuple[Selection, FloatArray]:
+    def _chosen(self, n: int, limits: Limits) -> Selection:
         """Select n free units, or at most n, among the sets that are allowed."""
         counts, alpha, entropy, row = self._units()
         order = class_order(self.counts.table)
@@ -543,14 +539,14 @@ class _Tied(_Task):
         inner = inner if sparse.issparse(inner) else np.ascontiguousarray(inner)
         problem = Problem(inner, alpha[some], entropy[some], np.ones(len(free), dtype=np.int64))
         problem = base.under(problem, order)
-        found = best_within(problem, self.allowed(n).without(NONE, kept), limits, start)
+        found = best_within(problem, self.allowed(n).without(NONE, kept), limits)
         value = problem.value(found.take.astype(np.int64))
         lowest = _lowest(self, free, found.take, problem.gains(np.log(found.shares)))
         if problem.value(lowest.astype(np.int64)) >= value:
             found = replace(found, take=lowest)
         columns = self.support(free[found.take])
         certificate = self._certificate(found, columns)
-        return Selection(columns, self._gains(columns), certificate), found.shares
+        return Selection(columns, self._gains(columns), certificate)
 
     def _enough(self, row: IntArray, n: int) -> IntArray:
         """Positions of the free units from which n are chosen: of equal ones the first n do."""

@@ -42,9 +42,7 @@ def problem_of_gains(gain: FloatArray) -> Problem:
     return Problem(np.zeros((n, 1)), 0.0, gain, ones, base_totals=np.ones(1))
 
 
-def best_within(
-    problem: Problem, allowed: Allowed, limits: Limits, start: FloatArray | None = None
-) -> Found:
+def best_within(problem: Problem, allowed: Allowed, limits: Limits) -> Found:
     """Choose the best of the sets that are allowed, of which there must be one.
 
     Parameters
@@ -55,11 +53,9 @@ def best_within(
         Which sets may be chosen.
     limits : Limits
         Of the search; without `exact` the gap that the dual leaves is not searched.
-    start : (C,), optional
-        Shares to start from.
     """
     everything = np.arange(len(problem.size))
-    root = _Node.of(problem, allowed, everything, everything[:0], start)
+    root = _Node.of(problem, allowed, everything, everything[:0], None)
     tree = _Tree(problem, allowed, root)
     if limits.exact:
         tree.search(limits)
