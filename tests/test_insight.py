@@ -224,7 +224,7 @@ def test_ten_likely_mistakes_are_told_with_the_way_out(folder):
     refused("select", "one.csv", match=["one class only (x)", "--label"])
     with np.load("counts.npz") as file:
         np.savez("negative.npz", X=file["X"] - 3, y=file["y"])
-    refused("select", "negative.npz", "-k", 2, match=["is negative", "--model"])
+    refused("select", "negative.npz", "-k", 2, match=["are never negative", "--model"])
     refused("predict", "reviews.csv", "result/model.npz", match=["not a model", "model.npz"])
     refused("report", ".", match=["holds no summary.json", "naively select"])
     refused("explain", "result", match=["TEXT", "--file and --row"])
@@ -255,7 +255,7 @@ def test_mistakes_in_looking_at_every_k(folder):
     with np.load("counts.npz") as file:
         np.savez("negative.npz", X=file["X"] - 3, y=file["y"])
     both = ("cv", "negative.npz", "--model", "l1-centers", "--model", "multinomial")
-    refused(*both, match=["is negative", "--model"])
+    refused(*both, match=["are never negative", "--model"])
 
 
 def test_classes_of_few_rows_are_said_not_warned_of(folder):

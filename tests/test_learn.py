@@ -470,7 +470,7 @@ def test_counts_below_0_are_refused_with_their_place(folder, model):
     if not MODELS[model].regions:
         jobs.append(("count", "a.csv", "-o", "c"))
     for job in jobs:
-        assert "a.csv: line 3: the value in column 2 is neg" in run(*job, *options, status=2)
+        assert "a.csv: line 3: the value of v is -4, and" in run(*job, *options, status=2)
 
 
 def test_statistics_of_any_sign_do_not_train_a_model_of_counts(folder):

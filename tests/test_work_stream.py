@@ -302,7 +302,7 @@ def test_the_width_of_svmlight_is_that_of_all_files(tmp_path):
 
 def test_negative_counts_are_refused_with_their_place(tmp_path):
     np.savez(tmp_path / "a.npz", X=[[1, 0], [0, -2]], label=["x", "y"])
-    with pytest.raises(ValueError, match=r"a\.npz: row 2: the value in column 2 is negative"):
+    with pytest.raises(ValueError, match=r"a\.npz: row 2: the value of column 2 is -2"):
         counted(tmp_path / "a.npz")
 
 
