@@ -88,7 +88,9 @@ def ask(command, model, file):
     found = run_anyway(command, model, file)
     if (command, file) not in (("predict", "minus.csv"), ("explain", "minus.csv")):
         return
-    assert found.stderr.endswith("counts are never negative; give counts, as the model was trained on.\n")
+    assert found.stderr.endswith(
+        "counts are never negative; give counts, as the model was trained on.\n"
+    )
 
 
 def test_strange_options_are_seen():

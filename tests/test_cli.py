@@ -413,7 +413,11 @@ def test_negative_counts_name_their_place(folder):
     refused(
         "select",
         "m.npz",
-        match=("row 1: the value of column 1 is -1, and counts are never negative", "l1-centers", "--model bernoulli"),
+        match=(
+            "row 1: the value of column 1 is -1, and counts are never negative",
+            "l1-centers",
+            "--model bernoulli",
+        ),
     )
     run("select", "m.npz", "--model", "bernoulli", "-k", 2)
     refused_not_negative = np.where(COUNTS == 0, np.nan, COUNTS)

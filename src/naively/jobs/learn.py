@@ -188,8 +188,8 @@ def _tested(
         parts = parts_of([recipe.test.file], layout)
         everything = Parting(share=1.0)
         tasks = tasks_of(
-            parts, data.features, layout, parting=everything, n_jobs=workers.jobs,
-            of_counts=data.tasks[0].of_counts,
+            parts, data.features, layout, names=data.tasks[0].names, parting=everything,
+            n_jobs=workers.jobs, of_counts=data.tasks[0].of_counts,
         )  # fmt: skip
     verdicts = total(workers.map(judged, tasks, judge, look))
     method, n = recipe.test.method, verdicts.pairs.total()
