@@ -287,6 +287,15 @@ def pooled_median(
     return answer
 
 
+@kernel_part
+def holds_nan(values: Array, starts: IntArray) -> bool:
+    """Whether a segment from one of `starts` to the next holds NaN: it is sorted last."""
+    for s in range(len(starts) - 1):
+        if starts[s] < starts[s + 1] and np.isnan(values[starts[s + 1] - 1]):
+            return True
+    return False
+
+
 @summing_kernel
 def dispersions(
     values: Array,
@@ -330,7 +339,8 @@ def segment_centers(
     """Write medians and mean absolute deviations of the segments of `columns`.
 
     `medians` and `spreads` (C, m) are by class, `pooled` and `pooled_spread` (m,) over all
-    classes: the sum over the classes of the mean absolute deviation from the pooled median.
+    classes: the sum over the classes of the mean absolute deviation from the pooled median. Both
+    are NaN where a value is.
     """
     n_classes = len(totals)
     low = np.empty(n_classes, np.int64)
@@ -344,6 +354,9 @@ def segment_centers(
     for b in range(len(columns)):
         j = columns[b]
         s = b * n_classes
+        if holds_nan(values, starts[s : s + n_classes + 1]):
+            pooled[j] = pooled_spread[j] = np.nan  # a search among NaN need not end
+            continue
         least, greatest = np.inf, -np.inf
         for c in range(n_classes):
             first, last, shift = starts[s + c], starts[s + c + 1], cumulative_starts[s + c]

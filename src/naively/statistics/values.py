@@ -34,7 +34,7 @@ from naively._kernels.medians import (
 from naively._types import Array, FloatArray, IntArray
 from naively.statistics.labels import union_of_classes
 from naively.statistics.matrix import Matrix, canonical, is_sparse
-from naively.statistics.rows import LabelledRows, check_finite, refuse_overflow
+from naively.statistics.rows import LabelledRows, refuse_overflow
 from naively.statistics.threads import in_threads
 
 _BLOCK = 1 << 18  # values sorted at a time: 1 to 2 MB, which stays in the cache
@@ -114,7 +114,6 @@ class ClassMedians:
             If values, labels or weights cannot be used; the message says where and why.
         """
         rows = LabelledRows.of(X, y, sample_weight, classes)
-        check_finite(rows.matrix)  # first: the search for a median among NaN need not end
         shares = _shares(rows)
         result = cls(
             rows.classes,
