@@ -49,16 +49,23 @@ def run(*arguments, status=0):
 SELECT = ["select", "posts.parquet", "--text", "subject", "--text", "body", "--label", "group"]
 
 
-@pytest.mark.parametrize("k", [8, "all"])
-def test_the_command_is_the_library(folder, k):
+@pytest.mark.parametrize(
+    ("k", "weights"), [(8, ["--weights", "counts"]), ("all", ["--weights", "counts"]), (8, [])]
+)
+def test_the_command_is_the_library(folder, k, weights):
     arguments = ["--model", "hybrid", "-k", k, "--split-column", "split", "--json", "-q"]
-    summary = json.loads(run(*SELECT, *arguments).stdout)
+    summary = json.loads(run(*SELECT, *arguments, *weights).stdout)
     table = posts()
     train, test = (table[table["split"] == part] for part in ("train", "test"))
     vectorizer = RegionVectorizer(["subject", "body"])
-    X = vectorizer.fit_transform(train)
-    model = HybridNB(2, estimator=SparseMultinomialNB(k=k)).fit(X, train["group"])
-    accuracy = model.score(vectorizer.transform(test), test["group"])
+    vectorizer.fit(train)
+
+    def rows(of):
+        X = vectorizer.transform(of)
+        return X if weights else (X > 0).astype(np.int64)  # by default a word is there or not
+
+    model = HybridNB(2, estimator=SparseMultinomialNB(k=k)).fit(rows(train), train["group"])
+    accuracy = model.score(rows(test), test["group"])
     assert summary["evaluation"]["accuracy"] == pytest.approx(accuracy)
     stored = load_model("result/model.npz")
     np.testing.assert_allclose(stored.rule.theta, model.theta_, rtol=1e-9)
@@ -67,10 +74,10 @@ def test_the_command_is_the_library(folder, k):
     assert any("subject" in note and "body" in note for note in summary["notes"])
 
     answers = run("predict", "result/model.npz", "posts.parquet", "--probabilities", "-q").stdout
-    rows = list(csv.DictReader(io.StringIO(answers)))
-    proba = model.predict_proba(vectorizer.transform(table))
-    assert [row["label"] for row in rows] == model.classes_[proba.argmax(axis=1)].tolist()
-    np.testing.assert_allclose([float(row["p:work"]) for row in rows], proba[:, 1], rtol=1e-9)
+    answered = list(csv.DictReader(io.StringIO(answers)))
+    proba = model.predict_proba(rows(table))
+    assert [row["label"] for row in answered] == model.classes_[proba.argmax(axis=1)].tolist()
+    np.testing.assert_allclose([float(row["p:work"]) for row in answered], proba[:, 1], rtol=1e-9)
 
 
 @pytest.mark.parametrize("columns", [["body"], ["subject", "body", "body"]])

@@ -239,7 +239,8 @@ WEIGHTING: Options = [
         "--weights",
         type=click.Choice(WEIGHTS),
         help="What a feature that stands c times in a row is worth there: c, 1, 1 + ln c, or c "
-        "times its idf.  [default: presence for words in a multinomial model, else counts]",
+        "times its idf.  [default: presence for words in a multinomial or hybrid model, else "
+        "counts]",
     ),
     click.option(
         "--norm",

@@ -67,7 +67,8 @@ class ModelSettings:
             If the model, or rows of numbers, cannot be weighted so.
         """
         kind = MODELS[self.kind]
-        default: Weights = "presence" if of_text and self.kind == "multinomial" else "counts"
+        of_words = of_text and self.kind in ("multinomial", "hybrid")
+        default: Weights = "presence" if of_words else "counts"
         weights = default if self.weights is None else self.weights
         for reason in self._hindrances(kind, weights, of_text=of_text):
             raise InputError(reason)
