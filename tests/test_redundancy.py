@@ -396,7 +396,10 @@ def test_tables_over_k(folder):
 
 def test_the_command_refuses(folder):
     shown = run("select", "all.csv", "--candidates", 9, status=2)
-    assert "`candidates` has no effect without" in shown
+    assert "`--candidates` has no effect without `--redundancy conditional`" in shown
+    asked = ("--redundancy", "conditional", "--exact")
+    shown = run("select", "all.csv", *asked, status=2)
+    assert "`--exact` has no effect with `--redundancy conditional`" in shown
     shown = run("select", "all.csv", "--model", "hybrid", "--redundancy", "conditional", status=2)
     assert "`--redundancy` has no effect on --model hybrid" in shown
 

@@ -6,7 +6,6 @@ import csv
 import fnmatch
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -16,15 +15,13 @@ import numpy as np
 from naively._nearest import nearest, short
 from naively._types import FloatArray, IntArray
 from naively.jobs.data import Data
-from naively.jobs.settings import ModelSettings
+from naively.jobs.settings import ModelSettings, in_options
 from naively.models.constraints import Constraints
 from naively.models.model import Model
 from naively.read.errors import InputError, told_of
 from naively.read.matrix import read_words
 from naively.statistics.weights import class_weights
 
-_OPTIONS = {"required": "require", "excluded": "exclude", "groups": "feature-groups"}
-_SAME = ("costs", "budget", "quota")
 _COMPARED = 20_000  # names that a mistyped one is compared with, at most
 _WILD = re.compile(r"[*?\[]")
 
@@ -56,19 +53,6 @@ def constrained(
     with told_of(data.name), in_options():
         constraints = Constraints.checked(len(names.kept), names.kept, **given)
     return replace(model, constraints=constraints)
-
-
-@contextmanager
-def in_options() -> Iterator[None]:
-    """Let errors name the options of the command instead of parameters."""
-    try:
-        yield
-    except ValueError as error:
-        text = str(error)
-        for parameter in (*_OPTIONS, *_SAME):
-            option = _OPTIONS.get(parameter, parameter)
-            text = text.replace(f"`{parameter}`", f"`--{option}`")
-        raise ValueError(text.replace("`k`", "`-k`")) from error
 
 
 def weighed(statistics: Any, settings: ModelSettings) -> Any:

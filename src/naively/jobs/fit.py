@@ -11,12 +11,12 @@ import numpy as np
 
 from naively._nearest import short
 from naively._types import Array, BoolArray, FloatArray, IntArray
-from naively.jobs.constraints import constrained, in_options, weighed
+from naively.jobs.constraints import constrained, weighed
 from naively.jobs.data import Data, Kinds
 from naively.jobs.engines import Workers
 from naively.jobs.model_file import ModelFile
 from naively.jobs.rows import HeldRows
-from naively.jobs.settings import DEFAULT_K, ModelSettings, asked_k
+from naively.jobs.settings import DEFAULT_K, ModelSettings, asked_k, in_options
 from naively.judging.stability import FIRM, HALVES
 from naively.models import MODELS
 from naively.models.constraints import Constraints

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Collection, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -138,7 +140,8 @@ class ModelSettings:
         if kind.regions:
             given["regions"] = n_regions
         try:
-            return with_objective(kind.build(**given), self._objective())
+            with in_options():
+                return with_objective(kind.build(**given), self._objective())
         except ValueError as error:
             raise InputError(str(error)) from error
 
@@ -177,6 +180,26 @@ class ModelSettings:
         if self.exponent is not None:
             raise InputError("`--exponent` has no effect without --objective pairs; add it.")
         return "likelihood"
+
+
+_OPTIONS = {"required": "require", "excluded": "exclude", "groups": "feature-groups", "k": "k"}
+_SAME = ("costs", "budget", "quota", "alpha", "scale", "exact", "time_limit", *ASKED)
+_PARAMETER = re.compile(rf"`({'|'.join((*_OPTIONS, *_SAME))})`(?:='(\w+)'|=(True))?")
+
+
+@contextmanager
+def in_options() -> Iterator[None]:
+    """Let errors name the options of the command instead of parameters."""
+
+    def option(found: re.Match[str]) -> str:
+        name = _OPTIONS.get(found[1], found[1]).replace("_", "-")
+        said = f"-{name}" if len(name) == 1 else f"--{name}"
+        return f"`{said} {found[2]}`" if found[2] else f"`{said}`"
+
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(_PARAMETER.sub(option, str(error))) from error
 
 
 def asked_k(settings: ModelSettings, there_are: int, *, clip: bool) -> int | float | str:

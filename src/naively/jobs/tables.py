@@ -13,13 +13,13 @@ import numpy as np
 
 from naively._nearest import short
 from naively._types import IntArray
-from naively.jobs.constraints import constrained, in_options, weighed
+from naively.jobs.constraints import constrained, weighed
 from naively.jobs.data import Data, data_of
 from naively.jobs.engines import Workers, working
 from naively.jobs.folds import fold_errors, training
 from naively.jobs.learn import check_rows
 from naively.jobs.rows import HeldRows
-from naively.jobs.settings import Recipe
+from naively.jobs.settings import Recipe, in_options
 from naively.judging.curves import Curve, best_curve, ranking
 from naively.judging.parting import Parting
 from naively.models import MODELS
