@@ -37,7 +37,6 @@ class Part:
     begin: int  # row group, first byte or first row
     end: int  # behind the last one
     source: str  # what the file is called in messages
-    seed: str  # digest of the content, whatever the file is called
     columns: Columns | None = None  # of svmlight: what all files together have
     held: tuple[Batch, ...] | None = None  # its rows, where they are in memory
 

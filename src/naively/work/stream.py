@@ -25,7 +25,7 @@ from typing import TypeVar
 import numpy as np
 
 from naively._types import Array, IntArray
-from naively.judging.parting import LEFT_OUT, Parting
+from naively.judging.parting import FEW_ROWS, LEFT_OUT, Parting, for_rows, kinds_in
 from naively.read.batch import Batch, Part
 from naively.read.errors import InputError
 from naively.read.layout import Layout
@@ -39,6 +39,7 @@ from naively.text.vocabulary import Vocabulary
 from naively.work.counters import new_counter, record_of
 from naively.work.eye import check_counts
 from naively.work.records import Record, load_record, merge_stream, save_record
+from naively.work.row_keys import row_keys
 
 CHECKPOINT_PARTS = 8  # parts between two records of a run that can be resumed
 S = TypeVar("S", bound=AbstractStatistics)
@@ -98,18 +99,52 @@ def told_at(part: Part) -> Iterator[None]:
 
 def rows_by_kind(task: Task, part: Part) -> Iterator[Seen]:
     """Read a part; all rows are of the kind for training if nothing else is said."""
-    chooser = (task.parting or Parting()).of_part(part.seed)
+    chooser = (task.parting or Parting()).of_part(part.name)
     for batch in batches_of(part, task.layout):
         if task.of_counts:
             check_counts(batch, task.names)
         labels = np.empty(0, dtype=str) if batch.labels is None else batch.labels
         names, codes = np.unique(labels, return_inverse=True)
-        try:
-            kinds = chooser.kinds(names, codes, batch.split)
-        except ValueError as error:
-            column = f"column `{task.layout.split}`"
-            raise InputError(f"{part.source}: {column} {error}") from error
-        yield Seen(batch, names, codes, kinds)
+        keys = row_keys(batch) if chooser.asks_keys else None
+        yield Seen(
+            batch, names, codes, chooser.kinds(len(batch), keys, _split(batch, part, task.layout))
+        )
+
+
+def _split(batch: Batch, part: Part, layout: Layout) -> IntArray | None:
+    """Kinds (n,) that the split column says; None if there is none."""
+    if batch.split is None:
+        return None
+    try:
+        return kinds_in(batch.split)
+    except ValueError as error:
+        raise InputError(f"{part.source}: column `{layout.split}` {error}") from error
+
+
+def parted(parting: Parting, parts: Sequence[Part], layout: Layout) -> Parting:
+    """Return the parting of the rows of some parts: few rows are read, and dealt out exactly."""
+    if not parting.asks_content:
+        return parting
+    rows: list[tuple[Batch, Part]] = []
+    for part in parts:
+        for batch in batches_of(part, layout):
+            rows.append((batch, part))
+            if sum(len(each) for each, _ in rows) > FEW_ROWS:
+                return for_rows(parting, *_known(rows, layout), all_of_them=False)
+    return for_rows(parting, *_known(rows, layout), all_of_them=True) if rows else parting
+
+
+def _known(
+    rows: Sequence[tuple[Batch, Part]], layout: Layout
+) -> tuple[Array, Array, IntArray | None, dict[str, int]]:
+    """Keys, labels and given kinds of some rows, and how many stand in each part."""
+    sizes: dict[str, int] = {}
+    for batch, part in rows:
+        sizes[part.name] = sizes.get(part.name, 0) + len(batch)
+    labels = [np.empty(0, dtype=str) if each.labels is None else each.labels for each, _ in rows]
+    split = [kinds for each in rows if (kinds := _split(*each, layout)) is not None]
+    keys = np.concatenate([row_keys(batch) for batch, _ in rows])
+    return keys, np.concatenate(labels), np.concatenate(split) if split else None, sizes
 
 
 def _marked(seen: Seen) -> tuple[Batch, Array]:
