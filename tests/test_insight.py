@@ -20,6 +20,7 @@ from naively.models import MODELS
 from naively.read.layout import Layout
 from naively.read.parts import parts_of
 from naively.report.reading import summary_of_json
+from naively.work.stream import parted
 
 GOOD, BAD = "great lovely superb", "awful boring dull"
 
@@ -365,9 +366,9 @@ def test_cv_is_that_of_the_library(folder):
     estimators = [SparseMultinomialNB(k=1), SparseBernoulliNB(k=1)]
     with np.load("counts.npz") as file:
         X, y = file["X"], file["y"]
-    (part,) = parts_of("counts.npz", Layout())
-    chooser = Parting(n_folds=4).of_part(part.seed)
-    fold = chooser.kinds(*np.unique(y.astype(str), return_inverse=True))
+    parts = parts_of("counts.npz", Layout())
+    parting = parted(Parting(n_folds=4), parts, Layout())
+    fold = parting.of_part(parts[0].name).kinds(len(y), None)
     splits = [(np.flatnonzero(fold != t), np.flatnonzero(fold == t)) for t in np.unique(fold)]
     search = SparsityCV(estimators, ks=range(1, 7), cv=splits, alphas=[0.5, 1]).fit(X, y)
     results = search.cv_results_
