@@ -19,7 +19,7 @@ from naively.judging.parting import TEST, TRAIN, Parting
 from naively.read.layout import Layout
 from naively.read.parts import aligned, parts_of
 from naively.text.features import TextFeatures
-from naively.work.stream import parted, rows_by_kind, tasks_of
+from naively.work.stream import rows_by_kind, tasks_of
 
 RNG = np.random.default_rng(0)
 WORDS = [
@@ -55,7 +55,6 @@ def kinds(files, layout, parting=PARTING, key=lambda batch, i: batch.rows.decode
     """How often each row, with its label, is of each kind."""
     parts = parts_of(files, layout)
     layout = aligned(parts, layout)
-    parting = parted(parting, parts, layout)
     found = Counter()
     for task in tasks_of(parts, TextFeatures(), layout, parting=parting, n_jobs=2):
         for part in task.parts:

@@ -31,7 +31,7 @@ from naively.text.weighting import log_weights
 from naively.work.counters import MatrixCounter, record_of
 from naively.work.judged import Answerer
 from naively.work.records import load_record, merge, save_record
-from naively.work.stream import parted, rows_by_kind, run_task, tasks_of
+from naively.work.stream import rows_by_kind, run_task, tasks_of
 
 WEIGHTED = [
     (weights, norm)
@@ -263,8 +263,7 @@ def folds_of(n_folds=5):
     """Fold of each row, as the command divides them."""
     layout = Layout(text=("text",))
     parts = parts_of(["all.parquet"], layout)
-    parting = parted(Parting(n_folds=n_folds), parts, layout)
-    (task,) = tasks_of(parts, TextFeatures(), layout, parting=parting)
+    (task,) = tasks_of(parts, TextFeatures(), layout, parting=Parting(n_folds=n_folds))
     return np.concatenate([seen.kinds for part in parts for seen in rows_by_kind(task, part)])
 
 

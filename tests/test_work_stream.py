@@ -39,7 +39,7 @@ from naively.work.records import (
     merge_stream,
     save_record,
 )
-from naively.work.stream import count_files, of_kinds, parted, rows_by_kind, run_tasks, tasks_of
+from naively.work.stream import count_files, of_kinds, rows_by_kind, run_tasks, tasks_of
 
 WORDS = ["red", "green", "blue", "näive", "Straße", "x1", "don't", "ok", "the", "THE"]
 
@@ -151,8 +151,8 @@ def test_files_skewed_and_empty_give_the_same_as_one(tmp_path):
 @pytest.mark.usefixtures("small_pieces")
 def test_kinds_of_rows_are_counted_in_one_pass_and_taken_apart(tmp_path, n_jobs):
     write_jsonl(tmp_path / "a.jsonl", TEXTS, LABELS)
+    parting = Parting(share=0.25, n_folds=2)
     parts = parts_of(tmp_path / "a.jsonl", LAYOUT)
-    parting = parted(Parting(share=0.25, n_folds=2), parts, LAYOUT)
     tasks = tasks_of(parts, TextFeatures(), LAYOUT, parting=parting, n_jobs=n_jobs)
     marked = run_tasks(tasks, n_jobs)
     seen = [each for task in tasks for part in task.parts for each in rows_by_kind(task, part)]

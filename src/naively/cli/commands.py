@@ -116,20 +116,20 @@ def _give_up_output() -> None:
 class Amount(AnyType):
     """How many features: a number, a share of all, all of them, or what cross-validation finds."""
 
-    name = "INTEGER|FRACTION|all|auto"
+    name = "INTEGER|FRACTION|all|auto|best"
 
     def __init__(self, *, auto: bool = True) -> None:
-        self.words = ("all", "auto") if auto else ("all",)
+        self.words = ("all", "auto", "best") if auto else ("all",)
         self.name = "|".join(["INTEGER", "FRACTION", *self.words])
 
     def convert(self, value: Any, param: Any, ctx: Any) -> int | float | str:
-        """Read 100, 0.01, 1%, all or auto."""
+        """Read 100, 0.01, 1%, all, auto or best."""
         text = str(value).strip().lower()
         if text in self.words:
             return text
-        if text == "auto":
+        if text in ("auto", "best"):
             self.fail(
-                "-k auto cross-validates, which needs the rows themselves and not only their "
+                f"-k {text} cross-validates, which needs the rows themselves and not only their "
                 "statistics; give a number, or the files to `naively select`.",
                 param,
                 ctx,
@@ -142,7 +142,7 @@ class Amount(AnyType):
                 return share
         return self.fail(
             f"{value!r} is not a number of features (100), a share of them (0.01 or 1%)"
-            f"{', all or auto' if 'auto' in self.words else ' or all'}.",
+            f"{', all, auto or best' if 'auto' in self.words else ' or all'}.",
             param,
             ctx,
         )
@@ -286,7 +286,8 @@ def kind_option(known: Collection[str]) -> Callable[[Callable[..., Any]], Callab
 
 def amount_option(*, auto: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the option that says how many features."""
-    words = "all, or auto (cross-validated)" if auto else "all"
+    found = "cross-validated: auto (fewest within one standard error of the best) or best"
+    words = f"all, or {found}" if auto else "all"
     return click.option(
         "-k",
         "--fraction",

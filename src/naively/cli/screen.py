@@ -19,6 +19,7 @@ from naively.report.names import printable, visible
 from naively.report.summary import Evaluation, FeatureRow, Summary
 from naively.report.words import also_says, figure, title, weight_of
 from naively.selection.certificate import UNPROVEN
+from naively.selection.train import is_auto
 
 if TYPE_CHECKING:
     from naively.jobs.explain import Explanation
@@ -73,12 +74,11 @@ def show_summary(summary: Summary, out: str) -> None:
     if summary.evaluation is not None:
         console.print(Text(accuracy_sentence(summary.evaluation)))
     console.print(Text(f"The model was {summary.settings.final_rows}{_shared(summary)}."))
-    if summary.settings.k == "auto":
+    if is_auto(summary.settings.k):
+        rule = "within one standard error of the best" * (summary.settings.k == "auto")
+        rule = f"the smallest {rule or 'that reaches the highest accuracy'}"
         console.print(
-            Text(
-                f"k = {len(summary.features):,} was chosen by cross-validation: the smallest "
-                "within one standard error of the best."
-            )
+            Text(f"k = {len(summary.features):,} was chosen by cross-validation: {rule}.")
         )
     for note in summary.notes:
         console.print(Text(printable(note)))
@@ -209,6 +209,7 @@ def show_cv(table: CvTable) -> None:
             shown.add_row(f"{row.k:,}", f"{row.accuracy:.4f}", f"{row.standard_error:.4f}", said)
     alpha = "" if best.alpha is None else f", smoothing {best.alpha:g}"
     title = f"{best.model}{alpha}: {table.n_rows:,} rows in {table.folds} folds"
+    title += f", divided {table.repeats} times" if table.repeats > 1 else ""
     console.print(Text(title, style="bold"), shown, sep="\n")
     for sentence in (*table.ranking, *table.notes):
         console.print(Text(printable(sentence)))

@@ -41,7 +41,7 @@ from naively.text.vocabulary import Vocabulary
 from naively.text.weighting import rows_times, scaled, smooth_idf, unit_rows
 from naively.work.eye import seen_columns
 from naively.work.records import Record
-from naively.work.stream import Task, of_kinds, parted, rows_by_kind, tasks_of, whole
+from naively.work.stream import Task, of_kinds, rows_by_kind, tasks_of, whole
 
 Kinds: TypeAlias = tuple[int, ...]
 
@@ -187,7 +187,7 @@ def data_of(
     kind = MODELS[recipe.model.kind]
     features, layout, columns = definition(recipe.features, parts, layout, recipe.model)
     tasks = tasks_of(
-        parts, features, layout, names=names_of(columns), parting=parted(parting, parts, layout),
+        parts, features, layout, names=names_of(columns), parting=parting,
         n_jobs=workers.jobs,
         resumable=recipe.engine.checkpoint is not None,
         of_counts=columns is not None and kind.takes == "counts",

@@ -19,7 +19,7 @@ from naively.jobs.study import measured_grid
 from naively.judging.calibration import temperature_of
 from naively.judging.error_path import FoldErrors
 from naively.judging.every_k import every_k
-from naively.judging.folds import MAX_REPEATS, REPEATED_ROWS, warn_of_nothing
+from naively.judging.folds import chosen_k, repeats_of
 from naively.judging.parting import TRAIN, Parting
 from naively.models import MODELS
 from naively.models.model import Model
@@ -42,16 +42,13 @@ def chooser(kind: str) -> str:
 
 def choose_k(
     recipe: Recipe, data: Data, parting: Parting, workers: Workers
-) -> tuple[FoldErrors, tuple[str, ...]]:
-    """Errors on the default grid, from which `-k auto` takes its k, of the training rows alone.
-
-    With few rows the division into folds decides as much as the rows do: they are divided anew,
-    up to five times, and the errors averaged.
+) -> tuple[FoldErrors, int, tuple[str, ...]]:
+    """Choose k by the errors on the default grid, of the training rows alone.
 
     Returns
     -------
-    errors, notes
-        The errors, and what the reader should know of the choice.
+    errors, k, notes
+        The errors, the k that `-k auto` or `-k best` takes, and what the reader should know of it.
 
     Raises
     ------
@@ -60,44 +57,69 @@ def choose_k(
     """
     if max(data.rows_of_classes(*training(parting)).values()) < 2:
         raise InputError(
-            f"{recipe.name}: `-k auto` cross-validates, for which a class needs two training rows "
-            "or more; give -k a number, or more rows."
+            f"{recipe.name}: `-k {recipe.model.k}` cross-validates, for which a class needs two "
+            "training rows or more; give -k a number, or more rows."
         )
     with told_of(recipe.name), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        chosen = _fold_errors(recipe, data, parting, workers)
-        warn_of_nothing(chosen)
-    return chosen, tuple(dict.fromkeys(str(each.message) for each in caught))
+        errors = _of_chooser(recipe, data, parting, workers)
+        k = chosen_k(errors, recipe.model.k)
+    return errors, k, tuple(dict.fromkeys(str(each.message) for each in caught))
 
 
-def _fold_errors(recipe: Recipe, data: Data, parting: Parting, workers: Workers) -> FoldErrors:
-    """Errors of the default grid on folds, divided more than once where rows are few."""
+def _of_chooser(recipe: Recipe, data: Data, parting: Parting, workers: Workers) -> FoldErrors:
+    """Errors of the default grid, of the kind of model that chooses k."""
     if (kind := chooser(recipe.model.kind)) != recipe.model.kind:
         weights, norm = recipe.model.weighting(of_text=recipe.features is not None)
         settings = replace(recipe.model, kind=kind, weights=weights, norm=norm)
         recipe = replace(recipe, model=settings)
         data = data_of(recipe, recipe.model_of(), parting, workers, parts=data.parts)
-    model = recipe.model_of()
     kinds = training(parting)
-    n, kept = data.n_rows(*kinds), data.kept(kinds, recipe.model)
+    kept = data.kept(kinds, recipe.model)
+    model = constrained(recipe.model_of(), data, recipe.model, kept)
+    grid = default_grid(data, model, kinds, kept)
+    return repeated_errors(recipe, data, [model], kept, grid, parting, workers)[0]
+
+
+def default_grid(data: Data, model: Model[Any], kinds: Kinds, kept: IntArray | None) -> IntArray:
+    """Numbers of features that are compared unless others are asked for, (G,)."""
     m = data.n_features if kept is None else len(kept)
     n_classes = len(data.rows_of_classes(*kinds))
-    model = constrained(model, data, recipe.model, kept)
     most, least = choices(model, m, n_classes)
     grid = np.unique(np.append(least, model_grid(model, m, n_classes)))
-    grid = measured_grid(grid, most, least, n_classes)
-    repeats = int(np.clip(REPEATED_ROWS // max(n, 1), 1, MAX_REPEATS))
-    found = [fold_errors(data, model, kinds, kept, grid, workers, recipe.model)]
-    for seed in range(1, repeats):
-        again = Parting(parting.share, parting.seed, parting.n_folds, seed)
-        anew = data_of(recipe, model, again, workers, parts=data.parts)
-        found.append(fold_errors(anew, model, kinds, kept, grid, workers, recipe.model))
-    errors = np.concatenate([each.errors for each in found])
-    weight = np.concatenate([each.weight for each in found])
-    return FoldErrors(grid, errors, weight, parting.n_folds, n)
+    return measured_grid(grid, most, least, n_classes)
 
 
-def fold_errors(
+def repeated_errors(
+    recipe: Recipe, data: Data, models: Sequence[Model[Any]], kept: IntArray | None, grid: IntArray,
+    parting: Parting, workers: Workers,
+) -> list[FoldErrors]:  # fmt: skip
+    """Errors of each model on the same folds of the rows that are trained on.
+
+    With few rows the division into folds decides as much as the rows do: they are divided anew,
+    up to five times, and the errors averaged.
+    """
+    kinds = training(parting)
+    n = data.n_rows(*kinds)
+    found: list[list[FoldErrors]] = [[] for _ in models]
+    for seed in range(repeats_of(n)):
+        again = replace(parting, fold_seed=seed)
+        anew = data_of(recipe, models[0], again, workers, parts=data.parts) if seed else data
+        for each, model in zip(found, models, strict=True):
+            each.append(_fold_errors(anew, model, kinds, kept, grid, workers, recipe.model))
+    return [
+        FoldErrors(
+            grid,
+            np.concatenate([of_once.errors for of_once in each]),
+            np.concatenate([of_once.weight for of_once in each]),
+            parting.n_folds,
+            n,
+        )
+        for each in found
+    ]
+
+
+def _fold_errors(
     data: Data, model: Model[Any], kinds: Kinds, kept: IntArray | None, grid: IntArray,
     workers: Workers, settings: ModelSettings,
 ) -> FoldErrors:  # fmt: skip

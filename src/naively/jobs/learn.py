@@ -88,9 +88,9 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
         progress("selecting", 0, 0)
         settings, accuracies = recipe.model, None
         if is_auto(settings.k):
-            folds, told = choose_k(recipe, data, parting, workers)
+            folds, k, told = choose_k(recipe, data, parting, workers)
             data = replace(data, notes=(*data.notes, *told))
-            settings = replace(settings, k=folds.best_k())
+            settings = replace(settings, k=k)
             accuracies = Accuracies.of_folds(folds, chooser(settings.kind), settings)
         temperature = None
         if model.calibration is not None:

@@ -16,11 +16,12 @@ from naively._types import IntArray
 from naively.jobs.constraints import constrained, in_options, weighed
 from naively.jobs.data import Data, data_of
 from naively.jobs.engines import Workers, working
-from naively.jobs.folds import fold_errors, training
+from naively.jobs.folds import default_grid, repeated_errors, training
 from naively.jobs.learn import check_rows
 from naively.jobs.rows import HeldRows
 from naively.jobs.settings import Recipe
 from naively.judging.curves import Curve, best_curve, ranking
+from naively.judging.folds import repeats_of
 from naively.judging.parting import Parting
 from naively.models import MODELS
 from naively.read.batch import Part
@@ -146,6 +147,7 @@ class CvTable:
     n_features: int
     n_rows: int
     folds: int
+    repeats: int  # how often the rows were divided into folds
     best: CvPoint
     simplest_k: int  # fewest features of the same model within one standard error of the best
     ranking: tuple[str, ...]  # a sentence for each model, the best first
@@ -193,7 +195,8 @@ def cross_validate(
     return CvTable(
         n_features=data.n_features if kept is None else len(kept),
         n_rows=data.n_rows(*training(parting)),
-        folds=len(winner.scores),
+        folds=n_folds,
+        repeats=repeats_of(data.n_rows(*training(parting))),
         best=_point(winner, winner.position("best")),
         simplest_k=int(winner.k[winner.position("one_standard_error")]),
         ranking=tuple(str(ranking(groups)).splitlines()),
@@ -223,17 +226,20 @@ def _contender(
     model = constrained(own.model_of(), data, own.model, kept)
     _check_ks(recipe.name, ks, choices(model, m, 0)[0])
     with told_of(recipe.name), in_options():
-        grid = model_grid(model, m, len(data.rows_of_classes(*kinds)), ks)
+        grid = (
+            default_grid(data, model, kinds, kept) if ks is None
+            else model_grid(model, m, len(data.rows_of_classes(*kinds)), ks)
+        )  # fmt: skip
     progress("cross-validating", 0, 0)
-    curves = []
-    for alpha in alphas or (None,):
-        settings = own.model if alpha is None else replace(own.model, alpha=alpha)
-        tried = replace(replace(own, model=settings).model_of(), constraints=model.constraints)
-        with told_of(recipe.name), in_options():
-            errors = fold_errors(data, tried, kinds, kept, grid, workers, own.model)
-        chosen = {} if alpha is None else {"alpha": alpha}
-        curves.append(Curve(kind, chosen, grid, 1 - errors.errors, n_rows=errors.n_rows))
-    return data, curves
+    models = []
+    for alpha in alphas or (own.model.alpha,):
+        settings = replace(own.model, alpha=alpha)
+        tried = replace(own, model=settings).model_of()
+        models.append(replace(tried, constraints=model.constraints))
+    with told_of(recipe.name), in_options():
+        found = repeated_errors(own, data, models, kept, grid, parting, workers)
+    chosen: list[dict[str, Any]] = [{"alpha": alpha} for alpha in alphas or ()] or [{}]
+    return data, [Curve.of_errors(kind, *each) for each in zip(chosen, found, strict=True)]
 
 
 def _point(curve: Curve, g: int) -> CvPoint:

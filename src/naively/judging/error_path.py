@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from naively._types import FloatArray, IntArray
-
-Choice = Literal["one_standard_error", "best"]
+from naively._types import Choice, FloatArray, IntArray
 
 
 def chosen(

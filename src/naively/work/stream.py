@@ -246,7 +246,7 @@ def tasks_of(
     resumable: bool = False,
     of_counts: bool = False,
 ) -> list[Task]:
-    """Cut parts into tasks, about one for each worker.
+    """Cut parts into tasks, about one for each worker, which know the kind of each row.
 
     With `of_counts`, columns of numbers are counts, and values below 0 are refused.
 
@@ -256,6 +256,7 @@ def tasks_of(
         If two parts are the same.
     """
     _check_distinct(parts)
+    parting = None if parting is None else parted(parting, parts, layout)
     length = CHECKPOINT_PARTS if resumable else max(-(-len(parts) // _workers(n_jobs)), 1)
     return [
         Task(tuple(parts[start : start + length]), layout, features, names, parting, of_counts)
