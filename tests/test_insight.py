@@ -366,10 +366,13 @@ def test_cv_is_that_of_the_library(folder):
     estimators = [SparseMultinomialNB(k=1), SparseBernoulliNB(k=1)]
     with np.load("counts.npz") as file:
         X, y = file["X"], file["y"]
-    parts = parts_of("counts.npz", Layout())
-    parting = parted(Parting(n_folds=4), parts, Layout())
-    fold = parting.of_part(parts[0].name).kinds(len(y), None)
-    splits = [(np.flatnonzero(fold != t), np.flatnonzero(fold == t)) for t in np.unique(fold)]
+    parts, splits = parts_of("counts.npz", Layout()), []
+    assert found["repeats"] == 5
+    for seed in range(5):
+        parting = parted(Parting(n_folds=4, fold_seed=seed), parts, Layout())
+        fold = parting.of_part(parts[0].name).kinds(len(y), None)
+        assert set(np.bincount(fold)[1:].tolist()) == {len(y) // 4}
+        splits += [(np.flatnonzero(fold != t), np.flatnonzero(fold == t)) for t in np.unique(fold)]
     search = SparsityCV(estimators, ks=range(1, 7), cv=splits, alphas=[0.5, 1]).fit(X, y)
     results = search.cv_results_
     for name, expected in (
@@ -379,12 +382,34 @@ def test_cv_is_that_of_the_library(folder):
     ):
         assert [point[name] for point in found["points"]] == pytest.approx(list(expected))
     assert found["best"]["k"] == search.best_k_
-    assert found["simplest_k"] == search.one_standard_error_k_
+    mean, spread = results["mean_test_score"], results["std_test_score"] / np.sqrt(4 - 1)
+    own = np.flatnonzero([point["model"] == found["best"]["model"] for point in found["points"]])
+    own = own[results["param_alpha"][own] == found["best"]["alpha"]]
+    error = 1 - max(mean)
+    doubt = np.sqrt((error + 1 / len(y)) * (1 - error) / len(y))
+    doubt = max(doubt, spread[search.best_index_])
+    within = own[mean[own] >= max(mean) - doubt - 1e-12]
+    assert found["simplest_k"] == results["param_k"][within].min()
     of_class = {"multinomial": SparseMultinomialNB, "bernoulli": SparseBernoulliNB}
     for point, params in zip(found["points"], results["params"], strict=True):
         assert isinstance(params["estimator"], of_class[point["model"]])
     with open("cv.csv", newline="") as file:
         assert len(list(csv.DictReader(file))) == 24
+
+
+@pytest.mark.parametrize("n", [200, 12_000])
+@pytest.mark.parametrize("model", ["multinomial", "bernoulli"])
+def test_cv_and_auto_choose_the_same_k(tmp_path, monkeypatch, n, model):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(n)
+    y = np.array(["a", "b"])[rng.integers(0, 2, n)]
+    mean = np.where(y[:, None] == "a", 0.5, 0.5 + 0.6 * rng.random(30) ** 3)
+    np.savez("a.npz", X=rng.poisson(mean), y=y)
+    found = json.loads(run("cv", "a.npz", "--model", model, "--json").stdout)
+    for choice, k in (("auto", found["simplest_k"]), ("best", found["best"]["k"])):
+        run("select", "a.npz", "-k", choice, "--model", model, "--holdout", 0, "-q", "--out", "r",
+            "--force")  # fmt: skip
+        assert len(load_model("r/model.npz").names) == k
 
 
 def test_cv_on_the_screen(folder):
