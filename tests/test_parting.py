@@ -223,3 +223,43 @@ def test_many_rows_are_drawn_by_their_keys_in_the_shares_asked():
     assert np.mean((found == TEST) & (other == TEST)) == pytest.approx(0.04, abs=0.004)
     both = (found != TEST) & (other != TEST)
     assert (found == other)[both].all()
+
+
+# Groups ----------------------------------------------------------------------------------------
+
+
+def test_rows_of_a_group_are_of_one_kind_in_every_format(tmp_path, amount):
+    authors = [f"a{i}" for i in RNG.integers(0, 30, 400)]
+    layout = Layout(text=("text",), group="author")
+    table = {"text": TEXTS, "label": LABELS, "author": authors}
+    pq.write_table(pa.table(table), tmp_path / "a.parquet", row_group_size=50)
+    rows = [dict(zip(table, row, strict=True)) for row in zip(*table.values(), strict=True)]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows[::-1]))
+    parting = Parting(0.25, seed=3, n_folds=4, grouped=True)
+    found = kinds(tmp_path / "a.parquet", layout, parting, lambda batch, i: batch.group[i])
+    of_group = {}
+    for (author, _, kind), _ in found.items():
+        assert of_group.setdefault(author, kind) == kind
+    assert set(of_group.values()) == {TEST, *range(TRAIN, TRAIN + 4)}
+    sizes = Counter(of_group[author] for author in authors)
+    largest = max(Counter(authors).values())
+    assert abs(sizes[TEST] - 100) <= largest
+    assert all(abs(sizes[TRAIN + t] - 75) <= 2 * largest + 25 for t in range(4))
+    again = kinds(tmp_path / "a.jsonl", layout, parting, lambda batch, i: batch.group[i])
+    assert again == found
+
+
+def test_one_group_is_tested_on_and_one_trained_on():
+    keys = np.repeat(np.arange(2), 50)
+    found = dealt(Parting(0.1, grouped=True), ["a", "b"] * 50, keys)
+    assert np.bincount(found).tolist() == [50, 50]
+    assert (dealt(Parting(0.1, grouped=True), ["a", "b"], [7, 7]) == TRAIN).all()
+
+
+def test_groups_of_numbers_are_kept_together(tmp_path):
+    X, donors = RNG.poisson(1, (60, 4)), np.repeat([f"d{i}" for i in range(6)], 10)
+    np.savez(tmp_path / "a.npz", X=X, y=np.arange(60) % 2, donor=donors)
+    parting = Parting(n_folds=3, grouped=True)
+    found = kinds(tmp_path / "a.npz", Layout(group="donor"), parting, lambda b, i: b.group[i])
+    assert len({(donor, kind) for donor, _, kind in found}) == 6
+    assert sum(n for (*_, kind), n in found.items() if kind == TRAIN) == 20

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeAlias, TypeVar
 import click
 
 import naively as package
+from naively.judging.error_path import SCORINGS
 from naively.models.kinds import ASKED, MODELS
 from naively.read.errors import InputError, OutputError, reason
 from naively.read.formats import FORMATS, format_of
@@ -376,7 +377,26 @@ EXACT: Options = [
     click.option("--time-limit", type=Finite(min=0), metavar="SECONDS", help="Of --exact."),
 ]
 
-MODEL: Options = [KIND, amount_option(auto=True), *SMOOTHING, *OBJECTIVE, *EXACT, *CONSTRAINTS]
+SCORING = click.option(
+    "--scoring",
+    type=click.Choice(SCORINGS),
+    help="By what k is chosen; balanced: all classes count the same.  [accuracy]",
+)
+GROUPS = click.option(
+    "--groups",
+    metavar="NAME",
+    help="Column of an author, a donor, a plate: its rows are held out, or in a fold, together.",
+)
+
+MODEL: Options = [
+    KIND,
+    amount_option(auto=True),
+    SCORING,
+    *SMOOTHING,
+    *OBJECTIVE,
+    *EXACT,
+    *CONSTRAINTS,
+]
 
 TESTING: Options = [
     click.option(
@@ -404,6 +424,7 @@ TESTING: Options = [
         show_default=True,
         help="Of the choice for --holdout.",
     ),
+    GROUPS,
 ]
 
 STREAMING: Options = [
@@ -630,6 +651,7 @@ def recipe_of(input: str, options: Mapping[str, Any]) -> Any:
         engine=_engine_of(options),
         quick=options.get("quick", False),
         stability=options.get("stability", False),
+        scoring=options.get("scoring"),
         command=repeatable_command(),
     )
 
@@ -651,6 +673,7 @@ def layout_of(input: str, options: Mapping[str, Any]) -> Any:
         tokens=bool(text) and options["analyzer"] == "tokens",
         label=options["label"],
         split=options.get("split_column"),
+        group=options.get("groups"),
         labels_file=options.get("labels"),
         names_file=options.get("names"),
         transpose=options.get("transpose", False),
@@ -699,6 +722,7 @@ def _test_settings(options: Mapping[str, Any]) -> Any:
         split_column=options["split_column"],
         holdout=DEFAULT_HOLDOUT if options["holdout"] is None else options["holdout"],
         seed=options["seed"],
+        groups=options["groups"],
     )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import errno
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,7 +24,7 @@ from naively.selection.train import is_auto
 if TYPE_CHECKING:
     from naively.jobs.explain import Explanation
     from naively.jobs.predict import Predicted
-    from naively.jobs.tables import CvTable, PathTable
+    from naively.jobs.tables import CvContender, CvPoint, CvTable, PathTable
 
 
 class Console(rich_console.Console):
@@ -191,28 +191,34 @@ def show_path(table: PathTable) -> None:
 
 
 def show_cv(table: CvTable) -> None:
-    """Show the accuracy of some k for the best model, and how the others compare."""
+    """Show the scores of some k for each model, the best first, and how they compare."""
+    console = Console(highlight=False)
+    divided = f"{table.n_rows:,} rows in {table.folds} folds"
+    divided += f", divided {table.repeats} times" if table.repeats > 1 else ""
+    for each in table.contenders:
+        best = each.best
+        alpha = "" if best.alpha is None else f", smoothing {best.alpha:g}"
+        rows = [p for p in table.points if (p.model, p.alpha) == (best.model, best.alpha)]
+        console.print(Text(f"{best.model}{alpha}: {divided}", style="bold"))
+        console.print(_points(table, each, rows))
+    for sentence in (*table.ranking, *table.notes):
+        console.print(Text(printable(sentence)))
+
+
+def _points(table: CvTable, contender: CvContender, rows: Sequence[CvPoint]) -> Table:
     from naively.jobs.tables import first_ks
 
-    console = Console(highlight=False)
-    best = table.best
-    rows = [p for p in table.points if (p.model, p.alpha) == (best.model, best.alpha)]
     at = set(first_ks(rows, _SHOWN_PATH).tolist())
     shown = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("k", "accuracy", "standard error"):
+    for name in ("k", table.scoring.replace("_", " "), "standard error"):
         shown.add_column(name, justify="right", no_wrap=True)
     shown.add_column("")
     for i, row in enumerate(rows):
-        said = "best" if row.k == best.k else ""
-        said = "within one standard error" if row.k == table.simplest_k and not said else said
+        said = "within one standard error" if row.k == contender.simplest_k else ""
+        said = "best" if row.k == contender.best.k else said
         if i in at or said:
-            shown.add_row(f"{row.k:,}", f"{row.accuracy:.4f}", f"{row.standard_error:.4f}", said)
-    alpha = "" if best.alpha is None else f", smoothing {best.alpha:g}"
-    title = f"{best.model}{alpha}: {table.n_rows:,} rows in {table.folds} folds"
-    title += f", divided {table.repeats} times" if table.repeats > 1 else ""
-    console.print(Text(title, style="bold"), shown, sep="\n")
-    for sentence in (*table.ranking, *table.notes):
-        console.print(Text(printable(sentence)))
+            shown.add_row(f"{row.k:,}", f"{row.score:.4f}", f"{row.standard_error:.4f}", said)
+    return shown
 
 
 def show_explanation(found: Explanation, most: int) -> None:

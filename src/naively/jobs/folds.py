@@ -17,7 +17,7 @@ from naively.jobs.rows import HeldRows
 from naively.jobs.settings import ModelSettings, Recipe, asked_k
 from naively.jobs.study import measured_grid
 from naively.judging.calibration import temperature_of
-from naively.judging.error_path import FoldErrors
+from naively.judging.error_path import FoldErrors, class_weights, equal_rows
 from naively.judging.every_k import every_k
 from naively.judging.folds import chosen_k, repeats_of
 from naively.judging.parting import TRAIN, Parting
@@ -106,24 +106,25 @@ def repeated_errors(
         again = replace(parting, fold_seed=seed)
         anew = data_of(recipe, models[0], again, workers, parts=data.parts) if seed else data
         for each, model in zip(found, models, strict=True):
-            each.append(_fold_errors(anew, model, kinds, kept, grid, workers, recipe.model))
+            each.append(_fold_errors(recipe, anew, model, kinds, kept, grid, workers))
     return [
         FoldErrors(
             grid,
             np.concatenate([of_once.errors for of_once in each]),
             np.concatenate([of_once.weight for of_once in each]),
             parting.n_folds,
-            n,
+            equal_rows(data.rows_of_classes(*kinds), recipe.scoring or "accuracy"),
         )
         for each in found
     ]
 
 
 def _fold_errors(
-    data: Data, model: Model[Any], kinds: Kinds, kept: IntArray | None, grid: IntArray,
-    workers: Workers, settings: ModelSettings,
+    recipe: Recipe, data: Data, model: Model[Any], kinds: Kinds, kept: IntArray | None,
+    grid: IntArray, workers: Workers,
 ) -> FoldErrors:  # fmt: skip
     """Error of each fold, the rows of one kind, at each k (G,): the features chosen without it."""
+    settings, scoring = recipe.model, recipe.scoring or "accuracy"
     total = _total(data, model, kinds, kept)
     held, folds = HeldRows(data, kinds, workers), []
     judged = [kind for kind in kinds if data.n_rows(kind)]
@@ -134,7 +135,8 @@ def _fold_errors(
         union = np.unique(np.concatenate(places))
         held.hold(union if kept is None else kept[union])
     for kind in judged:
-        folds.append(_fold(data, model, total, kinds, kind, kept, grid, settings, held))
+        fold = _fold(data, model, total, kinds, kind, kept, grid, settings, held)
+        folds.append(replace(fold, weights=class_weights(data.class_rows[kind], scoring)))
     union = np.unique(np.concatenate([fold.on_path for fold in folds]))
     if data.features.two_passes:
         union = np.arange(data.n_features)

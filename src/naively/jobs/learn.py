@@ -78,6 +78,10 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
     number of features that is to be chosen is chosen once, among the training rows.
     """
     model, parting = recipe.model_of(), parting_of(recipe)
+    if recipe.scoring is not None and not is_auto(recipe.model.k):
+        raise InputError(
+            "`--scoring` has no effect without -k auto or -k best, which choose k by it; add one."
+        )
     if recipe.stability:
         check_stability(recipe)
     with working(recipe.engine) as workers:
@@ -91,7 +95,9 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
             folds, k, told = choose_k(recipe, data, parting, workers)
             data = replace(data, notes=(*data.notes, *told))
             settings = replace(settings, k=k)
-            accuracies = Accuracies.of_folds(folds, chooser(settings.kind), settings)
+            accuracies = Accuracies.of_folds(
+                folds, chooser(settings.kind), settings, recipe.scoring
+            )
         temperature = None
         if model.calibration is not None:
             temperature = fitted_temperature(data, model, settings, kinds, workers)
@@ -124,7 +130,13 @@ def parting_of(recipe: Recipe) -> Parting:
     """Which rows are trained on, and which tested on."""
     folded = is_auto(recipe.model.k) or recipe.model.calibration is not None
     share = 0.0 if recipe.test.is_given else recipe.test.holdout
-    return Parting(share, recipe.test.seed, N_FOLDS if folded else 1)
+    grouped = recipe.test.groups is not None
+    parting = Parting(share, recipe.test.seed, N_FOLDS if folded else 1, grouped=grouped)
+    if grouped and not parting.asks_content:
+        raise InputError(
+            "`--groups` has no effect where no row is held out or cross-validated; leave it out."
+        )
+    return parting
 
 
 def check_rows(recipe: Recipe, data: Data, kinds: Kinds) -> None:

@@ -12,6 +12,10 @@ class), one row at least is trained on, and the folds are equal stretches of the
 Equal rows are of one kind, so that no row is tested on that was trained on. Where more than half of
 the rows repeat others, as in tables of few categories, repetitions are what the data is made of:
 then equal rows are dealt out one by one.
+
+Rows that belong together (of one author, one donor, one plate) are known by the name of their
+group, and of one kind. Groups are dealt out exactly, by the rows that they have, whatever the
+classes, and one group at least is tested on.
 """
 
 from __future__ import annotations
@@ -47,8 +51,10 @@ class Parting:
     seed: int = 0
     n_folds: int = 1  # of the training rows
     fold_seed: int = 0
+    grouped: bool = False  # keys are those of groups of rows
     apart: bool = False  # equal rows are dealt out one by one
     few: Mapping[str, bytes] | None = None  # kinds (int32) of the rows of each part, by its name
+    groups: Mapping[int, int] | None = None  # kind of each group, by its key
 
     @property
     def n_kinds(self) -> int:
@@ -83,17 +89,21 @@ class Parting:
             Kinds that a split column says.
         """
         kinds = self.given(len(keys), split)
+        if self.grouped:
+            codes, names = np.zeros_like(codes), np.array(["all"])
         keys = Repeats().told_apart(keys) if self.apart else keys
         free = np.flatnonzero(kinds == TRAIN)
         begin, end, size = _ranks(self._numbers("fold", keys[free]), codes[free])
         turn = self._of_class("turn", names)[codes[free]]
         fold = (begin * self.n_folds // size + turn) % self.n_folds
         if split is None and 0 < self.share < 1:
-            _, end, _ = _ranks(self._numbers("test", keys[free]), codes[free])
+            begin, end, _ = _ranks(self._numbers("test", keys[free]), codes[free])
             share = Fraction(self.share).limit_denominator(_FINEST)
             whole, rest = np.divmod(size * share.numerator, share.denominator)
             rest = self._of_class("rest", names)[codes[free]] % share.denominator < rest
-            kinds[free[end <= np.minimum(whole + rest, size - 1)]] = TEST
+            chosen = begin + end < 2 * (whole + rest)  # of equal rows, to the nearest
+            chosen |= self.grouped & (begin == 0)
+            kinds[free[chosen & (end < size)]] = TEST
         kinds[free] += np.where(kinds[free] == TRAIN, fold, 0)
         return kinds
 
@@ -121,9 +131,9 @@ class Parting:
 
 def for_rows(
     parting: Parting, keys: Array, labels: Array, split: IntArray | None, parts: Mapping[str, int],
-    *, all_of_them: bool,
+    *, whole: bool,
 ) -> Parting:  # fmt: skip
-    """Return the parting for rows of which the first, or all, are known.
+    """Return the parting for rows of which the first, or all, are known; of groups, all.
 
     Parameters
     ----------
@@ -131,14 +141,19 @@ def for_rows(
         Of these rows.
     parts
         Number of rows in each part, in the order of the rows.
-    all_of_them
+    whole
         Whether there are no others: they are dealt out exactly.
     """
-    parting = replace(parting, apart=2 * len(np.unique(keys)) < len(keys))
-    if not all_of_them:
+    parting = replace(parting, apart=not parting.grouped and 2 * len(np.unique(keys)) < len(keys))
+    if not whole:
         return parting
     names, codes = np.unique(labels, return_inverse=True)
     kinds = parting.dealt(keys, codes, names, split).astype(np.int32)
+    if parting.grouped:
+        free = slice(None) if split is None else split == TRAIN
+        return replace(
+            parting, groups=dict(zip(keys[free].tolist(), kinds[free].tolist(), strict=True))
+        )
     ends = np.cumsum(list(parts.values()))
     pieces = np.split(kinds, ends[:-1])
     return replace(
@@ -199,6 +214,11 @@ class Chooser:
             listed = np.frombuffer(self.parting.few[self.name], dtype=np.int32)
             return listed[self._done - n : self._done].astype(np.int64)
         assert keys is not None
+        if self.parting.groups is not None:
+            groups, codes = np.unique(keys, return_inverse=True)
+            found = [self.parting.groups.get(key, TRAIN) for key in groups.tolist()]
+            kinds = self.parting.given(n, split)
+            return np.where(kinds == TRAIN, np.array(found, dtype=np.int64)[codes], kinds)
         keys = self._repeats.told_apart(keys) if self.parting.apart else keys
         return self.parting.drawn(keys, split)
 

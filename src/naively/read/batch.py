@@ -81,6 +81,7 @@ class Batch:
     keys: Array | None  # (n,) names of the rows: those asked for, or those that the file has
     places: Places  # (n,)
     width: int = 1  # columns of text
+    group: Array | None = None  # (n,) text
 
     def __len__(self) -> int:
         return len(self.places)
@@ -110,6 +111,7 @@ class Batch:
             None if self.keys is None else self.keys[rows],
             self.places.take(rows),
             self.width,
+            None if self.group is None else self.group[rows],
         )
 
 
@@ -125,6 +127,7 @@ def joined(batches: Sequence[Batch]) -> Batch:
         _joined_cells([each.keys for each in batches]),
         _joined_places([each.places for each in batches]),
         first.width,
+        _joined_cells([each.group for each in batches]),
     )
 
 

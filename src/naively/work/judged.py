@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
 from naively.judging.calibration import GRID, positions, slopes
-from naively.judging.every_k import EveryK, wrong_at_every_k
+from naively.judging.every_k import EveryK, weight_of_wrong
 from naively.judging.parting import LEFT_OUT, TEST
 from naively.judging.verdicts import Judge, Verdicts
 from naively.models.model import Model
@@ -71,17 +71,25 @@ class Fold:
     on_path: IntArray  # which of the columns looked at they see
     idf: FloatArray | None = None  # of these, from the rows that they were trained on, or ...
     of_all: bool = False  # ... of all columns looked at, over which rows then have length 1
+    weights: Mapping[str, float] | None = None  # of a row of each class; None: one
+
+    def weight_of(self, labels: Array) -> FloatArray:
+        """Weight of rows with some labels, (n,)."""
+        if self.weights is None:
+            return np.ones(len(labels))
+        names, codes = np.unique(labels, return_inverse=True)
+        return np.array([self.weights[name] for name in names.tolist()], dtype=np.float64)[codes]
 
 
-def judged_folds(task: Task, folds: Sequence[Fold], look: Look) -> IntArray:
-    """Rows of each fold decided wrongly at each k, and how many there are: (T, G + 1)."""
+def judged_folds(task: Task, folds: Sequence[Fold], look: Look) -> FloatArray:
+    """Weight of the rows of each fold decided wrongly at each k, and of all: (T, G + 1)."""
     found, see = None, look.eye()
     for part in task.parts:
         for seen in rows_by_kind(task, part):
             with told_at(part):
                 counts = np.array([_of_fold(fold, see, *seen.of_kind(fold.kind)) for fold in folds])
             found = counts if found is None else found + counts
-    return np.zeros((len(folds), 1), dtype=np.int64) if found is None else found
+    return np.zeros((len(folds), 1)) if found is None else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +119,16 @@ def slopes_of_folds(task: Task, folds: Sequence[Untempered], look: Look) -> Floa
     return total
 
 
-def _of_fold(fold: Fold, see: Any, batch: Any, labels: Array) -> IntArray:
+def _of_fold(fold: Fold, see: Any, batch: Any, labels: Array) -> FloatArray:
     X = see(batch)
     if fold.of_all and fold.idf is not None:
         X = weighted(X, fold.idf, fold.on_path)
     else:
         X = X[:, fold.on_path]
         X = X if fold.idf is None else scaled(X, fold.idf)
-    wrong = wrong_at_every_k(fold.every_k, X, labels, fold.classes)
-    return np.append(wrong, len(labels))
+    weight = fold.weight_of(labels)
+    wrong = weight_of_wrong(fold.every_k, X, labels, fold.classes, weight)
+    return np.append(wrong, weight.sum())
 
 
 @dataclass(frozen=True, slots=True)

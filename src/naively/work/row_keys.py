@@ -9,7 +9,7 @@ from naively._kernels.row_keys import dense_keys, sparse_keys, text_keys
 from naively._types import Array
 from naively.read.batch import Batch
 from naively.statistics.matrix import is_sparse
-from naively.text.utf8 import Texts, TokenRows
+from naively.text.utf8 import Texts, TokenRows, as_texts
 
 
 def row_keys(batch: Batch) -> Array:
@@ -30,6 +30,18 @@ def row_keys(batch: Batch) -> Array:
     else:
         dense_keys(_bits(rows), keys)
     return keys
+
+
+def part_keys(batch: Batch) -> Array:
+    """Return the keys (n,) by which rows are divided: of their groups, where they have some."""
+    if batch.group is None:
+        return row_keys(batch)
+    groups, codes = np.unique(batch.group, return_inverse=True)
+    texts, keys = as_texts(groups.tolist()), np.empty(len(groups), dtype=np.uint64)
+    starts = np.arange(len(groups) + 1)
+    offsets = texts.offsets.astype(np.int64)
+    text_keys(read_only(texts.bytes), read_only(offsets), read_only(starts), keys)
+    return np.asarray(keys[codes])
 
 
 def _bits(values: Array) -> Array:

@@ -39,7 +39,7 @@ from naively.text.vocabulary import Vocabulary
 from naively.work.counters import new_counter, record_of
 from naively.work.eye import check_counts
 from naively.work.records import Record, load_record, merge_stream, save_record
-from naively.work.row_keys import row_keys
+from naively.work.row_keys import part_keys
 
 CHECKPOINT_PARTS = 8  # parts between two records of a run that can be resumed
 S = TypeVar("S", bound=AbstractStatistics)
@@ -105,7 +105,7 @@ def rows_by_kind(task: Task, part: Part) -> Iterator[Seen]:
             check_counts(batch, task.names)
         labels = np.empty(0, dtype=str) if batch.labels is None else batch.labels
         names, codes = np.unique(labels, return_inverse=True)
-        keys = row_keys(batch) if chooser.asks_keys else None
+        keys = part_keys(batch) if chooser.asks_keys else None
         yield Seen(
             batch, names, codes, chooser.kinds(len(batch), keys, _split(batch, part, task.layout))
         )
@@ -122,29 +122,29 @@ def _split(batch: Batch, part: Part, layout: Layout) -> IntArray | None:
 
 
 def parted(parting: Parting, parts: Sequence[Part], layout: Layout) -> Parting:
-    """Return the parting of the rows of some parts: few rows are read, and dealt out exactly."""
+    """Return the parting of the rows of some parts.
+
+    Few rows are read, and dealt out exactly; of groups all are.
+    """
     if not parting.asks_content:
         return parting
-    rows: list[tuple[Batch, Part]] = []
-    for part in parts:
-        for batch in batches_of(part, layout):
-            rows.append((batch, part))
-            if sum(len(each) for each, _ in rows) > FEW_ROWS:
-                return for_rows(parting, *_known(rows, layout), all_of_them=False)
-    return for_rows(parting, *_known(rows, layout), all_of_them=True) if rows else parting
-
-
-def _known(
-    rows: Sequence[tuple[Batch, Part]], layout: Layout
-) -> tuple[Array, Array, IntArray | None, dict[str, int]]:
-    """Keys, labels and given kinds of some rows, and how many stand in each part."""
-    sizes: dict[str, int] = {}
-    for batch, part in rows:
-        sizes[part.name] = sizes.get(part.name, 0) + len(batch)
-    labels = [np.empty(0, dtype=str) if each.labels is None else each.labels for each, _ in rows]
-    split = [kinds for each in rows if (kinds := _split(*each, layout)) is not None]
-    keys = np.concatenate([row_keys(batch) for batch, _ in rows])
-    return keys, np.concatenate(labels), np.concatenate(split) if split else None, sizes
+    keys, labels, split, sizes = list[Array](), list[Array](), list[IntArray](), dict[str, int]()
+    batches = ((part, batch) for part in parts for batch in batches_of(part, layout))
+    for own, batch in batches:
+        keys.append(part_keys(batch))
+        labels.append(np.empty(0, dtype=str) if batch.labels is None else batch.labels)
+        given = _split(batch, own, layout)
+        split += [] if given is None else [given]
+        sizes[own.name] = sizes.get(own.name, 0) + len(batch)
+        whole = parting.grouped or sum(sizes.values()) <= FEW_ROWS
+        if not whole:
+            break
+    if not keys:
+        return parting
+    return for_rows(
+        parting, np.concatenate(keys), np.concatenate(labels),
+        np.concatenate(split) if split else None, sizes, whole=whole,
+    )  # fmt: skip
 
 
 def _marked(seen: Seen) -> tuple[Batch, Array]:
