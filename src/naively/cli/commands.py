@@ -22,6 +22,7 @@ import click
 
 import naively as package
 from naively.judging.error_path import SCORINGS
+from naively.judging.thresholds import Goal, Wanted
 from naively.models.kinds import ASKED, MODELS
 from naively.read.errors import InputError, OutputError, reason
 from naively.read.formats import FORMATS, format_of
@@ -146,6 +147,39 @@ class Amount(AnyType):
             f"{', all, auto or best' if 'auto' in self.words else ' or all'}.",
             param,
             ctx,
+        )
+
+
+class Bound(AnyType):
+    """A class and its least log-odds."""
+
+    name = "CLASS=NATS"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, float]:
+        """Read spam=2.5; the name may hold =."""
+        name, _, number = str(value).rpartition("=")
+        with suppress(ValueError):
+            if name and not math.isnan(float(number)):
+                return name, float(number)
+        return self.fail(f"{value!r} is not a class and a number, such as spam=2.5.", param, ctx)
+
+
+class Share(AnyType):
+    """A class and a share of its rows."""
+
+    name = "CLASS=SHARE"
+
+    def __init__(self, goal: Goal) -> None:
+        self.goal = goal
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Wanted:
+        """Read spam=0.95; the name may hold =."""
+        name, _, number = str(value).rpartition("=")
+        with suppress(ValueError):
+            if name and 0 < float(number) <= 1:
+                return Wanted(name, self.goal, float(number))
+        return self.fail(
+            f"{value!r} is not a class and a share in (0, 1], such as spam=0.95.", param, ctx
         )
 
 
@@ -425,6 +459,18 @@ TESTING: Options = [
         help="Of the choice for --holdout.",
     ),
     GROUPS,
+    click.option(
+        "--precision",
+        type=Share("precision"),
+        multiple=True,
+        help="Choose a threshold by cross-validation, with which answers CLASS are so often right.",
+    ),
+    click.option(
+        "--recall",
+        type=Share("recall"),
+        multiple=True,
+        help="Or with which so many rows of CLASS are found.",
+    ),
 ]
 
 STREAMING: Options = [
@@ -558,9 +604,21 @@ PREDICT: Options = [
     click.argument("input", metavar="FILE", type=InputFile()),
     click.option("--out", metavar="FILE", type=FILE, help="Where to write.  [the terminal]"),
     click.option("--probabilities", is_flag=True, help="Add the probability of each class."),
+    click.option(
+        "--margin",
+        is_flag=True,
+        help="Add by how many nats the answer leads: the least sure rows are for a person.",
+    ),
+    click.option(
+        "--threshold",
+        type=Bound(),
+        help="Answer CLASS only where its log-odds are so many or more, and else the next best.",
+    ),
     click.option("--id", "key", metavar="NAME", help="Column to copy instead of row numbers."),
     click.option("--text", multiple=True, metavar="NAME", help="Column of text.  [as in training]"),
-    click.option("--label", metavar="NAME", help="Column of labels to compare with."),
+    click.option(
+        "--truth", "--label", "label", metavar="NAME", help="Column of labels to compare with."
+    ),
     click.option("--labels", metavar="FILE", help="Labels of a matrix to compare with."),
     *AS_TRAINED,
     *READING,
@@ -652,6 +710,7 @@ def recipe_of(input: str, options: Mapping[str, Any]) -> Any:
         quick=options.get("quick", False),
         stability=options.get("stability", False),
         scoring=options.get("scoring"),
+        wanted=(*options.get("precision", ()), *options.get("recall", ())),
         command=repeatable_command(),
     )
 
@@ -779,7 +838,10 @@ def predict(model: str, input: str, quiet: bool, **options: Any) -> None:
         transpose=options["transpose"],
         **style_of(options),
     )
-    job = PredictJob(model, input, layout, options["out"], options["probabilities"])
+    job = PredictJob(
+        model, input, layout, options["out"], options["probabilities"],
+        options["margin"], options["threshold"],
+    )  # fmt: skip
     with screen.progress(quiet=quiet) as progress:
         predicted = run(job, sys.stdout.buffer, progress)
     screen.show_predicted(predicted, options["out"])

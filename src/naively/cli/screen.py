@@ -3,27 +3,30 @@
 from __future__ import annotations
 
 import errno
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from rich import console as rich_console
 from rich.progress import BarColumn, Progress as Bars, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from naively.judging.agreement import share_interval
+from naively.judging.thresholds import Goal, Reached
 from naively.read.progress import Progress, silent
 from naively.report.names import printable, visible
-from naively.report.summary import Evaluation, FeatureRow, Summary
-from naively.report.words import also_says, figure, title, weight_of
+from naively.report.summary import CoveragePoint, Evaluation, FeatureRow, Summary, Threshold
+from naively.report.words import accuracy_interval, also_says, figure, title, weight_of
 from naively.selection.certificate import UNPROVEN
 from naively.selection.train import is_auto
 
 if TYPE_CHECKING:
-    from naively.jobs.explain import Explanation
-    from naively.jobs.predict import Predicted
+    from naively.jobs.predict import Compared, Predicted
+    from naively.jobs.reasons import Explanation
     from naively.jobs.tables import CvContender, CvPoint, CvTable, PathTable
 
 
@@ -73,6 +76,10 @@ def show_summary(summary: Summary, out: str) -> None:
     console.print(Text(str(summary.certificate or UNPROVEN)))
     if summary.evaluation is not None:
         console.print(Text(accuracy_sentence(summary.evaluation)))
+        if (said := surest_sentence(summary.evaluation.coverage)) is not None:
+            console.print(Text(said))
+    for each in summary.thresholds:
+        console.print(Text(threshold_sentence(each)))
     console.print(Text(f"The model was {summary.settings.final_rows}{_shared(summary)}."))
     if is_auto(summary.settings.k):
         rule = "within one standard error of the best" * (summary.settings.k == "auto")
@@ -131,14 +138,16 @@ def _shown_figures(row: FeatureRow, wide: bool) -> tuple[float, ...]:
 
 def accuracy_sentence(evaluation: Evaluation) -> str:
     """Accuracy, on which rows, and what it has to be compared with."""
+    low, high = accuracy_interval(evaluation)
     balanced = (
-        f", mean over classes {evaluation.balanced_accuracy:.4f}"
+        f", mean over classes {evaluation.balanced_accuracy:.4f}, macro F1 "
+        f"{evaluation.macro_f1:.4f}"
         if abs(evaluation.balanced_accuracy - evaluation.accuracy) > 5e-5
         else ""
     )
     return (
-        f"Accuracy {evaluation.accuracy:.4f} on {evaluation.test_rows:,} test rows"
-        f" ({evaluation.method}){balanced}; always answering"
+        f"Accuracy {evaluation.accuracy:.4f} ({low:.4f} to {high:.4f} with 95 % confidence) on "
+        f"{evaluation.test_rows:,} test rows ({evaluation.method}){balanced}; always answering"
         f" {visible(evaluation.usual_class)} would reach {evaluation.usual_accuracy:.4f}."
     )
 
@@ -157,10 +166,92 @@ def show_predicted(predicted: Predicted, out: str | None) -> None:
     console = Console(highlight=False, stderr=out is None)
     if out is not None:
         console.print(Text(f"{predicted.rows:,} rows labelled in {visible(out)}"))
-    if predicted.accuracy is not None:
-        console.print(Text(f"Accuracy {predicted.accuracy:.4f} on {predicted.rows:,} rows"))
+    if predicted.compared is not None:
+        _show_compared(console, predicted.compared)
     for note in predicted.notes:
         console.print(Text(printable(note)))
+
+
+_CONFUSED_CLASSES = 10
+
+
+def _show_compared(console: Console, compared: Compared) -> None:
+    found, confusion = compared.agreement, compared.confusion
+    console.print(
+        Text(
+            f"Accuracy {found.accuracy:.4f} ({found.low:.4f} to {found.high:.4f} with 95 % "
+            f"confidence) on {found.rows:,} rows; mean over classes {found.balanced_accuracy:.4f}, "
+            f"macro F1 {found.macro_f1:.4f}"
+        )
+    )
+    if compared.threshold is not None:
+        name, reached = compared.threshold
+        console.print(Text(f"With the threshold, {visible(name)} has {_reached(reached)}."))
+    if confusion is not None and len(confusion.truths) <= _CONFUSED_CLASSES:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        table.add_column("is \\ answered", overflow="fold")
+        for name in confusion.answers:
+            table.add_column(Text(visible(name)), justify="right", overflow="fold")
+        for name, row in zip(confusion.truths, confusion.rows, strict=True):
+            table.add_row(Text(visible(name)), *(f"{n:,}" for n in row))
+        console.print(table)
+    if (said := surest_sentence(compared.coverage)) is not None:
+        console.print(Text(said))
+    for each in compared.misled:
+        words = ", ".join(f"{visible(word)} {nats:+.1f}" for word, nats in each.words)
+        words = f" ({words})" if words else ""
+        console.print(
+            Text(
+                f"Surely wrong: row {visible(each.key)} is {visible(each.truth)}, answered "
+                f"{visible(each.answer)} by {each.margin:.1f} nats{words}."
+            )
+        )
+
+
+def _reached(reached: Reached) -> str:
+    """Precision and recall on some rows, with their intervals."""
+    said = []
+    for goal in get_args(Goal):
+        some, n = reached.of(goal)
+        if n:
+            low, high = share_interval(some, n)
+            said.append(f"{goal} {some / n:.4f} ({low:.4f} to {high:.4f}, {n:,} rows)")
+    return " and ".join(said) or "no rows"
+
+
+def threshold_sentence(threshold: Threshold) -> str:
+    """Say at which log-odds a class is to be answered, and what that reached on the test rows."""
+    name, goal = visible(threshold.name), threshold.goal
+    if threshold.log_odds is None:
+        return f"No threshold reaches a {goal} of {threshold.wanted:g} for {name} on the folds."
+    said = (
+        f"A {goal} of {threshold.wanted:g} for {name}: answer it from {threshold.log_odds!r} nats "
+        "of log-odds on, as it was on the folds"
+    )
+    if threshold.reached is not None and threshold.low is not None and threshold.high is not None:
+        other = "recall" if goal == "precision" else "precision"
+        rest = "" if threshold.other is None else f", {other} {threshold.other:.4f}"
+        said += (
+            f"; on the test rows {goal} {threshold.reached:.4f} ({threshold.low:.4f} to "
+            f"{threshold.high:.4f}, {threshold.test_rows:,} rows){rest}"
+        )
+    given = f"{threshold.name}={threshold.log_odds!r}"
+    return f"{said}. `naively predict --threshold {shlex.quote(visible(given))}` does so."
+
+
+_REVIEWED = 0.1  # of the rows, which a person reads
+
+
+def surest_sentence(coverage: Sequence[CoveragePoint]) -> str | None:
+    """Say how good the answers are once the least sure ones have gone to a person."""
+    kept = [point for point in coverage if point.coverage < 1]
+    if not kept:
+        return None
+    point = min(kept, key=lambda each: abs(each.coverage - (1 - _REVIEWED)))
+    return (
+        f"With the {100 * (1 - point.coverage):.0f} % of the rows with the smallest margins left "
+        f"to a person, accuracy on the rest is {point.accuracy:.4f}."
+    )
 
 
 _SHOWN_PATH = 25

@@ -170,6 +170,14 @@ def fitted_temperature(
     data: Data, model: Model[Any], settings: ModelSettings, kinds: Kinds, workers: Workers
 ) -> float:
     """Temperature of the model that is asked for, from the folds of the training rows."""
+    folds, look = fold_models(data, model, settings, kinds, workers)
+    return temperature_of(sum(workers.map(slopes_of_folds, data.tasks, folds, look)))
+
+
+def fold_models(
+    data: Data, model: Model[Any], settings: ModelSettings, kinds: Kinds, workers: Workers
+) -> tuple[list[Untempered], Look]:
+    """Train the model that is asked for without the rows of each kind in turn."""
     kept = data.kept(kinds, settings)
     model = constrained(model, data, settings, kept)
     total = _total(data, model, kinds, kept)
@@ -188,8 +196,7 @@ def fitted_temperature(
         )
     union = np.unique(np.concatenate([each.own for each in trained]))
     folds = [replace(each, own=np.searchsorted(union, each.own)) for each in trained]
-    look = Look(data.features, data.terms(union), union)
-    return temperature_of(sum(workers.map(slopes_of_folds, data.tasks, folds, look)))
+    return folds, Look(data.features, data.terms(union), union)
 
 
 def _total(data: Data, model: Model[Any], kinds: Kinds, kept: IntArray | None) -> Any:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from naively.judging.thresholds import Wanted
 from naively.models import MODELS
 from naively.models.kinds import ASKED, Kind
 from naively.models.model import Model, Objective, Pairs, with_objective
@@ -245,6 +246,7 @@ class Recipe:
     test: TestSettings = field(default_factory=TestSettings)
     engine: Engine = Engine()
     command: str = ""  # to repeat the run
+    wanted: tuple[Wanted, ...] = ()  # precisions or recalls, for which thresholds are chosen
     scoring: str | None = None  # by what k is chosen; None: accuracy
     stability: bool = False  # tell how often each feature is selected on halves of the rows
     quick: bool = False  # no other k, no rows to quote, no charts

@@ -12,6 +12,7 @@ from naively._types import Array, FloatArray, IntArray
 from naively.judging.calibration import GRID, positions, slopes
 from naively.judging.every_k import EveryK, weight_of_wrong
 from naively.judging.parting import LEFT_OUT, TEST
+from naively.judging.thresholds import log_odds
 from naively.judging.verdicts import Judge, Verdicts
 from naively.models.model import Model
 from naively.models.rules import Rule, winners
@@ -103,6 +104,12 @@ class Untempered:
     own: IntArray  # (k,) which of the columns looked at it sees
     idf: FloatArray | None = None  # (k,) of these, from the rows that it was trained on
 
+    def scores(self, X: Matrix) -> FloatArray:
+        """Scores (n, C) of rows over the columns looked at."""
+        own = X[:, self.own]
+        own = own if self.idf is None else scaled(own, self.idf)
+        return np.asarray(self.rule.scores(self.model.prepare(own)))
+
 
 def slopes_of_folds(task: Task, folds: Sequence[Untempered], look: Look) -> FloatArray:
     """Differentiate the log-likelihood of the rows of each fold, see `calibration`: (G,) nats."""
@@ -113,10 +120,27 @@ def slopes_of_folds(task: Task, folds: Sequence[Untempered], look: Look) -> Floa
                 batch, labels = seen.of_kind(fold.kind)
                 if len(batch):
                     with told_at(part):
-                        X = see(batch)[:, fold.own]
-                        X = fold.model.prepare(X if fold.idf is None else scaled(X, fold.idf))
-                        total += slopes(fold.rule.scores(X), positions(labels, fold.classes))
+                        scores = fold.scores(see(batch))
+                        total += slopes(scores, positions(labels, fold.classes))
     return total
+
+
+def odds_of_folds(
+    task: Task, folds: Sequence[Untempered], look: Look, name: str, temperature: float
+) -> Verdicts:
+    """Log-odds of a class for the rows of each fold, and whether they are of it, as verdicts."""
+    found, see = Verdicts(), look.eye()
+    for part in task.parts:
+        for seen in rows_by_kind(task, part):
+            for fold in folds:
+                batch, labels = seen.of_kind(fold.kind)
+                if len(batch) and name in fold.classes:
+                    with told_at(part):
+                        scores = fold.scores(see(batch)) / temperature
+                    code = int(np.flatnonzero(fold.classes == name)[0])
+                    odds = log_odds(scores, code)
+                    found += Verdicts(margin=odds, right=labels == name)
+    return found
 
 
 def _of_fold(fold: Fold, see: Any, batch: Any, labels: Array) -> FloatArray:
