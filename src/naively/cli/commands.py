@@ -607,7 +607,7 @@ PREDICT: Options = [
     click.option(
         "--margin",
         is_flag=True,
-        help="Add by how many nats the answer leads: the least sure rows are for a person.",
+        help="Add the log-odds of the answer in nats: the rows with the least are for a person.",
     ),
     click.option(
         "--threshold",

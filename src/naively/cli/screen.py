@@ -203,7 +203,7 @@ def _show_compared(console: Console, compared: Compared) -> None:
         console.print(
             Text(
                 f"Surely wrong: row {visible(each.key)} is {visible(each.truth)}, answered "
-                f"{visible(each.answer)} by {each.margin:.1f} nats{words}."
+                f"{visible(each.answer)} with log-odds of {each.margin:.1f}{words}."
             )
         )
 
@@ -249,7 +249,7 @@ def surest_sentence(coverage: Sequence[CoveragePoint]) -> str | None:
         return None
     point = min(kept, key=lambda each: abs(each.coverage - (1 - _REVIEWED)))
     return (
-        f"With the {100 * (1 - point.coverage):.0f} % of the rows with the smallest margins left "
+        f"With the {100 * (1 - point.coverage):.0f} % of the rows with the smallest log-odds left "
         f"to a person, accuracy on the rest is {point.accuracy:.4f}."
     )
 

@@ -13,7 +13,7 @@ from typing import BinaryIO
 import numpy as np
 
 from naively._nearest import short
-from naively._types import Array, FloatArray
+from naively._types import Array, FloatArray, IntArray
 from naively.jobs.model_file import ModelFile, load_model, posterior
 from naively.jobs.reasons import dense_row, explain_row
 from naively.jobs.strangers import strangers_note
@@ -52,7 +52,7 @@ class PredictJob:
     layout: Layout  # text columns, if others than those of training; label, to compare with
     out: str | None = None  # None: give the table to `stdout`
     probabilities: bool = False
-    margin: bool = False  # add by how much the answer leads
+    margin: bool = False  # add the log-odds of the answer
     threshold: tuple[str, float] | None = None  # class, and least log-odds to answer it
 
 
@@ -63,7 +63,7 @@ class Misled:
     key: str  # name or number of the row
     truth: str
     answer: str
-    margin: float  # nats
+    margin: float  # log-odds of the answer, nats
     words: tuple[tuple[str, float], ...]  # features that spoke most against the truth, in nats
 
 
@@ -122,26 +122,35 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
     for batch, X in rows_of(model, job.input, job.layout):
         progress("predicting", rows, 0)
         scores = model.scores(X)
-        codes = winners(scores)
+        codes, margin = winners(scores), margins(scores)
         if code is not None and job.threshold is not None:
             codes = answers_at(scores, code, job.threshold[1])
+            margin = _margins_of(scores, codes)
         answers = np.array(model.classes)[codes]
         keys = batch.keys if batch.keys is not None else np.arange(rows + 1, rows + len(batch) + 1)
         figures = posterior(scores).tolist() if job.probabilities else [[]] * len(batch)
         if job.margin:
-            lead = margins(scores).tolist()
-            figures = [[m, *each] for m, each in zip(lead, figures, strict=True)]
+            figures = [[m, *each] for m, each in zip(margin.tolist(), figures, strict=True)]
         writer.writerows(
             [key, answer, *map(repr, p)]
             for key, answer, p in zip(keys.tolist(), answers.tolist(), figures, strict=True)
         )
         rows += len(batch)
         if compares and batch.labels is not None:
-            comparison.look(X, scores, answers, batch.labels, keys)
+            comparison.look(batch, X, scores, answers, margin, keys)
     table.detach()
     if not comparison.verdicts.pairs:
         return Predicted(rows, None)
     return Predicted(rows, comparison.result(), tuple(comparison.notes()))
+
+
+def _margins_of(scores: FloatArray, codes: IntArray) -> FloatArray:
+    """Log-odds (n,) of some answers, which need not be the likeliest."""
+    found = np.empty(len(codes))
+    for code in np.unique(codes).tolist():
+        rows = codes == code
+        found[rows] = log_odds(scores[rows], code)
+    return found
 
 
 def _code_of(model: ModelFile, name: str) -> int:
@@ -162,11 +171,13 @@ class Comparison:
         self._surest: list[tuple[float, str, str, str, FloatArray]] = []
 
     def look(
-        self, X: Matrix, scores: FloatArray, answers: Array, truths: Array, keys: Array
-    ) -> None:
-        """Take some more rows over the selected columns, with what stands beside them."""
+        self, batch: Batch, X: Matrix, scores: FloatArray, answers: Array, margin: FloatArray,
+        keys: Array,
+    ) -> None:  # fmt: skip
+        """Take some more rows, with the selected columns X of them, and what was answered."""
+        truths = np.asarray(batch.labels)
         pairs = Counter(zip(truths.tolist(), answers.tolist(), strict=True))
-        margin, right = margins(scores), answers == truths
+        right = answers == truths
         self.verdicts += Verdicts(pairs, None, 0, margin, right)
         if self._threshold is not None:
             name, least = self._threshold

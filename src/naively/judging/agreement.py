@@ -50,4 +50,4 @@ def share_interval(some: int, n: int) -> tuple[float, float]:
     p, z2 = some / n, _NORMAL_95**2
     middle = (p + z2 / (2 * n)) / (1 + z2 / n)
     half = _NORMAL_95 * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    return max(middle - half, 0.0), min(middle + half, 1.0)
+    return min(max(middle - half, 0.0), p), max(min(middle + half, 1.0), p)
