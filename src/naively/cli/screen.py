@@ -244,10 +244,10 @@ _REVIEWED = 0.1  # of the rows, which a person reads
 
 def surest_sentence(coverage: Sequence[CoveragePoint]) -> str | None:
     """Say how good the answers are once the least sure ones have gone to a person."""
-    kept = [point for point in coverage if point.coverage < 1]
-    if not kept:
+    near = [p for p in coverage if abs(1 - _REVIEWED - p.coverage) <= _REVIEWED / 2]
+    if not near:  # of so few rows
         return None
-    point = min(kept, key=lambda each: abs(each.coverage - (1 - _REVIEWED)))
+    point = min(near, key=lambda each: abs(1 - _REVIEWED - each.coverage))
     return (
         f"With the {100 * (1 - point.coverage):.0f} % of the rows with the smallest log-odds left "
         f"to a person, accuracy on the rest is {point.accuracy:.4f}."
