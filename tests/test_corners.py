@@ -159,8 +159,9 @@ def test_the_same_rows_in_two_folders_are_refused(way):
 def test_a_share_of_nothing_is_no_test(share):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        kinds = Parting(share).of_part("x").kinds(np.array(["a"]), np.zeros(50, dtype=int))
-        assert (kinds == TRAIN).all()
+        keys, codes = np.arange(50, dtype=np.uint64), np.zeros(50, dtype=int)
+        assert (Parting(share).dealt(keys, codes, np.array(["a"]), None) == TRAIN).all()
+        assert (Parting(share).drawn(keys, None) == TRAIN).all()
         texts("a.csv", told())
         run("select", "a.csv", "--holdout", share, "-k", 2, "--out", "r", "-q")
     assert summary("r")["evaluation"] is None

@@ -10,8 +10,18 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
-from naively import SparseBernoulliNB, SparseMultinomialNB, SparsityCV, sparsity_path
+from naively import (
+    SparseBernoulliNB,
+    SparseGaussianNB,
+    SparseMultinomialNB,
+    SparsityCV,
+    sparsity_path,
+)
 from naively.cli.scale import naively
 from naively.jobs.explain import explain_row
 from naively.jobs.model_file import load_model
@@ -20,6 +30,7 @@ from naively.models import MODELS
 from naively.read.layout import Layout
 from naively.read.parts import parts_of
 from naively.report.reading import summary_of_json
+from naively.work.stream import parted
 
 GOOD, BAD = "great lovely superb", "awful boring dull"
 
@@ -365,25 +376,105 @@ def test_cv_is_that_of_the_library(folder):
     estimators = [SparseMultinomialNB(k=1), SparseBernoulliNB(k=1)]
     with np.load("counts.npz") as file:
         X, y = file["X"], file["y"]
-    (part,) = parts_of("counts.npz", Layout())
-    chooser = Parting(n_folds=4).of_part(part.seed)
-    fold = chooser.kinds(*np.unique(y.astype(str), return_inverse=True))
-    splits = [(np.flatnonzero(fold != t), np.flatnonzero(fold == t)) for t in np.unique(fold)]
+    parts, splits = parts_of("counts.npz", Layout()), []
+    assert found["repeats"] == 5
+    for seed in range(5):
+        parting = parted(Parting(n_folds=4, fold_seed=seed), parts, Layout())
+        fold = parting.of_part(parts[0].name).kinds(len(y), None)
+        assert set(np.bincount(fold)[1:].tolist()) == {len(y) // 4}
+        splits += [(np.flatnonzero(fold != t), np.flatnonzero(fold == t)) for t in np.unique(fold)]
     search = SparsityCV(estimators, ks=range(1, 7), cv=splits, alphas=[0.5, 1]).fit(X, y)
     results = search.cv_results_
     for name, expected in (
-        ("accuracy", results["mean_test_score"]),
+        ("score", results["mean_test_score"]),
         ("k", results["param_k"]),
         ("alpha", results["param_alpha"]),
     ):
         assert [point[name] for point in found["points"]] == pytest.approx(list(expected))
     assert found["best"]["k"] == search.best_k_
-    assert found["simplest_k"] == search.one_standard_error_k_
+    mean, spread = results["mean_test_score"], results["std_test_score"] / np.sqrt(4 - 1)
+    own = np.flatnonzero([point["model"] == found["best"]["model"] for point in found["points"]])
+    own = own[results["param_alpha"][own] == found["best"]["alpha"]]
+    error = 1 - max(mean)
+    doubt = np.sqrt((error + 1 / len(y)) * (1 - error) / len(y))
+    doubt = max(doubt, spread[search.best_index_])
+    within = own[mean[own] >= max(mean) - doubt - 1e-12]
+    assert found["simplest_k"] == results["param_k"][within].min()
     of_class = {"multinomial": SparseMultinomialNB, "bernoulli": SparseBernoulliNB}
     for point, params in zip(found["points"], results["params"], strict=True):
         assert isinstance(params["estimator"], of_class[point["model"]])
     with open("cv.csv", newline="") as file:
         assert len(list(csv.DictReader(file))) == 24
+
+
+@pytest.mark.parametrize("n", [200, 12_000])
+@pytest.mark.parametrize("model", ["multinomial", "bernoulli"])
+def test_cv_and_auto_choose_the_same_k(tmp_path, monkeypatch, n, model):
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(n)
+    y = np.array(["a", "b"])[rng.integers(0, 2, n)]
+    mean = np.where(y[:, None] == "a", 0.5, 0.5 + 0.6 * rng.random(30) ** 3)
+    np.savez("a.npz", X=rng.poisson(mean), y=y)
+    found = json.loads(run("cv", "a.npz", "--model", model, "--json").stdout)
+    for choice, k in (("auto", found["simplest_k"]), ("best", found["best"]["k"])):
+        run("select", "a.npz", "-k", choice, "--model", model, "--holdout", 0, "-q", "--out", "r",
+            "--force")  # fmt: skip
+        assert len(load_model("r/model.npz").names) == k
+
+
+@pytest.fixture
+def uneven(tmp_path, monkeypatch):
+    """Counts of two classes, one of them rare, and the splits of the command."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(5)
+    y = np.where(rng.random(600) < 0.15, "rare", "usual")
+    X = rng.poisson(np.where(y[:, None] == "rare", 1.0, 0.6) * np.linspace(0.4, 1, 12))
+    np.savez("a.npz", X=X, y=y)
+    parts = parts_of("a.npz", Layout())
+    fold = parted(Parting(n_folds=5), parts, Layout()).of_part(parts[0].name).kinds(len(y), None)
+    return X, y, [(np.flatnonzero(fold != t), np.flatnonzero(fold == t)) for t in range(1, 6)]
+
+
+@pytest.mark.parametrize("model", ["multinomial", "gaussian"])
+def test_cv_scores_are_those_of_the_library(uneven, model):
+    X, y, splits = uneven
+    options = ("--ks", "1-12", "--scoring", "balanced_accuracy", "--model", model, "--json")
+    found = json.loads(run("cv", "a.npz", *options).stdout)
+    estimator = {"multinomial": SparseMultinomialNB, "gaussian": SparseGaussianNB}[model](k=1)
+    search = SparsityCV(estimator, ks=range(1, 13), cv=splits, scoring="balanced_accuracy")
+    expected = search.fit(X, y).cv_results_["mean_test_score"]
+    assert [point["score"] for point in found["points"]] == pytest.approx(list(expected))
+    assert found["best"]["k"] == search.best_k_
+    run("select", "a.npz", "-k", "best", "--scoring", "balanced_accuracy", "--holdout", 0, "-q",
+        "--model", model, "--out", "r")  # fmt: skip
+    ks = json.loads(run("cv", "a.npz", *options[2:]).stdout)["best"]["k"]
+    assert len(load_model("r/model.npz").names) == ks
+    message = run("select", "a.npz", "-k", 3, "--scoring", "accuracy", "-q", status=2).stderr
+    assert "`--scoring` has no effect without -k auto" in message
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "balanced_accuracy"])
+def test_cv_against_logistic_regression_is_scikit_learn_on_the_same_folds(uneven, scoring):
+    X, y, splits = uneven
+    options = ("--ks", "1,6,12", "--scoring", scoring, "--against", "logistic", "--json")
+    found = json.loads(run("cv", "a.npz", *options).stdout)
+    other = make_pipeline(StandardScaler(with_mean=False), LogisticRegression())
+    scores = cross_val_score(other, X, y, cv=splits, scoring=scoring)
+    sizes = [len(rows) if scoring == "accuracy" else 1 for _, rows in splits]
+    (point,) = [each for each in found["points"] if each["model"] == "logistic"]
+    assert point["k"] == 12
+    assert point["score"] == pytest.approx(np.average(scores, weights=sizes), abs=1e-3)
+    told = {each["best"]["model"] for each in found["contenders"]}
+    assert told == {"multinomial", "logistic"}
+    behind = [each["behind"] for each in found["contenders"]]
+    assert behind[0] == 0 <= behind[1]
+    assert found["best"] == found["contenders"][0]["best"]
+
+
+def test_cv_against_logistic_regression_weighs_all_words(folder):
+    out = run("cv", "reviews.csv", "--ks", "1,2", "--against", "logistic").stdout
+    assert "logistic: 40 rows in 5 folds" in out
+    assert "logistic(k=" in out
 
 
 def test_cv_on_the_screen(folder):

@@ -28,10 +28,11 @@ from naively import (
 )
 from naively.cli.scale import naively
 from naively.judging.folds import stratified_folds
-from naively.judging.parting import random_numbers
+from naively.judging.parting import Repeats, random_numbers
 from naively.judging.stability import tail_bound
 from naively.read.layout import Layout
-from naively.read.parts import parts_of
+from naively.read.parts import collected, parts_of
+from naively.work.row_keys import row_keys
 
 MODELS = [
     SparseMultinomialNB(),
@@ -257,8 +258,9 @@ def test_the_command_selects_on_halves_of_the_rows(tmp_path, model, estimator):
     assert status == 0
     vectorizer = CountVectorizer(binary=True)
     X = vectorizer.fit_transform(rows)
-    (part,) = parts_of([str(file)], Layout())
-    bucket = random_numbers(f"{part.seed}:bucket", np.arange(len(rows))) % 20
+    parts = parts_of([str(file)], Layout(text=("text",)))
+    keys = Repeats().told_apart(row_keys(collected(parts, Layout(text=("text",)))))
+    bucket = random_numbers("bucket", keys) % 20
     times = loops(
         estimator, X, labels, [9], 100, bucket, np.zeros(20, dtype=int), np.random.RandomState(0)
     )[0]

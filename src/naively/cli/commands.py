@@ -21,6 +21,8 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeAlias, TypeVar
 import click
 
 import naively as package
+from naively.judging.error_path import SCORINGS
+from naively.judging.thresholds import Goal, Wanted
 from naively.models.kinds import ASKED, MODELS
 from naively.read.errors import InputError, OutputError, reason
 from naively.read.formats import FORMATS, format_of
@@ -116,20 +118,20 @@ def _give_up_output() -> None:
 class Amount(AnyType):
     """How many features: a number, a share of all, all of them, or what cross-validation finds."""
 
-    name = "INTEGER|FRACTION|all|auto"
+    name = "INTEGER|FRACTION|all|auto|best"
 
     def __init__(self, *, auto: bool = True) -> None:
-        self.words = ("all", "auto") if auto else ("all",)
+        self.words = ("all", "auto", "best") if auto else ("all",)
         self.name = "|".join(["INTEGER", "FRACTION", *self.words])
 
     def convert(self, value: Any, param: Any, ctx: Any) -> int | float | str:
-        """Read 100, 0.01, 1%, all or auto."""
+        """Read 100, 0.01, 1%, all, auto or best."""
         text = str(value).strip().lower()
         if text in self.words:
             return text
-        if text == "auto":
+        if text in ("auto", "best"):
             self.fail(
-                "-k auto cross-validates, which needs the rows themselves and not only their "
+                f"-k {text} cross-validates, which needs the rows themselves and not only their "
                 "statistics; give a number, or the files to `naively select`.",
                 param,
                 ctx,
@@ -142,9 +144,42 @@ class Amount(AnyType):
                 return share
         return self.fail(
             f"{value!r} is not a number of features (100), a share of them (0.01 or 1%)"
-            f"{', all or auto' if 'auto' in self.words else ' or all'}.",
+            f"{', all, auto or best' if 'auto' in self.words else ' or all'}.",
             param,
             ctx,
+        )
+
+
+class Bound(AnyType):
+    """A class and its least log-odds."""
+
+    name = "CLASS=NATS"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, float]:
+        """Read spam=2.5; the name may hold =."""
+        name, _, number = str(value).rpartition("=")
+        with suppress(ValueError):
+            if name and not math.isnan(float(number)):
+                return name, float(number)
+        return self.fail(f"{value!r} is not a class and a number, such as spam=2.5.", param, ctx)
+
+
+class Share(AnyType):
+    """A class and a share of its rows."""
+
+    name = "CLASS=SHARE"
+
+    def __init__(self, goal: Goal) -> None:
+        self.goal = goal
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Wanted:
+        """Read spam=0.95; the name may hold =."""
+        name, _, number = str(value).rpartition("=")
+        with suppress(ValueError):
+            if name and 0 < float(number) <= 1:
+                return Wanted(name, self.goal, float(number))
+        return self.fail(
+            f"{value!r} is not a class and a share in (0, 1], such as spam=0.95.", param, ctx
         )
 
 
@@ -287,7 +322,8 @@ def kind_option(known: Collection[str]) -> Callable[[Callable[..., Any]], Callab
 
 def amount_option(*, auto: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the option that says how many features."""
-    words = "all, or auto (cross-validated)" if auto else "all"
+    found = "cross-validated: auto (fewest within one standard error of the best) or best"
+    words = f"all, or {found}" if auto else "all"
     return click.option(
         "-k",
         "--fraction",
@@ -376,7 +412,26 @@ EXACT: Options = [
     click.option("--time-limit", type=Finite(min=0), metavar="SECONDS", help="Of --exact."),
 ]
 
-MODEL: Options = [KIND, amount_option(auto=True), *SMOOTHING, *OBJECTIVE, *EXACT, *CONSTRAINTS]
+SCORING = click.option(
+    "--scoring",
+    type=click.Choice(SCORINGS),
+    help="By what k is chosen; balanced: all classes count the same.  [accuracy]",
+)
+GROUPS = click.option(
+    "--groups",
+    metavar="NAME",
+    help="Column of an author, a donor, a plate: its rows are held out, or in a fold, together.",
+)
+
+MODEL: Options = [
+    KIND,
+    amount_option(auto=True),
+    SCORING,
+    *SMOOTHING,
+    *OBJECTIVE,
+    *EXACT,
+    *CONSTRAINTS,
+]
 
 TESTING: Options = [
     click.option(
@@ -403,6 +458,19 @@ TESTING: Options = [
         default=0,
         show_default=True,
         help="Of the choice for --holdout.",
+    ),
+    GROUPS,
+    click.option(
+        "--precision",
+        type=Share("precision"),
+        multiple=True,
+        help="Choose a threshold by cross-validation, with which answers CLASS are so often right.",
+    ),
+    click.option(
+        "--recall",
+        type=Share("recall"),
+        multiple=True,
+        help="Or with which so many rows of CLASS are found.",
     ),
 ]
 
@@ -537,9 +605,21 @@ PREDICT: Options = [
     click.argument("input", metavar="FILE", type=InputFile()),
     click.option("--out", metavar="FILE", type=FILE, help="Where to write.  [the terminal]"),
     click.option("--probabilities", is_flag=True, help="Add the probability of each class."),
+    click.option(
+        "--margin",
+        is_flag=True,
+        help="Add the log-odds of the answer in nats: the rows with the least are for a person.",
+    ),
+    click.option(
+        "--threshold",
+        type=Bound(),
+        help="Answer CLASS only where its log-odds are so many or more, and else the next best.",
+    ),
     click.option("--id", "key", metavar="NAME", help="Column to copy instead of row numbers."),
     click.option("--text", multiple=True, metavar="NAME", help="Column of text.  [as in training]"),
-    click.option("--label", metavar="NAME", help="Column of labels to compare with."),
+    click.option(
+        "--truth", "--label", "label", metavar="NAME", help="Column of labels to compare with."
+    ),
     click.option("--labels", metavar="FILE", help="Labels of a matrix to compare with."),
     *AS_TRAINED,
     *READING,
@@ -630,6 +710,8 @@ def recipe_of(input: str, options: Mapping[str, Any]) -> Any:
         engine=_engine_of(options),
         quick=options.get("quick", False),
         stability=options.get("stability", False),
+        scoring=options.get("scoring"),
+        wanted=(*options.get("precision", ()), *options.get("recall", ())),
         command=repeatable_command(),
     )
 
@@ -651,6 +733,7 @@ def layout_of(input: str, options: Mapping[str, Any]) -> Any:
         tokens=bool(text) and options["analyzer"] == "tokens",
         label=options["label"],
         split=options.get("split_column"),
+        group=options.get("groups"),
         labels_file=options.get("labels"),
         names_file=options.get("names"),
         transpose=options.get("transpose", False),
@@ -699,6 +782,7 @@ def _test_settings(options: Mapping[str, Any]) -> Any:
         split_column=options["split_column"],
         holdout=DEFAULT_HOLDOUT if options["holdout"] is None else options["holdout"],
         seed=options["seed"],
+        groups=options["groups"],
     )
 
 
@@ -755,7 +839,10 @@ def predict(model: str, input: str, quiet: bool, **options: Any) -> None:
         transpose=options["transpose"],
         **style_of(options),
     )
-    job = PredictJob(model, input, layout, options["out"], options["probabilities"])
+    job = PredictJob(
+        model, input, layout, options["out"], options["probabilities"],
+        options["margin"], options["threshold"],
+    )  # fmt: skip
     with screen.progress(quiet=quiet) as progress:
         predicted = run(job, sys.stdout.buffer, progress)
     screen.show_predicted(predicted, options["out"])

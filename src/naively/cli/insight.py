@@ -14,12 +14,14 @@ from naively.cli.commands import (
     CONSTRAINTS,
     FEATURES,
     FILE,
+    GROUPS,
     INPUT,
     KIND,
     NUMBERS,
     OBJECTIVE,
     READING,
     REDUNDANCY,
+    SCORING,
     SMOOTHING,
     AnyType,
     Options,
@@ -124,6 +126,13 @@ CV: Options = [
     click.option(
         "--folds", type=click.IntRange(2), default=5, show_default=True, help="Parts of the rows."
     ),
+    GROUPS,
+    SCORING,
+    click.option(
+        "--against",
+        type=click.Choice(["logistic"]),
+        help="Judge scikit-learn's logistic regression, too: all words by tf-idf, or all columns.",
+    ),
     click.option("--alphas", type=Smoothings(), help="Smoothings to try.  [that of --alpha]"),
     *SMOOTHING,
     *OBJECTIVE,
@@ -147,6 +156,7 @@ def cv(
     ks: Any,
     folds: int,
     alphas: Any,
+    against: str | None,
     out: str | None,
     as_json: bool,
     quiet: bool,
@@ -163,7 +173,7 @@ def cv(
     models = tuple(dict.fromkeys(models)) or ("multinomial",)
     recipe = recipe_of(input, {**options, "model": models[0]})
     with screen.progress(quiet=quiet) as progress:
-        table = cross_validate(recipe, models, ks, folds, alphas, progress)
+        table = cross_validate(recipe, models, ks, folds, alphas, progress, against=against)
     _write(out, cv_csv(table))
     if as_json:
         _print_json(as_record(table))

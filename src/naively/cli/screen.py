@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 import errno
+import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, get_args
 
 from rich import console as rich_console
 from rich.progress import BarColumn, Progress as Bars, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
 
+from naively.judging.agreement import share_interval
+from naively.judging.thresholds import Goal, Reached
 from naively.read.progress import Progress, silent
 from naively.report.names import printable, visible
-from naively.report.summary import Evaluation, FeatureRow, Summary
-from naively.report.words import also_says, figure, title, weight_of
+from naively.report.summary import CoveragePoint, Evaluation, FeatureRow, Summary, Threshold
+from naively.report.words import accuracy_interval, also_says, figure, title, weight_of
 from naively.selection.certificate import UNPROVEN
+from naively.selection.train import is_auto
 
 if TYPE_CHECKING:
-    from naively.jobs.explain import Explanation
-    from naively.jobs.predict import Predicted
-    from naively.jobs.tables import CvTable, PathTable
+    from naively.jobs.predict import Compared, Predicted
+    from naively.jobs.reasons import Explanation
+    from naively.jobs.tables import CvContender, CvPoint, CvTable, PathTable
 
 
 class Console(rich_console.Console):
@@ -72,13 +76,16 @@ def show_summary(summary: Summary, out: str) -> None:
     console.print(Text(str(summary.certificate or UNPROVEN)))
     if summary.evaluation is not None:
         console.print(Text(accuracy_sentence(summary.evaluation)))
+        if (said := surest_sentence(summary.evaluation.coverage)) is not None:
+            console.print(Text(said))
+    for each in summary.thresholds:
+        console.print(Text(threshold_sentence(each)))
     console.print(Text(f"The model was {summary.settings.final_rows}{_shared(summary)}."))
-    if summary.settings.k == "auto":
+    if is_auto(summary.settings.k):
+        rule = "within one standard error of the best" * (summary.settings.k == "auto")
+        rule = f"the smallest {rule or 'that reaches the highest accuracy'}"
         console.print(
-            Text(
-                f"k = {len(summary.features):,} was chosen by cross-validation: the smallest "
-                "within one standard error of the best."
-            )
+            Text(f"k = {len(summary.features):,} was chosen by cross-validation: {rule}.")
         )
     for note in summary.notes:
         console.print(Text(printable(note)))
@@ -131,14 +138,16 @@ def _shown_figures(row: FeatureRow, wide: bool) -> tuple[float, ...]:
 
 def accuracy_sentence(evaluation: Evaluation) -> str:
     """Accuracy, on which rows, and what it has to be compared with."""
+    low, high = accuracy_interval(evaluation)
     balanced = (
-        f", mean over classes {evaluation.balanced_accuracy:.4f}"
+        f", mean over classes {evaluation.balanced_accuracy:.4f}, macro F1 "
+        f"{evaluation.macro_f1:.4f}"
         if abs(evaluation.balanced_accuracy - evaluation.accuracy) > 5e-5
         else ""
     )
     return (
-        f"Accuracy {evaluation.accuracy:.4f} on {evaluation.test_rows:,} test rows"
-        f" ({evaluation.method}){balanced}; always answering"
+        f"Accuracy {evaluation.accuracy:.4f} ({low:.4f} to {high:.4f} with 95 % confidence) on "
+        f"{evaluation.test_rows:,} test rows ({evaluation.method}){balanced}; always answering"
         f" {visible(evaluation.usual_class)} would reach {evaluation.usual_accuracy:.4f}."
     )
 
@@ -157,10 +166,92 @@ def show_predicted(predicted: Predicted, out: str | None) -> None:
     console = Console(highlight=False, stderr=out is None)
     if out is not None:
         console.print(Text(f"{predicted.rows:,} rows labelled in {visible(out)}"))
-    if predicted.accuracy is not None:
-        console.print(Text(f"Accuracy {predicted.accuracy:.4f} on {predicted.rows:,} rows"))
+    if predicted.compared is not None:
+        _show_compared(console, predicted.compared)
     for note in predicted.notes:
         console.print(Text(printable(note)))
+
+
+_CONFUSED_CLASSES = 10
+
+
+def _show_compared(console: Console, compared: Compared) -> None:
+    found, confusion = compared.agreement, compared.confusion
+    console.print(
+        Text(
+            f"Accuracy {found.accuracy:.4f} ({found.low:.4f} to {found.high:.4f} with 95 % "
+            f"confidence) on {found.rows:,} rows; mean over classes {found.balanced_accuracy:.4f}, "
+            f"macro F1 {found.macro_f1:.4f}"
+        )
+    )
+    if compared.threshold is not None:
+        name, reached = compared.threshold
+        console.print(Text(f"With the threshold, {visible(name)} has {_reached(reached)}."))
+    if confusion is not None and len(confusion.truths) <= _CONFUSED_CLASSES:
+        table = Table(box=None, pad_edge=False, header_style="bold")
+        table.add_column("is \\ answered", overflow="fold")
+        for name in confusion.answers:
+            table.add_column(Text(visible(name)), justify="right", overflow="fold")
+        for name, row in zip(confusion.truths, confusion.rows, strict=True):
+            table.add_row(Text(visible(name)), *(f"{n:,}" for n in row))
+        console.print(table)
+    if (said := surest_sentence(compared.coverage)) is not None:
+        console.print(Text(said))
+    for each in compared.misled:
+        words = ", ".join(f"{visible(word)} {nats:+.1f}" for word, nats in each.words)
+        words = f" ({words})" if words else ""
+        console.print(
+            Text(
+                f"Surely wrong: row {visible(each.key)} is {visible(each.truth)}, answered "
+                f"{visible(each.answer)} with log-odds of {each.margin:.1f}{words}."
+            )
+        )
+
+
+def _reached(reached: Reached) -> str:
+    """Precision and recall on some rows, with their intervals."""
+    said = []
+    for goal in get_args(Goal):
+        some, n = reached.of(goal)
+        if n:
+            low, high = share_interval(some, n)
+            said.append(f"{goal} {some / n:.4f} ({low:.4f} to {high:.4f}, {n:,} rows)")
+    return " and ".join(said) or "no rows"
+
+
+def threshold_sentence(threshold: Threshold) -> str:
+    """Say at which log-odds a class is to be answered, and what that reached on the test rows."""
+    name, goal = visible(threshold.name), threshold.goal
+    if threshold.log_odds is None:
+        return f"No threshold reaches a {goal} of {threshold.wanted:g} for {name} on the folds."
+    said = (
+        f"A {goal} of {threshold.wanted:g} for {name}: answer it from {threshold.log_odds!r} nats "
+        "of log-odds on, as it was on the folds"
+    )
+    if threshold.reached is not None and threshold.low is not None and threshold.high is not None:
+        other = "recall" if goal == "precision" else "precision"
+        rest = "" if threshold.other is None else f", {other} {threshold.other:.4f}"
+        said += (
+            f"; on the test rows {goal} {threshold.reached:.4f} ({threshold.low:.4f} to "
+            f"{threshold.high:.4f}, {threshold.test_rows:,} rows){rest}"
+        )
+    given = f"{threshold.name}={threshold.log_odds!r}"
+    return f"{said}. `naively predict --threshold {shlex.quote(visible(given))}` does so."
+
+
+_REVIEWED = 0.1  # of the rows, which a person reads
+
+
+def surest_sentence(coverage: Sequence[CoveragePoint]) -> str | None:
+    """Say how good the answers are once the least sure ones have gone to a person."""
+    near = [p for p in coverage if abs(1 - _REVIEWED - p.coverage) <= _REVIEWED / 2]
+    if not near:  # of so few rows
+        return None
+    point = min(near, key=lambda each: abs(1 - _REVIEWED - each.coverage))
+    return (
+        f"With the {100 * (1 - point.coverage):.0f} % of the rows with the smallest log-odds left "
+        f"to a person, accuracy on the rest is {point.accuracy:.4f}."
+    )
 
 
 _SHOWN_PATH = 25
@@ -191,27 +282,34 @@ def show_path(table: PathTable) -> None:
 
 
 def show_cv(table: CvTable) -> None:
-    """Show the accuracy of some k for the best model, and how the others compare."""
+    """Show the scores of some k for each model, the best first, and how they compare."""
+    console = Console(highlight=False)
+    divided = f"{table.n_rows:,} rows in {table.folds} folds"
+    divided += f", divided {table.repeats} times" if table.repeats > 1 else ""
+    for each in table.contenders:
+        best = each.best
+        alpha = "" if best.alpha is None else f", smoothing {best.alpha:g}"
+        rows = [p for p in table.points if (p.model, p.alpha) == (best.model, best.alpha)]
+        console.print(Text(f"{best.model}{alpha}: {divided}", style="bold"))
+        console.print(_points(table, each, rows))
+    for sentence in (*table.ranking, *table.notes):
+        console.print(Text(printable(sentence)))
+
+
+def _points(table: CvTable, contender: CvContender, rows: Sequence[CvPoint]) -> Table:
     from naively.jobs.tables import first_ks
 
-    console = Console(highlight=False)
-    best = table.best
-    rows = [p for p in table.points if (p.model, p.alpha) == (best.model, best.alpha)]
     at = set(first_ks(rows, _SHOWN_PATH).tolist())
     shown = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("k", "accuracy", "standard error"):
+    for name in ("k", table.scoring.replace("_", " "), "standard error"):
         shown.add_column(name, justify="right", no_wrap=True)
     shown.add_column("")
     for i, row in enumerate(rows):
-        said = "best" if row.k == best.k else ""
-        said = "within one standard error" if row.k == table.simplest_k and not said else said
+        said = "within one standard error" if row.k == contender.simplest_k else ""
+        said = "best" if row.k == contender.best.k else said
         if i in at or said:
-            shown.add_row(f"{row.k:,}", f"{row.accuracy:.4f}", f"{row.standard_error:.4f}", said)
-    alpha = "" if best.alpha is None else f", smoothing {best.alpha:g}"
-    title = f"{best.model}{alpha}: {table.n_rows:,} rows in {table.folds} folds"
-    console.print(Text(title, style="bold"), shown, sep="\n")
-    for sentence in (*table.ranking, *table.notes):
-        console.print(Text(printable(sentence)))
+            shown.add_row(f"{row.k:,}", f"{row.score:.4f}", f"{row.standard_error:.4f}", said)
+    return shown
 
 
 def show_explanation(found: Explanation, most: int) -> None:

@@ -159,7 +159,7 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
     rule_: Rule
     refitted_: Refitted | None
     temperature_: float
-    fold_errors_: FoldErrors  # with k="auto"
+    fold_errors_: FoldErrors  # with k="auto" or "best"
 
     # -- training -------------------------------------------------------------------------------
 
@@ -203,8 +203,8 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
     ) -> int:
         if not is_auto(self.k):
             return k_of(model, statistics, self.k)
-        self.fold_errors_ = choose_k(model, X, y, sample_weight, statistics)
-        return self.fold_errors_.best_k()
+        self.fold_errors_, k = choose_k(model, X, y, sample_weight, statistics, self.k)
+        return k
 
     def gather(
         self,

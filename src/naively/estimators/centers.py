@@ -38,9 +38,10 @@ class SparseL2Centers(
 
     Parameters
     ----------
-    k : int, float, "all" or "auto", default=10
+    k : int, float, "all", "auto" or "best", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
-        with the selection inside each fold (see :func:`naively.error_path`). "all" gives the
+        with the selection inside each fold (see :func:`naively.error_path`): the fewest within one
+        standard error of the best, and "best" the best. "all" gives the
         centers of :class:`~sklearn.neighbors.NearestCentroid` and, as long as classes weigh the
         same, its predictions; see the notes.
     scale : {None, "std", "variance"}, default=None
@@ -181,9 +182,10 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
 
     Parameters
     ----------
-    k : int, float, "all" or "auto", default=10
+    k : int, float, "all", "auto" or "best", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
-        with the selection inside each fold (see :func:`naively.error_path`). "all" gives the
+        with the selection inside each fold (see :func:`naively.error_path`): the fewest within one
+        standard error of the best, and "best" the best. "all" gives the
         centers of :class:`~sklearn.neighbors.NearestCentroid` with `metric="manhattan"` and, as
         long as classes weigh the same, its predictions; see the notes.
     priors : {None, "uniform", "empirical"} or array-like of shape (n_classes,), default=None

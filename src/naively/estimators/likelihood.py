@@ -32,9 +32,10 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
 
     Parameters
     ----------
-    k : int, float, "all" or "auto", default=10
+    k : int, float, "all", "auto" or "best", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
-        with the selection inside each fold (see :func:`naively.error_path`). "all" gives
+        with the selection inside each fold (see :func:`naively.error_path`): the fewest within one
+        standard error of the best, and "best" the best. "all" gives
         :class:`~sklearn.naive_bayes.GaussianNB`.
     variance : {"class", "shared"}, default="class"
         Whether the variance of a selected feature differs between the classes, or only its mean
@@ -173,9 +174,10 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
 
     Parameters
     ----------
-    k : int, float, "all" or "auto", default=10
+    k : int, float, "all", "auto" or "best", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
-        with the selection inside each fold (see :func:`naively.error_path`).
+        with the selection inside each fold (see :func:`naively.error_path`): the fewest within one
+        standard error of the best, and "best" the best.
     alpha : float or array-like of shape (n_features,), default=1.0
         Smoothing: added to the sums of the classes, on average over the classes, in proportion
         to their rows. With 0, a row can rule out a class; a row that rules out every class gets
@@ -310,9 +312,10 @@ class SparseNegativeBinomialNB(
 
     Parameters
     ----------
-    k : int, float, "all" or "auto", default=10
+    k : int, float, "all", "auto" or "best", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
-        with the selection inside each fold (see :func:`naively.error_path`).
+        with the selection inside each fold (see :func:`naively.error_path`): the fewest within one
+        standard error of the best, and "best" the best.
     alpha : float or array-like of shape (n_features,), default=1.0
         Smoothing: added to the sums of the classes, on average over the classes, in proportion
         to their rows. With 0, a row can rule out a class; a row that rules out every class gets
@@ -478,9 +481,10 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
 
     Parameters
     ----------
-    k : int, float, "all" or "auto", default=10
+    k : int, float, "all", "auto" or "best", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
-        with the selection inside each fold (see :func:`naively.error_path`). "all" gives
+        with the selection inside each fold (see :func:`naively.error_path`): the fewest within one
+        standard error of the best, and "best" the best. "all" gives
         :class:`~sklearn.naive_bayes.CategoricalNB`.
     alpha : float, default=1.0
         Smoothing, added to the count of every category in every class. With 0, a row can rule

@@ -74,9 +74,10 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
 
     Parameters
     ----------
-    k : int, float, "all" or "auto", default=10
+    k : int, float, "all", "auto" or "best", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
-        with the selection inside each fold (see :func:`naively.error_path`). "all" gives
+        with the selection inside each fold (see :func:`naively.error_path`): the fewest within one
+        standard error of the best, and "best" the best. "all" gives
         :class:`~sklearn.naive_bayes.MultinomialNB`. `k=1` selects a feature but cannot use it:
         two probability vectors cannot differ in one entry only.
     alpha : float or array-like of shape (n_features,), default=1.0
@@ -222,9 +223,10 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
 
     Parameters
     ----------
-    k : int, float, "all" or "auto", default=10
+    k : int, float, "all", "auto" or "best", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
-        with the selection inside each fold (see :func:`naively.error_path`). "all" gives
+        with the selection inside each fold (see :func:`naively.error_path`): the fewest within one
+        standard error of the best, and "best" the best. "all" gives
         :class:`~sklearn.naive_bayes.BernoulliNB`.
     alpha : float or array-like of shape (n_features,), default=1.0
         Smoothing: (count + alpha) / (rows of the class + 2 alpha). With 0, a row can rule out a

@@ -21,7 +21,7 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from naively._types import Array, IntArray, MatrixLike
+from naively._types import Array, Choice, IntArray, MatrixLike
 from naively.estimators.base import AbstractSparseClassifier
 from naively.estimators.cv_results import results_table
 from naively.estimators.path_scoring import (
@@ -39,7 +39,6 @@ from naively.estimators.search_checks import (
     one_scorer,
 )
 from naively.judging.curves import Curve, Ranking, Settings, best_curve, ranking
-from naively.judging.error_path import Choice
 from naively.judging.folds import Folds, Splits
 from naively.judging.rows import weighted_rows
 from naively.selection.path import checked_grid

@@ -187,7 +187,8 @@ def data_of(
     kind = MODELS[recipe.model.kind]
     features, layout, columns = definition(recipe.features, parts, layout, recipe.model)
     tasks = tasks_of(
-        parts, features, layout, names=names_of(columns), parting=parting, n_jobs=workers.jobs,
+        parts, features, layout, names=names_of(columns), parting=parting,
+        n_jobs=workers.jobs,
         resumable=recipe.engine.checkpoint is not None,
         of_counts=columns is not None and kind.takes == "counts",
     )  # fmt: skip

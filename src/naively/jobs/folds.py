@@ -17,9 +17,9 @@ from naively.jobs.rows import HeldRows
 from naively.jobs.settings import ModelSettings, Recipe, asked_k
 from naively.jobs.study import measured_grid
 from naively.judging.calibration import temperature_of
-from naively.judging.error_path import FoldErrors
+from naively.judging.error_path import FoldErrors, class_weights, equal_rows
 from naively.judging.every_k import every_k
-from naively.judging.folds import MAX_REPEATS, REPEATED_ROWS, warn_of_nothing
+from naively.judging.folds import chosen_k, repeats_of
 from naively.judging.parting import TRAIN, Parting
 from naively.models import MODELS
 from naively.models.model import Model
@@ -42,16 +42,13 @@ def chooser(kind: str) -> str:
 
 def choose_k(
     recipe: Recipe, data: Data, parting: Parting, workers: Workers
-) -> tuple[FoldErrors, tuple[str, ...]]:
-    """Errors on the default grid, from which `-k auto` takes its k, of the training rows alone.
-
-    With few rows the division into folds decides as much as the rows do: they are divided anew,
-    up to five times, and the errors averaged.
+) -> tuple[FoldErrors, int, tuple[str, ...]]:
+    """Choose k by the errors on the default grid, of the training rows alone.
 
     Returns
     -------
-    errors, notes
-        The errors, and what the reader should know of the choice.
+    errors, k, notes
+        The errors, the k that `-k auto` or `-k best` takes, and what the reader should know of it.
 
     Raises
     ------
@@ -60,48 +57,74 @@ def choose_k(
     """
     if max(data.rows_of_classes(*training(parting)).values()) < 2:
         raise InputError(
-            f"{recipe.name}: `-k auto` cross-validates, for which a class needs two training rows "
-            "or more; give -k a number, or more rows."
+            f"{recipe.name}: `-k {recipe.model.k}` cross-validates, for which a class needs two "
+            "training rows or more; give -k a number, or more rows."
         )
     with told_of(recipe.name), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
-        chosen = _fold_errors(recipe, data, parting, workers)
-        warn_of_nothing(chosen)
-    return chosen, tuple(dict.fromkeys(str(each.message) for each in caught))
+        errors = _of_chooser(recipe, data, parting, workers)
+        k = chosen_k(errors, recipe.model.k)
+    return errors, k, tuple(dict.fromkeys(str(each.message) for each in caught))
 
 
-def _fold_errors(recipe: Recipe, data: Data, parting: Parting, workers: Workers) -> FoldErrors:
-    """Errors of the default grid on folds, divided more than once where rows are few."""
+def _of_chooser(recipe: Recipe, data: Data, parting: Parting, workers: Workers) -> FoldErrors:
+    """Errors of the default grid, of the kind of model that chooses k."""
     if (kind := chooser(recipe.model.kind)) != recipe.model.kind:
         weights, norm = recipe.model.weighting(of_text=recipe.features is not None)
         settings = replace(recipe.model, kind=kind, weights=weights, norm=norm)
         recipe = replace(recipe, model=settings)
         data = data_of(recipe, recipe.model_of(), parting, workers, parts=data.parts)
-    model = recipe.model_of()
     kinds = training(parting)
-    n, kept = data.n_rows(*kinds), data.kept(kinds, recipe.model)
+    kept = data.kept(kinds, recipe.model)
+    model = constrained(recipe.model_of(), data, recipe.model, kept)
+    grid = default_grid(data, model, kinds, kept)
+    return repeated_errors(recipe, data, [model], kept, grid, parting, workers)[0]
+
+
+def default_grid(data: Data, model: Model[Any], kinds: Kinds, kept: IntArray | None) -> IntArray:
+    """Numbers of features that are compared unless others are asked for, (G,)."""
     m = data.n_features if kept is None else len(kept)
     n_classes = len(data.rows_of_classes(*kinds))
-    model = constrained(model, data, recipe.model, kept)
     most, least = choices(model, m, n_classes)
     grid = np.unique(np.append(least, model_grid(model, m, n_classes)))
-    grid = measured_grid(grid, most, least, n_classes)
-    repeats = int(np.clip(REPEATED_ROWS // max(n, 1), 1, MAX_REPEATS))
-    found = [fold_errors(data, model, kinds, kept, grid, workers, recipe.model)]
-    for seed in range(1, repeats):
-        again = Parting(parting.share, parting.seed, parting.n_folds, seed)
-        anew = data_of(recipe, model, again, workers, parts=data.parts)
-        found.append(fold_errors(anew, model, kinds, kept, grid, workers, recipe.model))
-    errors = np.concatenate([each.errors for each in found])
-    weight = np.concatenate([each.weight for each in found])
-    return FoldErrors(grid, errors, weight, parting.n_folds, n)
+    return measured_grid(grid, most, least, n_classes)
 
 
-def fold_errors(
-    data: Data, model: Model[Any], kinds: Kinds, kept: IntArray | None, grid: IntArray,
-    workers: Workers, settings: ModelSettings,
+def repeated_errors(
+    recipe: Recipe, data: Data, models: Sequence[Model[Any]], kept: IntArray | None, grid: IntArray,
+    parting: Parting, workers: Workers,
+) -> list[FoldErrors]:  # fmt: skip
+    """Errors of each model on the same folds of the rows that are trained on.
+
+    With few rows the division into folds decides as much as the rows do: they are divided anew,
+    up to five times, and the errors averaged.
+    """
+    kinds = training(parting)
+    n = data.n_rows(*kinds)
+    found: list[list[FoldErrors]] = [[] for _ in models]
+    for seed in range(repeats_of(n)):
+        again = replace(parting, fold_seed=seed)
+        anew = data_of(recipe, models[0], again, workers, parts=data.parts) if seed else data
+        for each, model in zip(found, models, strict=True):
+            each.append(_fold_errors(recipe, anew, model, kinds, kept, grid, workers))
+    return [
+        FoldErrors(
+            grid,
+            np.concatenate([of_once.errors for of_once in each]),
+            np.concatenate([of_once.weight for of_once in each]),
+            parting.n_folds,
+            equal_rows(data.rows_of_classes(*kinds), recipe.scoring or "accuracy"),
+        )
+        for each in found
+    ]
+
+
+def _fold_errors(
+    recipe: Recipe, data: Data, model: Model[Any], kinds: Kinds, kept: IntArray | None,
+    grid: IntArray, workers: Workers,
 ) -> FoldErrors:  # fmt: skip
     """Error of each fold, the rows of one kind, at each k (G,): the features chosen without it."""
+    settings, scoring = recipe.model, recipe.scoring or "accuracy"
     total = _total(data, model, kinds, kept)
     held, folds = HeldRows(data, kinds, workers), []
     judged = [kind for kind in kinds if data.n_rows(kind)]
@@ -112,7 +135,8 @@ def fold_errors(
         union = np.unique(np.concatenate(places))
         held.hold(union if kept is None else kept[union])
     for kind in judged:
-        folds.append(_fold(data, model, total, kinds, kind, kept, grid, settings, held))
+        fold = _fold(data, model, total, kinds, kind, kept, grid, settings, held)
+        folds.append(replace(fold, weights=class_weights(data.class_rows[kind], scoring)))
     union = np.unique(np.concatenate([fold.on_path for fold in folds]))
     if data.features.two_passes:
         union = np.arange(data.n_features)
@@ -146,6 +170,14 @@ def fitted_temperature(
     data: Data, model: Model[Any], settings: ModelSettings, kinds: Kinds, workers: Workers
 ) -> float:
     """Temperature of the model that is asked for, from the folds of the training rows."""
+    folds, look = fold_models(data, model, settings, kinds, workers)
+    return temperature_of(sum(workers.map(slopes_of_folds, data.tasks, folds, look)))
+
+
+def fold_models(
+    data: Data, model: Model[Any], settings: ModelSettings, kinds: Kinds, workers: Workers
+) -> tuple[list[Untempered], Look]:
+    """Train the model that is asked for without the rows of each kind in turn."""
     kept = data.kept(kinds, settings)
     model = constrained(model, data, settings, kept)
     total = _total(data, model, kinds, kept)
@@ -164,8 +196,7 @@ def fitted_temperature(
         )
     union = np.unique(np.concatenate([each.own for each in trained]))
     folds = [replace(each, own=np.searchsorted(union, each.own)) for each in trained]
-    look = Look(data.features, data.terms(union), union)
-    return temperature_of(sum(workers.map(slopes_of_folds, data.tasks, folds, look)))
+    return folds, Look(data.features, data.terms(union), union)
 
 
 def _total(data: Data, model: Model[Any], kinds: Kinds, kept: IntArray | None) -> Any:

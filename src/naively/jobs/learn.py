@@ -8,7 +8,7 @@ to be quoted from. Nothing that grows with rows times features is held, but for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -35,6 +35,7 @@ from naively.jobs.study import (
     path_curve,
     predicted_error,
 )
+from naively.jobs.thresholds import check_thresholds, thresholds
 from naively.judging.every_k import every_k
 from naively.judging.parting import TEST, Parting
 from naively.judging.verdicts import Judge, total
@@ -44,8 +45,8 @@ from naively.read.parts import parts_of
 from naively.read.progress import Progress, silent
 from naively.report.summary import Summary
 from naively.selection.train import Trained, choices, is_auto
-from naively.work.judged import Look, judged
-from naively.work.stream import tasks_of
+from naively.work.judged import Look, Untempered, judged
+from naively.work.stream import Task, tasks_of
 from naively.work.writing import atomic_directory, reserved_directory
 
 
@@ -78,20 +79,27 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
     number of features that is to be chosen is chosen once, among the training rows.
     """
     model, parting = recipe.model_of(), parting_of(recipe)
+    if recipe.scoring is not None and not is_auto(recipe.model.k):
+        raise InputError(
+            "`--scoring` has no effect without -k auto or -k best, which choose k by it; add one."
+        )
     if recipe.stability:
         check_stability(recipe)
     with working(recipe.engine) as workers:
         data = data_of(recipe, model, parting, workers, progress)
         kinds = training(parting)
         check_rows(recipe, data, kinds)
+        check_thresholds(recipe, data, sorted(data.rows_of_classes(*kinds)))
         data = replace(data, notes=tuple(notes_on(recipe, data)))
         progress("selecting", 0, 0)
         settings, accuracies = recipe.model, None
         if is_auto(settings.k):
-            folds, told = choose_k(recipe, data, parting, workers)
+            folds, k, told = choose_k(recipe, data, parting, workers)
             data = replace(data, notes=(*data.notes, *told))
-            settings = replace(settings, k=folds.best_k())
-            accuracies = Accuracies.of_folds(folds, chooser(settings.kind), settings)
+            settings = replace(settings, k=k)
+            accuracies = Accuracies.of_folds(
+                folds, chooser(settings.kind), settings, recipe.scoring
+            )
         temperature = None
         if model.calibration is not None:
             temperature = fitted_temperature(data, model, settings, kinds, workers)
@@ -101,11 +109,13 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
         final, trained = fit(
             data, model, settings, kinds, clip=again, workers=workers, temperature=temperature
         )
-        test = None
+        test, tested = None, None
         if has_test:
             progress("testing", 0, 0)
             test, measured = _tested(recipe, data, final, trained, workers)
             accuracies = accuracies or measured
+            tested = _test_of_odds(recipe, data, final, trained, workers)
+        cut = thresholds(recipe, data, model, settings, kinds, workers, trained, tested)
         if again:
             del trained  # most of the memory
             kinds = (*kinds, TEST)
@@ -117,14 +127,21 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
             final = firm(final, stability_of(recipe, data, trained, kinds, workers))
         curve = None if recipe.quick else path_curve(trained, accuracies)
         found = [] if recipe.quick else examples(data, final, kinds, workers)
-    return summarize(recipe, files_of(recipe, data, test), test, final, curve, found), final.file
+    summary = summarize(recipe, files_of(recipe, data, test), test, final, curve, found)
+    return replace(summary, thresholds=cut), final.file
 
 
 def parting_of(recipe: Recipe) -> Parting:
     """Which rows are trained on, and which tested on."""
-    folded = is_auto(recipe.model.k) or recipe.model.calibration is not None
+    folded = is_auto(recipe.model.k) or recipe.model.calibration is not None or recipe.wanted
     share = 0.0 if recipe.test.is_given else recipe.test.holdout
-    return Parting(share, recipe.test.seed, N_FOLDS if folded else 1)
+    grouped = recipe.test.groups is not None
+    parting = Parting(share, recipe.test.seed, N_FOLDS if folded else 1, grouped=grouped)
+    if grouped and not parting.asks_content:
+        raise InputError(
+            "`--groups` has no effect where no row is held out or cross-validated; leave it out."
+        )
+    return parting
 
 
 def check_rows(recipe: Recipe, data: Data, kinds: Kinds) -> None:
@@ -182,16 +199,7 @@ def _tested(
     else:
         factors = None if idf is None else idf[columns]
         look = Look(data.features, data.terms(columns), columns, data.n_regions > 1, factors)
-    tasks = data.tasks
-    if recipe.test.file is not None:
-        layout = recipe.test_layout(data.tasks[0].layout)
-        parts = parts_of([recipe.test.file], layout)
-        everything = Parting(share=1.0)
-        tasks = tasks_of(
-            parts, data.features, layout, names=data.tasks[0].names, parting=everything,
-            n_jobs=workers.jobs, of_counts=data.tasks[0].of_counts,
-        )  # fmt: skip
-    verdicts = total(workers.map(judged, tasks, judge, look))
+    verdicts = total(workers.map(judged, _test_tasks(recipe, data, workers), judge, look))
     method, n = recipe.test.method, verdicts.pairs.total()
     if not n:
         raise InputError(
@@ -209,6 +217,33 @@ def _tested(
         predicted_error=None if recipe.quick else _expected_error(data, trained),
     )
     return test, accuracies
+
+
+def _test_tasks(recipe: Recipe, data: Data, workers: Workers) -> Sequence[Task]:
+    """Return the tasks in which the test rows are."""
+    if recipe.test.file is None:
+        return data.tasks
+    layout = recipe.test_layout(data.tasks[0].layout)
+    parts = parts_of([recipe.test.file], layout)
+    return tasks_of(
+        parts, data.features, layout, names=data.tasks[0].names, parting=Parting(share=1.0),
+        n_jobs=workers.jobs, of_counts=data.tasks[0].of_counts,
+    )  # fmt: skip
+
+
+def _test_of_odds(
+    recipe: Recipe, data: Data, fitted: Fitted, trained: Trained[Any], workers: Workers
+) -> tuple[Sequence[Task], Look, Untempered] | None:
+    """Return where the test rows are, what is seen of them, and the model that is tested."""
+    if not recipe.wanted:
+        return None
+    file, idf = fitted.file, data.idf(training(parting_of(recipe)))
+    rule = Untempered(
+        TEST, np.array(file.classes), trained.rule, replace(trained.model, constraints=None),
+        np.arange(len(file.columns)), None if idf is None else idf[file.columns],
+    )  # fmt: skip
+    look = Look(data.features, data.terms(file.columns), file.columns)
+    return _test_tasks(recipe, data, workers), look, rule
 
 
 def _expected_error(data: Data, trained: Trained[Any]) -> float | None:

@@ -17,6 +17,7 @@ from naively.jobs.model_file import ModelFile
 from naively.jobs.settings import Recipe
 from naively.jobs.strangers import strangers_note
 from naively.jobs.study import confusion_of
+from naively.judging.agreement import agreement
 from naively.models import MODELS
 from naively.models.kinds import PRESENCE
 from naively.read.bytes import fingerprint
@@ -137,14 +138,15 @@ def _evaluation(test: Tested, final: Fitted) -> Evaluation:
     usual = classes[int(np.argmax(tested.class_rows))]
     wrong = [(pair, n) for pair, n in pairs.items() if pair[0] != pair[1]]
     mistakes = sorted(wrong, key=lambda item: (-item[1], item[0]))[:_MISTAKES]
-    recalls = [pairs.get((name, name), 0) / n for name, n in rows.items()]
+    found = agreement(pairs)
     shared = len(set(tested.file.names) & set(final.file.names))
     return Evaluation(
         method=test.method,
         train_rows=tested.n_rows,
-        test_rows=rows.total(),
-        accuracy=_right(pairs) / rows.total(),
-        balanced_accuracy=float(np.mean(sorted(recalls))),
+        test_rows=found.rows,
+        accuracy=found.accuracy,
+        balanced_accuracy=found.balanced_accuracy,
+        macro_f1=found.macro_f1,
         usual_class=usual,
         usual_accuracy=rows[usual] / rows.total(),
         unseen_rows=sum(n for name, n in rows.items() if name not in classes),

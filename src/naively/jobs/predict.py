@@ -12,9 +12,16 @@ from typing import BinaryIO
 
 import numpy as np
 
-from naively._types import FloatArray
+from naively._nearest import short
+from naively._types import Array, FloatArray, IntArray
 from naively.jobs.model_file import ModelFile, load_model, posterior
+from naively.jobs.reasons import dense_row, explain_row
 from naively.jobs.strangers import strangers_note
+from naively.jobs.study import confusion_of, coverage_points
+from naively.judging.agreement import Agreement, agreement
+from naively.judging.coverage import margins
+from naively.judging.thresholds import Reached, answers_at, log_odds, reached_by
+from naively.judging.verdicts import Verdicts
 from naively.models import MODELS
 from naively.models.rules import winners
 from naively.read.batch import Batch
@@ -24,12 +31,16 @@ from naively.read.formats import FORMATS, format_of
 from naively.read.layout import LISTS, Layout
 from naively.read.parts import batches_of, find_files, parts_of
 from naively.read.progress import Progress, silent
+from naively.report.summary import Confusion, CoveragePoint
 from naively.statistics.matrix import Matrix
 from naively.text.vocabulary import Vocabulary
 from naively.work.eye import Eye, check_counts, eye_for_terms
 from naively.work.judged import weighted
 from naively.work.stream import told_at
 from naively.work.writing import atomic_file
+
+_MISLED = 5  # rows that are shown
+_WORDS = 4  # features of each
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +52,30 @@ class PredictJob:
     layout: Layout  # text columns, if others than those of training; label, to compare with
     out: str | None = None  # None: give the table to `stdout`
     probabilities: bool = False
+    margin: bool = False  # add the log-odds of the answer
+    threshold: tuple[str, float] | None = None  # class, and least log-odds to answer it
+
+
+@dataclass(frozen=True, slots=True)
+class Misled:
+    """A row that is surely, and wrongly, answered."""
+
+    key: str  # name or number of the row
+    truth: str
+    answer: str
+    margin: float  # log-odds of the answer, nats
+    words: tuple[tuple[str, float], ...]  # features that spoke most against the truth, in nats
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """Answers held against the truth."""
+
+    agreement: Agreement
+    confusion: Confusion | None  # None for very many classes
+    coverage: tuple[CoveragePoint, ...]  # how good the surest rows are
+    misled: tuple[Misled, ...]  # the surest first
+    threshold: tuple[str, Reached] | None = None  # class that has one, and what it does
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +83,7 @@ class Predicted:
     """Answers for the rows of a file."""
 
     rows: int
-    accuracy: float | None  # where the file has labels and they were asked for
+    compared: Compared | None  # where the file has labels and they were asked for
     notes: tuple[str, ...] = ()  # what the reader should know of the labels
 
 
@@ -76,29 +111,109 @@ def predict(job: PredictJob, stdout: BinaryIO, progress: Progress = silent) -> P
 
 
 def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progress) -> Predicted:
-    rows, right, compared = 0, 0, job.layout.label or job.layout.labels_file
-    truths: Counter[str] = Counter()
+    rows, comparison = 0, Comparison(model, job.threshold)
+    compares = job.layout.label or job.layout.labels_file
+    code = None if job.threshold is None else _code_of(model, job.threshold[0])
     table = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
     writer = csv.writer(table, lineterminator="\n")
-    heads = [f"p:{name}" for name in model.classes] if job.probabilities else []
+    heads = ["margin"] * job.margin
+    heads += [f"p:{name}" for name in model.classes] if job.probabilities else []
     writer.writerow([job.layout.key or "row", "label", *heads])
     for batch, X in rows_of(model, job.input, job.layout):
         progress("predicting", rows, 0)
         scores = model.scores(X)
-        answers = np.array(model.classes)[winners(scores)]
+        codes, margin = winners(scores), margins(scores)
+        if code is not None and job.threshold is not None:
+            codes = answers_at(scores, code, job.threshold[1])
+            margin = _margins_of(scores, codes)
+        answers = np.array(model.classes)[codes]
         keys = batch.keys if batch.keys is not None else np.arange(rows + 1, rows + len(batch) + 1)
         figures = posterior(scores).tolist() if job.probabilities else [[]] * len(batch)
+        if job.margin:
+            figures = [[m, *each] for m, each in zip(margin.tolist(), figures, strict=True)]
         writer.writerows(
             [key, answer, *map(repr, p)]
             for key, answer, p in zip(keys.tolist(), answers.tolist(), figures, strict=True)
         )
         rows += len(batch)
-        if compared and batch.labels is not None:
-            right += int((answers == batch.labels).sum())
-            truths.update(batch.labels.tolist())
+        if compares and batch.labels is not None:
+            comparison.look(batch, X, scores, answers, margin, keys)
     table.detach()
-    accuracy = right / rows if compared and rows else None
-    return Predicted(rows, accuracy, tuple(strangers_note(truths, right, model.classes)))
+    if not comparison.verdicts.pairs:
+        return Predicted(rows, None)
+    return Predicted(rows, comparison.result(), tuple(comparison.notes()))
+
+
+def _margins_of(scores: FloatArray, codes: IntArray) -> FloatArray:
+    """Log-odds (n,) of some answers, which need not be the likeliest."""
+    found = np.empty(len(codes))
+    for code in np.unique(codes).tolist():
+        rows = codes == code
+        found[rows] = log_odds(scores[rows], code)
+    return found
+
+
+def _code_of(model: ModelFile, name: str) -> int:
+    if name not in model.classes:
+        raise InputError(
+            f"`--threshold` must be of a class of the model ({', '.join(model.classes[:5])}); got "
+            f"{short(name)}."
+        )
+    return model.classes.index(name)
+
+
+class Comparison:
+    """Holds answers against the truth, batch by batch."""
+
+    def __init__(self, model: ModelFile, threshold: tuple[str, float] | None) -> None:
+        self._model, self._threshold = model, threshold
+        self.verdicts, self._reached = Verdicts(), Reached(0, 0, 0)
+        self._surest: list[tuple[float, str, str, str, FloatArray]] = []
+
+    def look(
+        self, batch: Batch, X: Matrix, scores: FloatArray, answers: Array, margin: FloatArray,
+        keys: Array,
+    ) -> None:  # fmt: skip
+        """Take some more rows, with the selected columns X of them, and what was answered."""
+        truths = np.asarray(batch.labels)
+        pairs = Counter(zip(truths.tolist(), answers.tolist(), strict=True))
+        right = answers == truths
+        self.verdicts += Verdicts(pairs, None, 0, margin, right)
+        if self._threshold is not None:
+            name, least = self._threshold
+            odds = log_odds(scores, self._model.classes.index(name))
+            members = (truths == name).astype(np.int64)
+            self._reached += reached_by(odds, np.ones_like(members), members, least)
+        wrong = np.flatnonzero(~right & np.isin(truths, self._model.classes))
+        for i in wrong[np.argsort(-margin[wrong], kind="stable")[:_MISLED]].tolist():
+            row = (float(margin[i]), str(keys[i]), str(truths[i]), str(answers[i]), dense_row(X, i))
+            self._surest.append(row)
+        self._surest = sorted(self._surest, key=lambda row: -row[0])[:_MISLED]
+
+    def result(self) -> Compared:
+        """Return what came of all rows."""
+        pairs, name = self.verdicts.pairs, self._threshold and self._threshold[0]
+        return Compared(
+            agreement(pairs),
+            confusion_of(pairs, self._model.classes),
+            coverage_points(*self.verdicts.by_margin()),
+            tuple(self._misled(*row) for row in self._surest),
+            None if name is None else (name, self._reached),
+        )
+
+    def notes(self) -> Iterator[str]:
+        """Say what the reader should know of the labels."""
+        truths, pairs = Counter[str](), self.verdicts.pairs
+        for (truth, _), n in pairs.items():
+            truths[truth] += n
+        right = sum(n for (truth, answer), n in pairs.items() if truth == answer)
+        yield from strangers_note(truths, right, self._model.classes)
+
+    def _misled(self, margin: float, key: str, truth: str, answer: str, x: FloatArray) -> Misled:
+        found = explain_row(self._model, x, truth)
+        against = sorted(found.contributions, key=lambda each: -each.nats)
+        words = tuple((each.feature, each.nats) for each in against[:_WORDS] if each.nats > 0)
+        return Misled(key, truth, answer, margin, words)
 
 
 def rows_of(model: ModelFile, source: str, layout: Layout) -> Iterator[tuple[Batch, Matrix]]:
@@ -186,9 +301,3 @@ def _check_not_input(out: str, *inputs: str) -> None:
     for each in inputs:
         if os.path.exists(out) and os.path.exists(each) and os.path.samefile(out, each):
             raise OutputError(f"{out}: it is also read; choose another --out.")
-
-
-def dense_row(X: Matrix, row: int) -> FloatArray:
-    """Return one row (q,)."""
-    one = X[row : row + 1]
-    return np.asarray((one.toarray() if hasattr(one, "toarray") else one)[0], dtype=np.float64)

@@ -179,8 +179,8 @@ def check_statistics(record: Record, settings: ModelSettings) -> None:
     """
     if is_auto(settings.k):
         raise InputError(
-            "`-k auto` cross-validates, which needs the rows themselves and not only their "
-            "statistics; give a number, or the files to `naively select`."
+            f"`-k {settings.k}` cross-validates, which needs the rows themselves and not only "
+            "their statistics; give a number, or the files to `naively select`."
         )
     counted, kind = record.features.statistic, MODELS[settings.kind]
     wanted = kind.statistic

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from naively.judging.thresholds import Wanted
 from naively.models import MODELS
 from naively.models.kinds import ASKED, Kind
 from naively.models.model import Model, Objective, Pairs, with_objective
@@ -226,6 +227,7 @@ class TestSettings:
     split_column: str | None = None
     holdout: float = DEFAULT_HOLDOUT
     seed: int = 0
+    groups: str | None = None  # column of groups of rows that are kept together
 
     @property
     def is_given(self) -> bool:
@@ -241,7 +243,10 @@ class TestSettings:
             return f"the rows with test in column {self.split_column}"
         if self.holdout == 0:
             return "no row"
-        return f"{100 * self.holdout:g} % of each class, held out at random with seed {self.seed}"
+        share = f"{100 * self.holdout:g} % of"
+        if self.groups is not None:
+            return f"{share} the rows, by {self.groups}, held out at random with seed {self.seed}"
+        return f"{share} each class, held out at random with seed {self.seed}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -265,6 +270,8 @@ class Recipe:
     test: TestSettings = field(default_factory=TestSettings)
     engine: Engine = Engine()
     command: str = ""  # to repeat the run
+    wanted: tuple[Wanted, ...] = ()  # precisions or recalls, for which thresholds are chosen
+    scoring: str | None = None  # by what k is chosen; None: accuracy
     stability: bool = False  # tell how often each feature is selected on halves of the rows
     quick: bool = False  # no other k, no rows to quote, no charts
 
@@ -284,5 +291,7 @@ class Recipe:
         format = format_of(name, format_by_name(name) or layout.format)
         if layout.text and FORMATS[format].holds == "matrix":
             raise InputError(f"{name}: must hold the same as {self.name}, text or a matrix.")
-        own = replace(layout, split=None, labels_file=self.test.labels_file, format=format)
+        own = replace(
+            layout, split=None, group=None, labels_file=self.test.labels_file, format=format
+        )
         return of_format(own, format)

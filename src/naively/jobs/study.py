@@ -36,14 +36,19 @@ class Accuracies:
     of: str  # in words: whose accuracy it is
 
     @classmethod
-    def of_folds(cls, folds: FoldErrors, judged: str, settings: ModelSettings) -> Accuracies:
+    def of_folds(
+        cls, folds: FoldErrors, judged: str, settings: ModelSettings, scoring: str | None
+    ) -> Accuracies:
         """Return the accuracies of the model that was judged, from which k was chosen."""
-        whose = f"{folds.n_folds}-fold cross-validation of the training rows, with its standard"
+        balanced = "mean over the classes, " * (scoring == "balanced_accuracy")
+        whose = f"{balanced}{folds.n_folds}-fold cross-validation of the training rows, with"
         other = (
             f", of the {judged} model, which selects the words" if judged != settings.kind else ""
         )
         other += own_rule(settings)
-        return cls(folds.k, 1 - folds.mean, folds.standard_error, f"{whose} error{other}")
+        return cls(
+            folds.k, 1 - folds.mean, folds.standard_error, f"{whose} its standard error{other}"
+        )
 
 
 def own_rule(settings: ModelSettings) -> str:

@@ -13,14 +13,16 @@ import numpy as np
 
 from naively._nearest import short
 from naively._types import IntArray
+from naively.jobs.against import logistic
 from naively.jobs.constraints import constrained, weighed
 from naively.jobs.data import Data, data_of
 from naively.jobs.engines import Workers, working
-from naively.jobs.folds import fold_errors, training
+from naively.jobs.folds import default_grid, repeated_errors, training
 from naively.jobs.learn import check_rows
 from naively.jobs.rows import HeldRows
 from naively.jobs.settings import Recipe, in_options
 from naively.judging.curves import Curve, best_curve, ranking
+from naively.judging.folds import repeats_of
 from naively.judging.parting import Parting
 from naively.models import MODELS
 from naively.read.batch import Part
@@ -130,13 +132,23 @@ def path_csv(table: PathTable) -> str:
 
 @dataclass(frozen=True, slots=True)
 class CvPoint:
-    """Accuracy of a model with k features."""
+    """How well a model with k features does."""
 
     model: str
     k: int
     alpha: float | None  # where smoothings were searched
-    accuracy: float  # mean over the folds
+    score: float  # mean over the folds
     standard_error: float
+
+
+@dataclass(frozen=True, slots=True)
+class CvContender:
+    """The best that one model did."""
+
+    best: CvPoint
+    simplest_k: int  # fewest features within one standard error of the best
+    behind: float  # the winner's score less this one, over the folds
+    behind_standard_error: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,8 +158,11 @@ class CvTable:
     n_features: int
     n_rows: int
     folds: int
+    repeats: int  # how often the rows were divided into folds
+    scoring: str  # what the scores are
     best: CvPoint
     simplest_k: int  # fewest features of the same model within one standard error of the best
+    contenders: tuple[CvContender, ...]  # the best of each model, the best first
     ranking: tuple[str, ...]  # a sentence for each model, the best first
     points: tuple[CvPoint, ...]
     notes: tuple[str, ...] = ()  # what the reader should know
@@ -160,8 +175,12 @@ def cross_validate(
     n_folds: int,
     alphas: Sequence[float] | None,
     progress: Progress = silent,
+    *,
+    against: str | None = None,
 ) -> CvTable:
     """Cross-validate some kinds of models over k, the features selected anew in each fold.
+
+    With `against` "logistic", logistic regression on all features is judged on the same folds.
 
     Raises
     ------
@@ -174,7 +193,7 @@ def cross_validate(
             f"{recipe.name}: --alphas is smoothing, which --model {unsmoothed[0]} does not have; "
             "leave one of them out."
         )
-    parting = Parting(n_folds=n_folds)
+    parting = Parting(n_folds=n_folds, grouped=recipe.layout.group is not None)
     with working(recipe.engine) as workers, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         contenders: list[tuple[Data, list[Curve]]] = []
@@ -183,20 +202,37 @@ def cross_validate(
             contenders.append(
                 _contender(recipe, kind, parting, ks, alphas, workers, progress, parts)
             )
-    data, groups = contenders[0][0], [curves for _, curves in contenders]
+        data, groups = contenders[0][0], [curves for _, curves in contenders]
+        if against is not None:
+            progress(f"cross-validating {against}", 0, 0)
+            groups.append([logistic(recipe, data, parting)])
     kept = data.kept(training(parting), recipe.model)
     notes = _notes_on_folds(data.rows_of_classes(*training(parting)), n_folds)
     notes += tuple(dict.fromkeys(str(each.message) for each in caught))
     winner = best_curve([curve for curves in groups for curve in curves])
+    ranked = ranking(groups)
     points = tuple(_point(curve, g) for curves in groups for curve in curves
                    for g in range(len(curve.k)))  # fmt: skip
     return CvTable(
         n_features=data.n_features if kept is None else len(kept),
         n_rows=data.n_rows(*training(parting)),
-        folds=len(winner.scores),
+        folds=n_folds,
+        repeats=repeats_of(data.n_rows(*training(parting))),
+        scoring=recipe.scoring or "accuracy",
         best=_point(winner, winner.position("best")),
-        simplest_k=int(winner.k[winner.position("one_standard_error")]),
-        ranking=tuple(str(ranking(groups)).splitlines()),
+        simplest_k=_simplest_k(winner),
+        contenders=tuple(
+            CvContender(
+                _point(curve, curve.position("best")),
+                _simplest_k(curve),
+                each.behind,
+                each.behind_standard_error,
+            )
+            for each in ranked.contenders
+            for curve in [best_curve(curves) for curves in groups]
+            if curve.name == each.name
+        ),
+        ranking=tuple(str(ranked).splitlines()),
         points=points,
         notes=notes,
     )
@@ -223,17 +259,24 @@ def _contender(
     model = constrained(own.model_of(), data, own.model, kept)
     _check_ks(recipe.name, ks, choices(model, m, 0)[0])
     with told_of(recipe.name), in_options():
-        grid = model_grid(model, m, len(data.rows_of_classes(*kinds)), ks)
+        grid = (
+            default_grid(data, model, kinds, kept) if ks is None
+            else model_grid(model, m, len(data.rows_of_classes(*kinds)), ks)
+        )  # fmt: skip
     progress("cross-validating", 0, 0)
-    curves = []
-    for alpha in alphas or (None,):
-        settings = own.model if alpha is None else replace(own.model, alpha=alpha)
-        tried = replace(replace(own, model=settings).model_of(), constraints=model.constraints)
-        with told_of(recipe.name), in_options():
-            errors = fold_errors(data, tried, kinds, kept, grid, workers, own.model)
-        chosen = {} if alpha is None else {"alpha": alpha}
-        curves.append(Curve(kind, chosen, grid, 1 - errors.errors, n_rows=errors.n_rows))
-    return data, curves
+    models = []
+    for alpha in alphas or (own.model.alpha,):
+        settings = replace(own.model, alpha=alpha)
+        tried = replace(own, model=settings).model_of()
+        models.append(replace(tried, constraints=model.constraints))
+    with told_of(recipe.name), in_options():
+        found = repeated_errors(own, data, models, kept, grid, parting, workers)
+    chosen: list[dict[str, Any]] = [{"alpha": alpha} for alpha in alphas or ()] or [{}]
+    return data, [Curve.of_errors(kind, *each) for each in zip(chosen, found, strict=True)]
+
+
+def _simplest_k(curve: Curve) -> int:
+    return int(curve.k[curve.position("one_standard_error")])
 
 
 def _point(curve: Curve, g: int) -> CvPoint:
@@ -267,9 +310,9 @@ def _notes_on_folds(rows: dict[str, int], n_folds: int) -> tuple[str, ...]:
 
 def cv_csv(table: CvTable) -> str:
     """Give all points as CSV."""
-    heads = ["model", "k", "alpha", "accuracy", "standard_error"]
+    heads = ["model", "k", "alpha", table.scoring, "standard_error"]
     rows = [
-        [p.model, p.k, "" if p.alpha is None else p.alpha, repr(p.accuracy), repr(p.standard_error)]
+        [p.model, p.k, "" if p.alpha is None else p.alpha, repr(p.score), repr(p.standard_error)]
         for p in table.points
     ]
     return _csv(heads, rows)

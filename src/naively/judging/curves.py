@@ -7,8 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from naively._types import FloatArray, IntArray
-from naively.judging.error_path import Choice, chosen
+from naively._types import Choice, FloatArray, IntArray
+from naively.judging.error_path import FoldErrors, chosen
 
 Settings: TypeAlias = dict[str, Any]  # values of parameters, as scikit-learn sets them
 
@@ -24,17 +24,36 @@ class Curve:
     fit_seconds: FloatArray | None = None  # (T,) of training for all k, where it was timed
     score_seconds: FloatArray | None = None  # (T,)
     n_rows: float | None = None  # that were judged, if a score is the share of them that is right
+    weight: FloatArray | None = None  # (T,) of each fold; None: all the same
+    n_folds: int | None = None  # of all rows, where these were divided more than once; None: T
+
+    @classmethod
+    def of_errors(cls, name: str, settings: Settings, folds: FoldErrors) -> Curve:
+        """Return the accuracies of a model on some folds."""
+        return cls(
+            name, settings, folds.k, 1 - folds.errors, n_rows=folds.n_rows,
+            weight=folds.weight, n_folds=folds.n_folds,
+        )  # fmt: skip
 
     @property
     def mean(self) -> FloatArray:
         """Mean score over the folds, (G,)."""
-        return np.asarray(self.scores.mean(axis=0))
+        return self.average(self.scores)
 
     @property
     def standard_error(self) -> FloatArray:
         """Standard error of the mean from the spread over the folds, (G,)."""
-        n_folds = len(self.scores)
-        return np.asarray(self.scores.std(axis=0) / np.sqrt(max(n_folds - 1, 1)))
+        return self.spread(self.scores)
+
+    def average(self, values: FloatArray) -> FloatArray:
+        """Return the mean over the folds of values (T, ...) of each."""
+        return np.asarray(np.average(values, axis=0, weights=self.weight))
+
+    def spread(self, values: FloatArray) -> FloatArray:
+        """Return the standard error of that mean."""
+        n_folds = len(values) if self.n_folds is None else self.n_folds
+        variance = self.average(np.square(values - self.average(values)))
+        return np.asarray(np.sqrt(variance / max(n_folds - 1, 1)))
 
     def position(self, choice: Choice) -> int:
         """Position in the grid of the k that is chosen."""
@@ -104,15 +123,15 @@ def ranking(groups: list[list[Curve]]) -> Ranking:
 def _contender(curve: Curve, ahead: FloatArray) -> Contender:
     at = curve.position("best")
     behind = ahead - curve.scores[:, at]
-    spread = float(behind.std() / np.sqrt(max(len(behind) - 1, 1)))
+    mean, spread = float(curve.average(behind)), float(curve.spread(behind))
     if curve.n_rows:  # so many rows, at least, are decided otherwise
-        spread = max(spread, float(np.sqrt(abs(behind.mean()) / curve.n_rows)))
+        spread = max(spread, float(np.sqrt(abs(mean) / curve.n_rows)))
     return Contender(
         name=curve.name,
         settings={name: value for name, value in curve.settings.items() if name != "estimator"},
         k=int(curve.k[at]),
         score=float(curve.mean[at]),
         standard_error=float(curve.standard_error[at]),
-        behind=float(behind.mean()),
+        behind=mean,
         behind_standard_error=spread,
     )

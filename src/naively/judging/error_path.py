@@ -2,14 +2,29 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
-from naively._types import FloatArray, IntArray
+from naively._types import Choice, FloatArray, IntArray
 
-Choice = Literal["one_standard_error", "best"]
+SCORINGS = ("accuracy", "balanced_accuracy")  # scikit-learn's names
+
+
+def class_weights(rows: Mapping[str, int], scoring: str) -> dict[str, float] | None:
+    """Return what a row of each class weighs in a score; None if all weigh the same."""
+    if scoring == "accuracy":
+        return None
+    return {name: 1 / (len(rows) * n) for name, n in rows.items() if n}
+
+
+def equal_rows(rows: Mapping[str, int], scoring: str) -> float:
+    """Return how many rows of equal weight vary as those of a score do."""
+    weight = class_weights(rows, scoring)
+    if weight is None:
+        return float(sum(rows.values()))
+    return 1 / sum(rows[name] * each**2 for name, each in weight.items())
 
 
 def chosen(

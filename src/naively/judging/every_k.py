@@ -87,7 +87,15 @@ def wrong_at_every_k(models: EveryK, X: Matrix, labels: Array, names: Array) -> 
 
     Labels that are not among the `names` of the classes (C,) are mistakes at every k.
     """
-    known = np.flatnonzero(np.isin(labels, names))
+    return np.rint(weight_of_wrong(models, X, labels, names, np.ones(len(labels)))).astype(np.int64)
+
+
+def weight_of_wrong(
+    models: EveryK, X: Matrix, labels: Array, names: Array, row_weight: FloatArray
+) -> FloatArray:
+    """Weight (G,) of such rows, which weigh (n,)."""
+    is_known = np.isin(labels, names)
+    known = np.flatnonzero(is_known)
     codes = np.searchsorted(names, labels[known]).astype(np.int64)
-    wrong = models.errors(X[known], codes, np.empty(0))
-    return np.rint(wrong).astype(np.int64) + len(labels) - len(known)
+    wrong = models.errors(X[known], codes, row_weight[known])
+    return np.asarray(wrong + row_weight[~is_known].sum())

@@ -12,7 +12,7 @@ from typing import Generic, TypeAlias
 import numpy as np
 from numpy.typing import ArrayLike
 
-from naively._types import Array, FloatArray, IntArray
+from naively._types import Array, FloatArray, IntArray, K
 from naively.judging.error_path import FoldErrors
 from naively.judging.leave_one_out import multinomial_errors
 from naively.judging.path_scores import has_path, linear_path, rule_rows, scores_one_by_one
@@ -22,7 +22,7 @@ from naively.models.family import Coupled
 from naively.models.model import Model, RowsOver, S
 from naively.models.rules import winners
 from naively.selection.redundancy import own
-from naively.selection.train import choices, model_grid, model_path
+from naively.selection.train import AUTO, choices, model_grid, model_path
 from naively.statistics.matrix import Matrix, is_sparse
 from naively.statistics.rows import LabelledRows
 from naively.statistics.threads import in_threads
@@ -36,9 +36,10 @@ Splits: TypeAlias = list[tuple[IntArray, IntArray]]  # training rows, rows to ju
 
 
 def choose_k(
-    model: Model[S], X: Matrix, y: Array, sample_weight: ArrayLike | None, statistics: S
-) -> FoldErrors:
-    """Cross-validated errors on the default grid, from which `k="auto"` takes its k.
+    model: Model[S], X: Matrix, y: Array, sample_weight: ArrayLike | None, statistics: S,
+    k: K = "auto",
+) -> tuple[FoldErrors, int]:  # fmt: skip
+    """Choose k by cross-validated errors on the default grid.
 
     Parameters
     ----------
@@ -50,11 +51,15 @@ def choose_k(
         Weight of each row.
     statistics
         Class statistics of all rows.
+    k : {"auto", "best"}
+        Take the fewest features within one standard error of the best, or the best.
 
     Returns
     -------
     FoldErrors
         Errors for no feature, and for about 100 numbers of features up to all.
+    int
+        The number of features that is chosen.
 
     Warns
     -----
@@ -64,25 +69,30 @@ def choose_k(
     _, least = choices(model, statistics.n_features, len(statistics.classes))
     grid = model_grid(model, statistics.n_features, len(statistics.classes))
     grid = np.unique(np.append(least, grid))
-    # With few rows the division into folds decides as much as the rows do: average it out.
-    repeats = int(np.clip(REPEATED_ROWS // X.shape[0], 1, MAX_REPEATS))
     rows = checked_rows(X, y, sample_weight)
-    folds = fold_errors(model, rows, statistics, grid, n_repeats=repeats)
-    warn_of_nothing(folds)
-    return folds
+    folds = fold_errors(model, rows, statistics, grid)
+    return folds, chosen_k(folds, k)
 
 
-def warn_of_nothing(folds: FoldErrors) -> None:
-    """Warn if the folds choose no feature."""
-    if folds.best_k() == 0:
+def repeats_of(n_rows: int) -> int:
+    """How often rows are divided anew: with few, the folds decide as much as the rows do."""
+    return int(np.clip(REPEATED_ROWS // max(n_rows, 1), 1, MAX_REPEATS))
+
+
+def chosen_k(folds: FoldErrors, k: K) -> int:
+    """Return the number of features that `k`, "auto" or "best", takes; warn if it is none."""
+    found = folds.best_k(AUTO[k])
+    if found == 0:
         best = int(np.argmin(folds.mean))
         warnings.warn(
-            f"`k`='auto' selects no feature: the cross-validated error is {folds.mean[0]:.3g} "
-            f"without any, and {folds.mean[best]:.3g} at best (k={folds.k[best]}), which is "
-            "within one standard error. Set `k` to use features all the same.",
+            f"`k`={k!r} selects no feature: the cross-validated error is {folds.mean[0]:.3g} "
+            f"without any, and {folds.mean[best]:.3g} at best (k={folds.k[best]})"
+            + (", which is within one standard error" if found != folds.k[best] else "")
+            + ". Set `k` to use features all the same.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
+    return found
 
 
 def fold_errors(
@@ -92,7 +102,7 @@ def fold_errors(
     ks: ArrayLike | None = None,
     *,
     n_folds: int = 5,
-    n_repeats: int = 1,
+    n_repeats: int | None = None,
     random_state: Seed = 0,
 ) -> FoldErrors:
     """Cross-validate every number of features of a grid, the selection inside each fold.
@@ -109,8 +119,9 @@ def fold_errors(
         The grid; about 100 values by default.
     n_folds : int, default=5
         Number of folds; never more than rows.
-    n_repeats : int, default=1
-        How often the rows are divided anew; the errors are averaged.
+    n_repeats : int, default=None
+        How often the rows are divided anew; the errors are averaged. By default 500 times by the
+        number of rows, between one and five times.
     random_state : int or RandomState, default=0
         Seed of the assignment of the rows to folds of equal class shares.
 
@@ -130,7 +141,7 @@ def fold_errors(
         )
     rng, n_folds = _generator(random_state), min(n_folds, n)
     judged: list[tuple[float, FloatArray]] = []
-    for _ in range(n_repeats):
+    for _ in range(repeats_of(n) if n_repeats is None else n_repeats):
         splits = divided(stratified_folds(rows.labels, n_folds, rng), n_folds)
         judged += _judged(Folds(model, rows, statistics.classes, splits, statistics), grid)
     weight, errors = zip(*judged, strict=True)

@@ -1,33 +1,41 @@
 """Which rows are trained on, tested on, or left out: the *kind* of a row.
 
-A kind is decided by the part of the data in which a row stands, its class, and its rank among the
-rows of that class in the part; so it is the same for every division of the work, and nothing has to
-be known of other parts. A part is known by its content, never by the name of its file.
+A kind is decided by the content of the row, known by a number (its key), and by nothing else: not
+by the name of its file, the format, the shard or the place in it. So copies of a file are divided
+alike, wherever they are counted and whatever else is counted with them.
 
-Of each class, one row in so many is tested on: its rows are taken in runs of 1 / share, and one row
-of each run is chosen at random. The first row of a class in a part is never chosen: no class of a
-file in one part is without training. The rows that are trained on may be dealt out to folds: of
-every run of K rows of a class, each goes to another fold.
+Of many rows, those are tested on whose random number, drawn by the key, is below the share; the
+folds are equal stretches of another such number. Few rows are dealt out exactly: in each class, the
+share of them with the smallest numbers is tested on (what is left over is rounded at random, by the
+class), one row at least is trained on, and the folds are equal stretches of their order.
+
+Equal rows are of one kind, so that no row is tested on that was trained on. Where more than half of
+the rows repeat others, as in tables of few categories, repetitions are what the data is made of:
+then equal rows are dealt out one by one.
+
+Rows that belong together (of one author, one donor, one plate) are known by the name of their
+group, and of one kind. Groups are dealt out exactly, by the rows that they have, whatever the
+classes, and one group at least is tested on.
 """
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
-from typing import TypeAlias, final
+from typing import final
 
 import numpy as np
 
 from naively._nearest import short
-from naively._types import Array, IntArray
+from naively._types import Array, FloatArray, IntArray
 
 LEFT_OUT, TEST, TRAIN = -1, 0, 1  # kinds; with K folds, fold t of the training rows is TRAIN + t
+FEW_ROWS = 10_000  # that are dealt out exactly; of more, a share varies by less than 0.01
 _NAMES = {"train": TRAIN, "training": TRAIN, "test": TEST, "testing": TEST}
 _SPARE = ("dev", "development", "val", "valid", "validation", "extra", "unsup")
 _FINEST = 10**6  # largest denominator of a share
-_KindOf: TypeAlias = Callable[[str, IntArray], IntArray]
 _STEP = np.uint64(0x9E3779B97F4A7C15)
 _MIX1, _MIX2 = np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB)
 
@@ -43,15 +51,133 @@ class Parting:
     seed: int = 0
     n_folds: int = 1  # of the training rows
     fold_seed: int = 0
+    grouped: bool = False  # keys are those of groups of rows
+    apart: bool = False  # equal rows are dealt out one by one
+    few: Mapping[str, bytes] | None = None  # kinds (int32) of the rows of each part, by its name
+    groups: Mapping[int, int] | None = None  # kind of each group, by its key
 
     @property
     def n_kinds(self) -> int:
         """Number of kinds of rows that are counted."""
         return TRAIN + self.n_folds
 
-    def of_part(self, content: str) -> Chooser:
-        """Return what tells the kinds of the rows of a part, known by its content."""
-        return Chooser(self, content)
+    @property
+    def asks_content(self) -> bool:
+        """Whether kinds are decided by what the rows hold."""
+        return self.n_folds > 1 or 0 < self.share < 1
+
+    def of_part(self, name: str) -> Chooser:
+        """Return what tells the kinds of the rows of a part."""
+        return Chooser(self, name)
+
+    def given(self, n: int, split: IntArray | None) -> IntArray:
+        """Kinds (n,) before any row is chosen: those of a split column, or all training."""
+        return np.full(n, TEST if self.share == 1 else TRAIN) if split is None else split.copy()
+
+    def dealt(self, keys: Array, codes: IntArray, names: Array, split: IntArray | None) -> IntArray:
+        """Return the kinds (n,) of all the rows there are, which are few.
+
+        Parameters
+        ----------
+        keys : (n,)
+            By which the rows are known.
+        codes : (n,)
+            Class of each row.
+        names : (C,)
+            Labels of the classes.
+        split : (n,), optional
+            Kinds that a split column says.
+        """
+        kinds = self.given(len(keys), split)
+        if self.grouped:
+            codes, names = np.zeros_like(codes), np.array(["all"])
+        keys = Repeats().told_apart(keys) if self.apart else keys
+        free = np.flatnonzero(kinds == TRAIN)
+        begin, end, size = _ranks(self._numbers("fold", keys[free]), codes[free])
+        turn = self._of_class("turn", names)[codes[free]]
+        fold = (begin * self.n_folds // size + turn) % self.n_folds
+        if split is None and 0 < self.share < 1:
+            begin, end, _ = _ranks(self._numbers("test", keys[free]), codes[free])
+            share = Fraction(self.share).limit_denominator(_FINEST)
+            whole, rest = np.divmod(size * share.numerator, share.denominator)
+            rest = self._of_class("rest", names)[codes[free]] % share.denominator < rest
+            chosen = begin + end < 2 * (whole + rest)  # of equal rows, to the nearest
+            chosen |= self.grouped & (begin == 0)
+            kinds[free[chosen & (end < size)]] = TEST
+        kinds[free] += np.where(kinds[free] == TRAIN, fold, 0)
+        return kinds
+
+    def drawn(self, keys: Array, split: IntArray | None) -> IntArray:
+        """Return the kinds (n,) of some of many rows, known by their keys (n,)."""
+        kinds = self.given(len(keys), split)
+        if split is None and 0 < self.share < 1:
+            share = float(Fraction(self.share).limit_denominator(_FINEST))
+            kinds[_uniform(self._numbers("test", keys)) < share] = TEST
+        if self.n_folds > 1:
+            fold = (_uniform(self._numbers("fold", keys)) * self.n_folds).astype(np.int64)
+            kinds += np.where(kinds == TRAIN, fold, 0)
+        return kinds
+
+    def _numbers(self, purpose: str, keys: Array) -> IntArray:
+        seed = self.fold_seed if purpose == "fold" else self.seed
+        return random_numbers(f"{seed}:{purpose}", keys)
+
+    def _of_class(self, purpose: str, names: Array) -> IntArray:
+        """Draw a random number for each class (C,)."""
+        seed = self.fold_seed if purpose == "turn" else self.seed
+        drawn = [random_numbers(f"{seed}:{purpose}:{name}", np.zeros(1)) for name in names.tolist()]
+        return np.concatenate([np.empty(0, dtype=np.int64), *drawn])
+
+
+def for_rows(
+    parting: Parting, keys: Array, labels: Array, split: IntArray | None, parts: Mapping[str, int],
+    *, whole: bool,
+) -> Parting:  # fmt: skip
+    """Return the parting for rows of which the first, or all, are known; of groups, all.
+
+    Parameters
+    ----------
+    keys, labels, split : (n,)
+        Of these rows.
+    parts
+        Number of rows in each part, in the order of the rows.
+    whole
+        Whether there are no others: they are dealt out exactly.
+    """
+    parting = replace(parting, apart=not parting.grouped and 2 * len(np.unique(keys)) < len(keys))
+    if not whole:
+        return parting
+    names, codes = np.unique(labels, return_inverse=True)
+    kinds = parting.dealt(keys, codes, names, split).astype(np.int32)
+    if parting.grouped:
+        free = slice(None) if split is None else split == TRAIN
+        return replace(
+            parting, groups=dict(zip(keys[free].tolist(), kinds[free].tolist(), strict=True))
+        )
+    ends = np.cumsum(list(parts.values()))
+    pieces = np.split(kinds, ends[:-1])
+    return replace(
+        parting, few={part: each.tobytes() for part, each in zip(parts, pieces, strict=True)}
+    )
+
+
+@final
+@dataclass(slots=True)
+class Repeats:
+    """Counts how often each key came by."""
+
+    _seen: dict[int, int] = field(default_factory=dict)
+
+    def told_apart(self, keys: Array) -> Array:
+        """Return keys (n,) that depend on how often the same key came before."""
+        distinct, codes, n = np.unique(keys, return_inverse=True, return_counts=True)
+        order = np.argsort(codes, kind="stable")
+        number = np.empty(len(keys), dtype=np.int64)
+        number[order] = np.arange(len(keys)) - np.repeat(np.cumsum(n) - n, n)
+        before = np.array([self._seen.get(key, 0) for key in distinct.tolist()], dtype=np.int64)
+        self._seen.update(zip(distinct.tolist(), (before + n).tolist(), strict=True))
+        with np.errstate(over="ignore"):
+            return np.asarray(keys + (before[codes] + number).astype(np.uint64) * _MIX1)
 
 
 @final
@@ -60,76 +186,67 @@ class Chooser:
     """Tells the kinds of the rows of a part, batch by batch."""
 
     parting: Parting
-    content: str  # by which the part is known
-    _ranks: dict[str, int] = field(default_factory=dict)  # rows of each class so far
-    _trained: dict[str, int] = field(default_factory=dict)  # training rows of each so far
+    name: str  # of the part
+    _done: int = 0  # rows so far
+    _repeats: Repeats = field(default_factory=Repeats)
 
-    def kinds(self, names: Array, codes: Array, split: Array | None = None) -> IntArray:
-        """Return the kind of each of the rows that come next.
+    @property
+    def asks_keys(self) -> bool:
+        """Whether the keys of the rows are needed."""
+        return self.parting.asks_content and self.parting.few is None
+
+    def kinds(self, n: int, keys: Array | None, split: IntArray | None = None) -> IntArray:
+        """Return the kind of each of the n rows that come next.
 
         Parameters
         ----------
-        names : (C,)
-            Labels that occur.
-        codes : (n,)
-            Which of them each row has.
+        n
+            Number of rows.
+        keys : (n,)
+            By which they are known, if they are asked for.
         split : (n,), optional
-            What the split column says.
+            Kinds that the split column says.
         """
-        if split is not None:
-            kinds = kinds_in(split)
-        elif self.parting.share in (0, 1):
-            kinds = np.full(len(codes), TEST if self.parting.share else TRAIN)
-        else:
-            kinds = self._per_class(names, codes, self._ranks, self._tested)
-        if self.parting.n_folds > 1:
-            chosen = np.flatnonzero(kinds == TRAIN)
-            kinds[chosen] += self._per_class(names, codes[chosen], self._trained, self._fold)
-        return kinds
-
-    @staticmethod
-    def _per_class(names: Array, codes: Array, seen: dict[str, int], kind_of: _KindOf) -> IntArray:
-        """Kinds (n,) from the class and rank of each row; counts the rows that came by."""
-        order = np.argsort(codes, kind="stable")
-        ends = np.cumsum(np.bincount(codes, minlength=len(names)))
-        kinds = np.empty(len(codes), dtype=np.int64)
-        for name, members in zip(names.tolist(), np.split(order, ends)[:-1], strict=True):
-            first = seen.get(name, 0)
-            seen[name] = first + len(members)
-            kinds[members] = kind_of(name, first + np.arange(len(members)))
-        return kinds
-
-    def _tested(self, name: str, rank: IntArray) -> IntArray:
-        """Kinds of the rows with these ranks in a class."""
-        share = Fraction(self.parting.share).limit_denominator(_FINEST)
-        chosen, of = share.numerator, share.denominator
-        if not chosen:
-            return np.full(len(rank), TRAIN)
-        run = rank * chosen // of
-        # Run r holds the rows from start(r) to before start(r + 1).
-        start, end = (-(-each * of // chosen) for each in (run, run + 1))
-        spared = start == 0  # the first row of all
-        size = np.maximum(end - start - spared, 1)
-        key = f"{self.parting.seed}:{self.content}:{name}"
-        place = start + spared + random_numbers(key, run) % size
-        return np.where((rank == place) & (rank > 0), TEST, TRAIN)
-
-    def _fold(self, name: str, rank: IntArray) -> IntArray:
-        """Folds of the training rows with these ranks in a class."""
-        n = self.parting.n_folds
-        key = f"{self.parting.fold_seed}:{self.content}:{name}:fold"
-        run, place = np.divmod(rank, n)
-        numbers = random_numbers(key, (run[:, None] * n + np.arange(n)).reshape(-1))
-        dealt = np.argsort(numbers.reshape(-1, n), axis=1, kind="stable")
-        return np.asarray(dealt[np.arange(len(rank)), place])
+        self._done += n
+        if not self.parting.asks_content:
+            return self.parting.given(n, split)
+        if self.parting.few is not None:
+            listed = np.frombuffer(self.parting.few[self.name], dtype=np.int32)
+            return listed[self._done - n : self._done].astype(np.int64)
+        assert keys is not None
+        if self.parting.groups is not None:
+            groups, codes = np.unique(keys, return_inverse=True)
+            found = [self.parting.groups.get(key, TRAIN) for key in groups.tolist()]
+            kinds = self.parting.given(n, split)
+            return np.where(kinds == TRAIN, np.array(found, dtype=np.int64)[codes], kinds)
+        keys = self._repeats.told_apart(keys) if self.parting.apart else keys
+        return self.parting.drawn(keys, split)
 
 
-def random_numbers(key: str, numbers: IntArray) -> IntArray:
-    """Return a random number for each of some numbers, the same for the same key."""
+def _ranks(numbers: IntArray, codes: IntArray) -> tuple[IntArray, IntArray, IntArray]:
+    """Rows of the same class with smaller numbers, with no larger ones, and in all: (n,) each."""
+    begin, end, size = (np.empty(len(codes), dtype=np.int64) for _ in range(3))
+    for code in np.unique(codes).tolist():
+        members = np.flatnonzero(codes == code)
+        own = numbers[members]
+        ascending = np.sort(own)
+        begin[members] = np.searchsorted(ascending, own, "left")
+        end[members] = np.searchsorted(ascending, own, "right")
+        size[members] = len(own)
+    return begin, end, size
+
+
+def _uniform(numbers: IntArray) -> FloatArray:
+    """Random numbers of 63 bits as numbers in [0, 1)."""
+    return np.asarray((numbers >> 10) / 2.0**53)
+
+
+def random_numbers(key: str, numbers: Array) -> IntArray:
+    """Return a random number of 63 bits for each of some numbers, the same for the same key."""
     origin = np.uint64(int.from_bytes(hashlib.sha256(key.encode()).digest()[:8], "little"))
     # SplitMix64 (Steele, Lea, Flood 2014): the values of consecutive numbers are independent.
     with np.errstate(over="ignore"):
-        z = origin + (numbers + 1).astype(np.uint64) * _STEP
+        z = origin + (numbers.astype(np.uint64) + np.uint64(1)) * _STEP
         z = (z ^ (z >> np.uint64(30))) * _MIX1
         z = (z ^ (z >> np.uint64(27))) * _MIX2
     return ((z ^ (z >> np.uint64(31))) >> np.uint64(1)).astype(np.int64)

@@ -37,7 +37,6 @@ class Part:
     begin: int  # row group, first byte or first row
     end: int  # behind the last one
     source: str  # what the file is called in messages
-    seed: str  # digest of the content, whatever the file is called
     columns: Columns | None = None  # of svmlight: what all files together have
     held: tuple[Batch, ...] | None = None  # its rows, where they are in memory
 
@@ -82,6 +81,7 @@ class Batch:
     keys: Array | None  # (n,) names of the rows: those asked for, or those that the file has
     places: Places  # (n,)
     width: int = 1  # columns of text
+    group: Array | None = None  # (n,) text
 
     def __len__(self) -> int:
         return len(self.places)
@@ -111,6 +111,7 @@ class Batch:
             None if self.keys is None else self.keys[rows],
             self.places.take(rows),
             self.width,
+            None if self.group is None else self.group[rows],
         )
 
 
@@ -126,6 +127,7 @@ def joined(batches: Sequence[Batch]) -> Batch:
         _joined_cells([each.keys for each in batches]),
         _joined_places([each.places for each in batches]),
         first.width,
+        _joined_cells([each.group for each in batches]),
     )
 
 

@@ -214,12 +214,6 @@ def identity(path: str, source: str) -> str:
     return f"{Path(source).name}:{size}:{digest.hexdigest()[:16]}"
 
 
-def seed_of_content(path: str, source: str) -> str:
-    """Digest of the head of what is packed in a file, whatever its name."""
-    with unpacked(path, source) as file, explained(source):
-        return hashlib.sha256(file.read(_HEAD)).hexdigest()[:16]
-
-
 def whole_file(path: str, layout: object) -> list[tuple[int, int]]:
     """Take a file for one part: its begin and end."""
     return [(0, os.path.getsize(path))]

@@ -130,11 +130,12 @@ def batch_of(
     rows: Any, beside: Mapping[str, tuple[str, Cells]], places: Places, width: int = 1
 ) -> Batch:
     """Make a batch of rows, and of name and cells of what stands beside them, by its role."""
-    called = {"label": "label", "split": "part", "key": "key"}
+    called = {"label": "label", "split": "part", "key": "key", "group": "group"}
     found: dict[str, Array] = {
         role: labels_of(cells, name, places, called[role]) for role, (name, cells) in beside.items()
     }
-    return Batch(rows, found.get("label"), found.get("split"), found.get("key"), places, width)
+    label, split, key, group = (found.get(role) for role in called)
+    return Batch(rows, label, split, key, places, width, group)
 
 
 def _label(value: Any, name: str, what: str) -> str:

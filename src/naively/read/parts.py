@@ -18,7 +18,6 @@ from naively.read.bytes import (
     identity,
     opened,
     packing,
-    seed_of_content,
     spooled,
 )
 from naively.read.columns import Columns
@@ -93,12 +92,12 @@ def _parts(name: str, layout: Layout) -> list[Part]:
     path = _regular(name, source)
     with explained(source):
         packed = packing(path, source)
-        digest, seed = identity(path, source), seed_of_content(path, source)
+        digest = identity(path, source)
         ranges = reader_of(format).cut(path, layout)
     if (packed or layout.labels_file or layout.transpose) and ranges:
         ranges = [(ranges[0][0], ranges[-1][1])]
     return [
-        Part(path, number, format, f"{digest}#{number}", begin, end, source, f"{seed}#{number}")
+        Part(path, number, format, f"{digest}#{number}", begin, end, source)
         for number, (begin, end) in enumerate(ranges)
     ]
 

@@ -47,7 +47,8 @@ class Records:
 
 def roles(layout: Layout) -> dict[str, str]:
     """Return what is read beside texts or numbers: role and name of the column."""
-    found = {"label": layout.label_column, "split": layout.split, "key": layout.key}
+    found = {"label": layout.label_column, "split": layout.split}
+    found |= {"group": layout.group, "key": layout.key}
     return {role: name for role, name in found.items() if name is not None}
 
 

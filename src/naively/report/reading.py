@@ -96,7 +96,8 @@ def _slack(certificate: Certificate) -> float:
 def _contradictions_of_test(evaluation: Evaluation, classes: list[str]) -> Iterator[str]:
     if evaluation.test_rows < 1:
         yield "a test must have rows"
-    shares = [evaluation.accuracy, evaluation.balanced_accuracy, evaluation.usual_accuracy]
+    shares = [evaluation.accuracy, evaluation.balanced_accuracy, evaluation.macro_f1]
+    shares += [evaluation.usual_accuracy]
     shares += [share for p in evaluation.coverage for share in (p.coverage, p.accuracy)]
     if not all(0 <= share <= 1 for share in shares):
         yield "a share of the test rows must lie in 0 to 1"

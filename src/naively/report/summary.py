@@ -100,6 +100,7 @@ class Evaluation:
     test_rows: int
     accuracy: float
     balanced_accuracy: float  # mean recall over the classes that occur in the test rows
+    macro_f1: float  # mean over the labels that occur in them or are answered
     usual_class: str  # the class with most training rows
     usual_accuracy: float  # of always answering `usual_class`
     unseen_rows: int  # test rows of classes that training does not have; they count as mistakes
@@ -132,6 +133,21 @@ class PathCurve:
 
 
 @dataclass(frozen=True, slots=True)
+class Threshold:
+    """Least log-odds of a class at which it is answered, for a wanted precision or recall."""
+
+    name: str  # of the class
+    goal: str  # "precision" or "recall"
+    wanted: float
+    log_odds: float | None  # nats; None: no threshold reaches it on the folds
+    test_rows: int | None = None  # that the figure is a share of; None: there are none
+    reached: float | None = None  # on the test rows
+    low: float | None = None  # of an interval that holds the true share in 95 of 100 tests
+    high: float | None = None
+    other: float | None = None  # recall where precision is wanted, and the other way round
+
+
+@dataclass(frozen=True, slots=True)
 class Settings:
     """What was asked."""
 
@@ -159,3 +175,4 @@ class Summary:
     evaluation: Evaluation | None
     notes: tuple[str, ...] = ()  # what the reader should know of the data
     path: PathCurve | None = None
+    thresholds: tuple[Threshold, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+from naively.judging.agreement import share_interval
 from naively.models.kinds import SEPARATION
 from naively.report.names import shortened
 from naively.report.summary import Evaluation, FeatureRow, Summary
@@ -11,7 +12,6 @@ from naively.selection.certificate import UNPROVEN, Certificate
 
 _ALSO = 5  # features named beside the one that says the same
 _MINUS = "\N{MINUS SIGN}"
-_NORMAL_95 = 1.959963984540054  # normal quantile of a 95 % interval
 
 
 def title(summary: Summary) -> str:
@@ -75,11 +75,9 @@ def gain_in_words(certificate: Certificate) -> str:
 
 
 def accuracy_interval(evaluation: Evaluation) -> tuple[float, float]:
-    """Range that holds the true accuracy in 95 of 100 such tests (Wilson 1927)."""
-    n, p, z2 = evaluation.test_rows, evaluation.accuracy, _NORMAL_95**2
-    middle = (p + z2 / (2 * n)) / (1 + z2 / n)
-    half = _NORMAL_95 * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n)
-    return max(middle - half, 0.0), min(middle + half, 1.0)
+    """Range that holds the true accuracy in 95 of 100 such tests."""
+    n = evaluation.test_rows
+    return share_interval(round(evaluation.accuracy * n), n)
 
 
 def figure(value: float) -> str:

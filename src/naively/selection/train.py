@@ -9,7 +9,7 @@ from typing import Any, Generic, Self
 
 import numpy as np
 
-from naively._types import Array, FloatArray, IntArray, K
+from naively._types import Array, Choice, FloatArray, IntArray, K
 from naively.models.kinds import MODELS
 from naively.models.model import Limits, Model, RowsOver, S
 from naively.models.rules import Rule
@@ -22,6 +22,9 @@ from naively.selection.redundancy import of_rows, refuse_no_rows
 from naively.selection.refit import Refitted, logistic_rule
 from naively.selection.solve import solve
 from naively.statistics.matrix import Matrix
+
+# What `k` may say instead of a number: the fewest features within one standard error, or the best.
+AUTO: dict[object, Choice] = {"auto": "one_standard_error", "best": "best"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,8 +175,8 @@ def k_of(model: Model[S], statistics: S, k: K) -> int:
 
 
 def is_auto(k: object) -> bool:
-    """Whether the number of features is to be chosen by cross-validation."""
-    return isinstance(k, str) and k == "auto"
+    """Whether the number of features is to be chosen by cross-validation: "auto" or "best"."""
+    return isinstance(k, str) and k in AUTO
 
 
 def resolve_k(k: K, n_features: int, *, stacklevel: int = 4) -> int:
@@ -217,10 +220,10 @@ def resolve_k(k: K, n_features: int, *, stacklevel: int = 4) -> int:
         return max(round(float(k) * n_features), 1)
     if is_auto(k):
         raise ValueError(
-            "`k`='auto' is chosen by cross-validation, which needs all rows at once: use `fit`, or "
+            f"`k`={k!r} is chosen by cross-validation, which needs all rows at once: use `fit`, or "
             "give a number."
         )
     raise ValueError(
         f"`k` must be an int in [0, {n_features}] (n_features={n_features}), a fraction in "
-        f"(0, 1], 'all' or 'auto'; got {k!r}."
+        f"(0, 1], 'all', 'auto' or 'best'; got {k!r}."
     )

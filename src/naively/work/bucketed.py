@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 
 from naively._types import Array
-from naively.judging.parting import random_numbers
+from naively.judging.parting import Repeats, random_numbers
 from naively.models.model import Model
 from naively.work.judged import Look
+from naively.work.row_keys import row_keys
 from naively.work.stream import Task, rows_by_kind, told_at
 
 
@@ -20,16 +21,14 @@ def bucketed(
 ) -> list[Any]:
     """Statistics of the rows of some kinds in each of n buckets, over the columns looked at.
 
-    The bucket of a row is decided by the content of its part and its number there, so it is the
-    same for every division of the work. None stands for a bucket without rows.
+    The bucket of a row is decided by its content, and by how many equal rows its part has before
+    it, so it is the same for every division of the work. None stands for a bucket without rows.
     """
     see, found = look.eye(), [None] * n
     for part in task.parts:
-        at = 0
+        repeats = Repeats()
         for seen in rows_by_kind(task, part):
-            numbers = np.arange(at, at + len(seen.kinds))
-            at += len(seen.kinds)
-            bucket = random_numbers(f"{part.seed}:bucket", numbers) % n
+            bucket = random_numbers("bucket", repeats.told_apart(row_keys(seen.batch))) % n
             chosen = np.isin(seen.kinds, kinds)
             if not chosen.any():
                 continue

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,8 +10,9 @@ import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
 from naively.judging.calibration import GRID, positions, slopes
-from naively.judging.every_k import EveryK, wrong_at_every_k
+from naively.judging.every_k import EveryK, weight_of_wrong
 from naively.judging.parting import LEFT_OUT, TEST
+from naively.judging.thresholds import log_odds
 from naively.judging.verdicts import Judge, Verdicts
 from naively.models.model import Model
 from naively.models.rules import Rule, winners
@@ -71,17 +72,25 @@ class Fold:
     on_path: IntArray  # which of the columns looked at they see
     idf: FloatArray | None = None  # of these, from the rows that they were trained on, or ...
     of_all: bool = False  # ... of all columns looked at, over which rows then have length 1
+    weights: Mapping[str, float] | None = None  # of a row of each class; None: one
+
+    def weight_of(self, labels: Array) -> FloatArray:
+        """Weight of rows with some labels, (n,)."""
+        if self.weights is None:
+            return np.ones(len(labels))
+        names, codes = np.unique(labels, return_inverse=True)
+        return np.array([self.weights[name] for name in names.tolist()], dtype=np.float64)[codes]
 
 
-def judged_folds(task: Task, folds: Sequence[Fold], look: Look) -> IntArray:
-    """Rows of each fold decided wrongly at each k, and how many there are: (T, G + 1)."""
+def judged_folds(task: Task, folds: Sequence[Fold], look: Look) -> FloatArray:
+    """Weight of the rows of each fold decided wrongly at each k, and of all: (T, G + 1)."""
     found, see = None, look.eye()
     for part in task.parts:
         for seen in rows_by_kind(task, part):
             with told_at(part):
                 counts = np.array([_of_fold(fold, see, *seen.of_kind(fold.kind)) for fold in folds])
             found = counts if found is None else found + counts
-    return np.zeros((len(folds), 1), dtype=np.int64) if found is None else found
+    return np.zeros((len(folds), 1)) if found is None else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +104,12 @@ class Untempered:
     own: IntArray  # (k,) which of the columns looked at it sees
     idf: FloatArray | None = None  # (k,) of these, from the rows that it was trained on
 
+    def scores(self, X: Matrix) -> FloatArray:
+        """Scores (n, C) of rows over the columns looked at."""
+        own = X[:, self.own]
+        own = own if self.idf is None else scaled(own, self.idf)
+        return np.asarray(self.rule.scores(self.model.prepare(own)))
+
 
 def slopes_of_folds(task: Task, folds: Sequence[Untempered], look: Look) -> FloatArray:
     """Differentiate the log-likelihood of the rows of each fold, see `calibration`: (G,) nats."""
@@ -105,21 +120,39 @@ def slopes_of_folds(task: Task, folds: Sequence[Untempered], look: Look) -> Floa
                 batch, labels = seen.of_kind(fold.kind)
                 if len(batch):
                     with told_at(part):
-                        X = see(batch)[:, fold.own]
-                        X = fold.model.prepare(X if fold.idf is None else scaled(X, fold.idf))
-                        total += slopes(fold.rule.scores(X), positions(labels, fold.classes))
+                        scores = fold.scores(see(batch))
+                        total += slopes(scores, positions(labels, fold.classes))
     return total
 
 
-def _of_fold(fold: Fold, see: Any, batch: Any, labels: Array) -> IntArray:
+def odds_of_folds(
+    task: Task, folds: Sequence[Untempered], look: Look, name: str, temperature: float
+) -> Verdicts:
+    """Log-odds of a class for the rows of each fold, and whether they are of it, as verdicts."""
+    found, see = Verdicts(), look.eye()
+    for part in task.parts:
+        for seen in rows_by_kind(task, part):
+            for fold in folds:
+                batch, labels = seen.of_kind(fold.kind)
+                if len(batch) and name in fold.classes:
+                    with told_at(part):
+                        scores = fold.scores(see(batch)) / temperature
+                    code = int(np.flatnonzero(fold.classes == name)[0])
+                    odds = log_odds(scores, code)
+                    found += Verdicts(margin=odds, right=labels == name)
+    return found
+
+
+def _of_fold(fold: Fold, see: Any, batch: Any, labels: Array) -> FloatArray:
     X = see(batch)
     if fold.of_all and fold.idf is not None:
         X = weighted(X, fold.idf, fold.on_path)
     else:
         X = X[:, fold.on_path]
         X = X if fold.idf is None else scaled(X, fold.idf)
-    wrong = wrong_at_every_k(fold.every_k, X, labels, fold.classes)
-    return np.append(wrong, len(labels))
+    weight = fold.weight_of(labels)
+    wrong = weight_of_wrong(fold.every_k, X, labels, fold.classes, weight)
+    return np.append(wrong, weight.sum())
 
 
 @dataclass(frozen=True, slots=True)

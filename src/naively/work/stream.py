@@ -25,7 +25,7 @@ from typing import TypeVar
 import numpy as np
 
 from naively._types import Array, IntArray
-from naively.judging.parting import LEFT_OUT, Parting
+from naively.judging.parting import FEW_ROWS, LEFT_OUT, Parting, for_rows, kinds_in
 from naively.read.batch import Batch, Part
 from naively.read.errors import InputError
 from naively.read.layout import Layout
@@ -39,6 +39,7 @@ from naively.text.vocabulary import Vocabulary
 from naively.work.counters import new_counter, record_of
 from naively.work.eye import check_counts
 from naively.work.records import Record, load_record, merge_stream, save_record
+from naively.work.row_keys import part_keys
 
 CHECKPOINT_PARTS = 8  # parts between two records of a run that can be resumed
 S = TypeVar("S", bound=AbstractStatistics)
@@ -98,18 +99,52 @@ def told_at(part: Part) -> Iterator[None]:
 
 def rows_by_kind(task: Task, part: Part) -> Iterator[Seen]:
     """Read a part; all rows are of the kind for training if nothing else is said."""
-    chooser = (task.parting or Parting()).of_part(part.seed)
+    chooser = (task.parting or Parting()).of_part(part.name)
     for batch in batches_of(part, task.layout):
         if task.of_counts:
             check_counts(batch, task.names)
         labels = np.empty(0, dtype=str) if batch.labels is None else batch.labels
         names, codes = np.unique(labels, return_inverse=True)
-        try:
-            kinds = chooser.kinds(names, codes, batch.split)
-        except ValueError as error:
-            column = f"column `{task.layout.split}`"
-            raise InputError(f"{part.source}: {column} {error}") from error
-        yield Seen(batch, names, codes, kinds)
+        keys = part_keys(batch) if chooser.asks_keys else None
+        yield Seen(
+            batch, names, codes, chooser.kinds(len(batch), keys, _split(batch, part, task.layout))
+        )
+
+
+def _split(batch: Batch, part: Part, layout: Layout) -> IntArray | None:
+    """Kinds (n,) that the split column says; None if there is none."""
+    if batch.split is None:
+        return None
+    try:
+        return kinds_in(batch.split)
+    except ValueError as error:
+        raise InputError(f"{part.source}: column `{layout.split}` {error}") from error
+
+
+def parted(parting: Parting, parts: Sequence[Part], layout: Layout) -> Parting:
+    """Return the parting of the rows of some parts.
+
+    Few rows are read, and dealt out exactly; of groups all are.
+    """
+    if not parting.asks_content:
+        return parting
+    keys, labels, split, sizes = list[Array](), list[Array](), list[IntArray](), dict[str, int]()
+    batches = ((part, batch) for part in parts for batch in batches_of(part, layout))
+    for own, batch in batches:
+        keys.append(part_keys(batch))
+        labels.append(np.empty(0, dtype=str) if batch.labels is None else batch.labels)
+        given = _split(batch, own, layout)
+        split += [] if given is None else [given]
+        sizes[own.name] = sizes.get(own.name, 0) + len(batch)
+        whole = parting.grouped or sum(sizes.values()) <= FEW_ROWS
+        if not whole:
+            break
+    if not keys:
+        return parting
+    return for_rows(
+        parting, np.concatenate(keys), np.concatenate(labels),
+        np.concatenate(split) if split else None, sizes, whole=whole,
+    )  # fmt: skip
 
 
 def _marked(seen: Seen) -> tuple[Batch, Array]:
@@ -211,7 +246,7 @@ def tasks_of(
     resumable: bool = False,
     of_counts: bool = False,
 ) -> list[Task]:
-    """Cut parts into tasks, about one for each worker.
+    """Cut parts into tasks, about one for each worker, which know the kind of each row.
 
     With `of_counts`, columns of numbers are counts, and values below 0 are refused.
 
@@ -221,6 +256,7 @@ def tasks_of(
         If two parts are the same.
     """
     _check_distinct(parts)
+    parting = None if parting is None else parted(parting, parts, layout)
     length = CHECKPOINT_PARTS if resumable else max(-(-len(parts) // _workers(n_jobs)), 1)
     return [
         Task(tuple(parts[start : start + length]), layout, features, names, parting, of_counts)

@@ -1,0 +1,103 @@
+"""Another classifier on the same folds, so that a report says so if it is better.
+
+It is scikit-learn's logistic regression with its defaults, on all features: words by tf-idf, or
+columns divided by their standard deviation. All rows are read into memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from naively._types import Array, FloatArray, IntArray
+from naively.jobs.data import Data
+from naively.jobs.settings import Recipe
+from naively.judging.curves import Curve
+from naively.judging.error_path import class_weights, equal_rows
+from naively.judging.folds import repeats_of
+from naively.judging.parting import TRAIN, Parting
+from naively.read.batch import joined
+from naively.read.errors import InputError
+from naively.statistics.matrix import Matrix
+from naively.text.counter import count_rows
+from naively.text.features import TextFeatures
+from naively.work.stream import Seen, rows_by_kind, tasks_of, whole
+
+OTHERS = ("logistic",)
+_ITERATIONS = 1000
+
+
+def logistic(recipe: Recipe, data: Data, parting: Parting) -> Curve:
+    """Return the scores of logistic regression on the folds of the training rows.
+
+    Raises
+    ------
+    InputError
+        If a fold leaves rows of one class only to train on.
+    """
+    n_rows = data.n_rows(*range(TRAIN, parting.n_kinds))
+    scoring, scores, weight = recipe.scoring or "accuracy", list[float](), list[float]()
+    X: Matrix | None = None
+    for seed in range(repeats_of(n_rows)):
+        seen = _rows(data, replace(parting, fold_seed=seed))
+        X = _matrix(data, seen) if X is None else X
+        y = np.concatenate([each.names[each.codes] for each in seen])
+        kinds = np.concatenate([each.kinds for each in seen])
+        for kind in (kind for kind in range(TRAIN, parting.n_kinds) if (kinds == kind).any()):
+            train = np.flatnonzero((kinds >= TRAIN) & (kinds != kind))
+            judged = np.flatnonzero(kinds == kind)
+            if len(np.unique(y[train])) < 2:
+                raise InputError(
+                    f"{recipe.name}: `--against logistic` needs two classes in all folds but one; "
+                    "leave it out, or give more rows."
+                )
+            wrong = _answers(data, X, y, train, judged) != y[judged]
+            each = _weights(y[judged], scoring)
+            scores.append(1 - float(each @ wrong / each.sum()))
+            weight.append(float(each.sum()))
+    m = 0 if X is None else X.shape[1]
+    rows = equal_rows(data.rows_of_classes(*range(TRAIN, parting.n_kinds)), scoring)
+    return Curve(
+        OTHERS[0], {}, np.array([m]), np.array(scores)[:, None], n_rows=rows,
+        weight=np.array(weight), n_folds=parting.n_folds,
+    )  # fmt: skip
+
+
+def _rows(data: Data, parting: Parting) -> Sequence[Seen]:
+    first = data.tasks[0]
+    tasks = tasks_of(data.parts, first.features, first.layout, names=first.names, parting=parting)
+    task = whole(tasks)
+    return [seen for part in task.parts for seen in rows_by_kind(task, part)]
+
+
+def _matrix(data: Data, seen: Sequence[Seen]) -> Matrix:
+    """Return counts of all words, or all columns (n, m)."""
+    rows = joined([each.batch for each in seen])
+    if not isinstance(data.features, TextFeatures):
+        return rows.rows
+    plain = replace(data.features, weights="counts", norm=None, documents=False)
+    return count_rows(rows.rows, plain, parts=rows.width)[1]
+
+
+def _weights(labels: Array, scoring: str) -> FloatArray:
+    names, codes, n = np.unique(labels, return_inverse=True, return_counts=True)
+    of_class = class_weights(dict(zip(names.tolist(), n.tolist(), strict=True)), scoring)
+    if of_class is None:
+        return np.ones(len(labels))
+    return np.array([of_class[name] for name in names.tolist()], dtype=np.float64)[codes]
+
+
+def _answers(data: Data, X: Any, y: Array, train: IntArray, judged: IntArray) -> Array:
+    """Answers to some rows, of a classifier of others."""
+    from sklearn.feature_extraction.text import TfidfTransformer
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.pipeline import make_pipeline
+    from sklearn.preprocessing import StandardScaler
+
+    of_text = isinstance(data.features, TextFeatures)
+    scaler = TfidfTransformer() if of_text else StandardScaler(with_mean=False)
+    found = make_pipeline(scaler, LogisticRegression(max_iter=_ITERATIONS))
+    return np.asarray(found.fit(X[train].astype(np.float64), y[train]).predict(X[judged]))

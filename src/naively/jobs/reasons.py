@@ -1,0 +1,83 @@
+"""Which features moved a decision, and by how much.
+
+Every rule of this package adds up: the score of a class is a start, which no feature has a part
+in, plus one term for each feature of the row. The answer and its strongest rival differ by the sum
+of the differences of their terms, in nats; that is all there is to explain.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from naively._types import FloatArray
+from naively.jobs.model_file import ModelFile, posterior
+from naively.models.rules import winners
+from naively.statistics.matrix import Matrix
+
+
+@dataclass(frozen=True, slots=True)
+class Contribution:
+    """What a feature of the row says."""
+
+    feature: str
+    value: float  # count, or value, in the row
+    nats: float  # by which it raises the answer above its rival; negative: it speaks against
+    region: str = ""  # column of text in which it stands, if the model keeps them apart
+
+
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """A decision, taken apart."""
+
+    answer: str
+    rival: str  # the class that comes second
+    probability: float  # of the answer, as the model believes
+    probabilities: dict[str, float]  # of each class
+    start: float  # nats for the answer against its rival before any feature is looked at
+    total: float  # nats in all: start plus the sum of the contributions
+    contributions: tuple[Contribution, ...]  # the strongest first; those of 0 are left out
+
+
+def explain_row(model: ModelFile, x: FloatArray, rival: str | None = None) -> Explanation:
+    """Explain the decision on the selected columns x (q,) of a row, against its strongest rival.
+
+    Or against another class than that of the answer.
+    """
+    found = model.scores(x[None, :])
+    best = int(winners(found)[0])
+    others = np.where(np.arange(len(found[0])) == best, -np.inf, found[0])
+    second = int(np.argmax(others)) if others.max() > -np.inf else int(best == 0)
+    if rival is not None:
+        second = model.classes.index(rival)
+    start, terms = model.rule.terms(model.seen(x))
+    with np.errstate(invalid="ignore"):
+        nats = np.nan_to_num(terms[best] - terms[second], nan=0.0, posinf=np.inf, neginf=-np.inf)
+    probability = posterior(found)[0]
+    contributions = [
+        Contribution(
+            model.names[j % len(model.names)], float(x[j]), float(nats[j]), _region(model, j)
+        )
+        for j in np.argsort(-np.abs(nats), kind="stable").tolist()
+        if nats[j] != 0
+    ]
+    return Explanation(
+        answer=model.classes[best],
+        rival=model.classes[second],
+        probability=float(probability[best]),
+        probabilities=dict(zip(model.classes, probability.tolist(), strict=True)),
+        start=float(start[best] - start[second]),
+        total=float(found[0, best] - found[0, second]),
+        contributions=tuple(contributions),
+    )
+
+
+def _region(model: ModelFile, j: int) -> str:
+    return model.text_columns[j // len(model.names)] if model.n_regions > 1 else ""
+
+
+def dense_row(X: Matrix, row: int) -> FloatArray:
+    """Return one row (q,)."""
+    one = X[row : row + 1]
+    return np.asarray((one.toarray() if hasattr(one, "toarray") else one)[0], dtype=np.float64)
