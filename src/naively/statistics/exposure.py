@@ -1,0 +1,80 @@
+"""What a row is exposed to: how much was counted to make it, in whatever unit.
+
+Cells are sequenced to different depths, documents are long or short, districts have many or few
+inhabitants. The exposure of a row says so; counts are expected to be in proportion to it.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from naively._types import FloatArray, IntArray
+from naively.statistics.matrix import Matrix, is_sparse
+
+# The sum of the row over all its columns, or the position of the column that holds it.
+Exposure: TypeAlias = Literal["total"] | int | None
+
+
+def exposures_of(X: Matrix, exposure: Exposure) -> FloatArray:
+    """Exposure of each row (n,) of finite counts (n, m).
+
+    Raises
+    ------
+    ValueError
+        If one is below 0, or is 0 in a row that counts something.
+    """
+    if not X.shape[0]:
+        return np.zeros(0)
+    if exposure == "total":
+        return _totals(X)
+    found = _totals(X[:, [exposure]])
+    nothing = np.flatnonzero(~(found > 0))
+    if not len(nothing):
+        return found
+    counted = _totals(X[nothing])
+    for row, value, total in zip(nothing.tolist(), found[nothing], counted, strict=True):
+        if not value == 0:
+            raise ValueError(
+                f"`exposure` must be a finite number >= 0 in every row; got {value:g} in row {row}."
+            )
+        if total != 0:
+            raise ValueError(
+                "`exposure` must be > 0 in every row that counts something; it is 0 in row "
+                f"{row}, whose entries add up to {total:g}. Correct it, or leave the row out."
+            )
+    return found
+
+
+def _totals(X: Matrix) -> FloatArray:
+    if is_sparse(X):
+        return np.asarray(X @ np.ones(X.shape[1]), dtype=np.float64)
+    return np.asarray(np.asarray(X).sum(axis=1, dtype=np.float64))
+
+
+def exposed_columns(X: Matrix, columns: IntArray, exposure: Exposure) -> Matrix:
+    """Return some columns of rows (n, m), and after them their exposure: (n, q + 1)."""
+    found, X = exposures_of(X, exposure)[:, None], X[:, columns]
+    return sp.hstack([X, found], format="csr") if is_sparse(X) else np.hstack([X, found])
+
+
+def place_of(exposure: Exposure, n_features: int) -> IntArray:
+    """Position of the exposure among columns, (1,); one past the last where it is none of them.
+
+    None has no place: (0,).
+    """
+    if exposure is None:
+        return np.empty(0, dtype=np.int64)
+    return np.array([n_features if exposure == "total" else exposure], dtype=np.int64)
+
+
+def per_exposure(X: Matrix, found: FloatArray) -> Matrix:
+    """Divide rows (n, m) by their exposure (n,); rows of exposure 0 count nothing."""
+    divisor = np.where(found > 0, found, 1.0)
+    if not is_sparse(X):
+        return X / divisor[:, None]
+    by_rows = X.format == "csr"
+    of_entry = np.repeat(divisor, np.diff(X.indptr)) if by_rows else divisor[X.indices]
+    return type(X)((X.data / of_entry, X.indices, X.indptr), shape=X.shape)
