@@ -161,6 +161,10 @@ def _solved(
         weights = "presence" if record.features.presence else record.features.weights
         norm = getattr(record.features, "norm", None)
         settings = replace(settings, weights=weights, norm=norm)
+    exposure = record.features.exposure
+    if exposure is not None:
+        column = isinstance(exposure, int)
+        settings = replace(settings, exposure=data.names[exposure] if column else exposure)
     model = settings.model(of_text=isinstance(record.features, TextFeatures))
     fitted, trained = fit(data, model, settings, (TRAIN,))
     recipe = Recipe((source,), Layout(text=data.text_columns), model=settings, command=command)
@@ -188,6 +192,11 @@ def check_statistics(record: Record, settings: ModelSettings) -> None:
         raise InputError(
             f"`--model {settings.kind}` needs the rows themselves; give the files to `naively "
             "select`."
+        )
+    if record.features.exposure is not None and "exposure" not in kind.parameters:
+        raise InputError(
+            f"--model {settings.kind} takes no exposure, and these statistics were counted with "
+            "--exposure; count the shards again without it, or choose another model."
         )
     if counted != wanted and (settings.kind, counted) != ("multinomial", "presence"):
         raise InputError(

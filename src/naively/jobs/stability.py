@@ -34,6 +34,7 @@ def check_stability(recipe: Recipe) -> None:
     hindrances = {
         f"--model {settings.kind}": MODELS[settings.kind].statistic is None,
         "--objective pairs": settings.objective != "likelihood",
+        "--exposure": settings.exposure is not None,
         "--redundancy": settings.redundancy is not None,
         "--class-weight": settings.class_weight is not None,
         "--weights tfidf": settings.weights == "tfidf",

@@ -369,11 +369,12 @@ def _soundness(record: Record, n_features: int) -> Iterator[bool]:
         keys = getattr(statistics, rows.key)
         heights[rows.key] = rows.size(keys)
         yield keys.dtype.kind == "i" and _least(keys) >= 0
+    of_classes = {*parts_of(AbstractStatistics), "exposure", "exposed"}
     for name, part in parts_of(type(statistics)).items():
         array = getattr(statistics, name)
         if array is not None:
             shape = (heights[part.rows.key if part.rows else None], len(classes))
-            yield array.shape == (shape[1:] if name in parts_of(AbstractStatistics) else shape)
+            yield array.shape == (shape[1:] if name in of_classes else shape)
             yield array.dtype.kind in "if"
             yield not isinstance(array, SparseTable) or _sound_cells(array)
             yield part.way is SIGNED or _least(array) >= 0
