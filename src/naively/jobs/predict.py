@@ -27,7 +27,7 @@ from naively.read.progress import Progress, silent
 from naively.statistics.exposure import exposed_columns
 from naively.statistics.matrix import Matrix
 from naively.text.vocabulary import Vocabulary
-from naively.work.eye import Eye, check_counts, eye_for_terms
+from naively.work.eye import Eye, check_counts, check_exposure, eye_for_terms
 from naively.work.judged import weighted
 from naively.work.stream import told_at
 from naively.work.writing import atomic_file
@@ -183,6 +183,7 @@ def eye_of(model: ModelFile) -> Eye:
     def as_read(batch: Batch) -> Matrix:
         if counts:
             check_counts(batch, names, "give counts, as the model was trained on")
+        check_exposure(batch, exposure)
         return batch.rows if exposure is None else exposed_columns(batch.rows, columns, exposure)
 
     return as_read

@@ -68,12 +68,10 @@ def checked_exposure(
         if exposure in known:
             return known.index(exposure)
         way = nearest(exposure, list(known)) if known else "X has no names, give an index."
-        raise ValueError(
-            f"`exposure` must be 'total', a column of X or None; got {exposure!r}: {way}"
-        )
+        raise ValueError(f"`exposure` must be 'total' or a column; got {exposure!r}: {way}")
     if isinstance(exposure, bool) or not isinstance(exposure, Integral) or int(exposure) < 0:
         raise ValueError(
-            f"`exposure` must be 'total', a column of X (name or index) or None; got {exposure!r}."
+            f"`exposure` must be 'total', or the name or index of a column; got {exposure!r}."
         )
     if n_features is not None and int(exposure) >= n_features:
         raise ValueError(

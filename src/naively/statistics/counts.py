@@ -219,7 +219,18 @@ class ClassCounts(AbstractStatistics):
         return settings | ({} if self.exposed_by is None else {"exposure": self.exposed_by})
 
     def with_exposure(self, exposure: Exposure) -> Self:
-        """Return counts of all columns, which hold the sums of the exposures, with these."""
+        """Return counts of all columns with the exposures of the rows, whose sums they hold.
+
+        Parameters
+        ----------
+        exposure : "total", int or None
+            What it is.
+
+        Returns
+        -------
+        counts : ClassCounts
+            With `exposure`; the same if there is none.
+        """
         if exposure is None:
             return self
         total = self.table.sum(axis=0) if exposure == "total" else self.table[[exposure]][0]

@@ -26,26 +26,37 @@ def exposures_of(X: Matrix, exposure: Exposure) -> FloatArray:
     ValueError
         If one is below 0, or is 0 in a row that counts something.
     """
-    if not X.shape[0]:
-        return np.zeros(0)
-    if exposure == "total":
+    wrong = fault_in(X, exposure)
+    if wrong is not None:
+        row, what = wrong
+        raise ValueError(f"row {row}: {what}")
+    return _found(X, exposure)
+
+
+def _found(X: Matrix, exposure: Exposure) -> FloatArray:
+    if not X.shape[0] or exposure == "total":
         return _totals(X)
-    found = _totals(X[:, [exposure]])
-    nothing = np.flatnonzero(~(found > 0))
+    return _totals(X[:, [exposure]])
+
+
+def fault_in(X: Matrix, exposure: Exposure) -> tuple[int, str] | None:
+    """First row (n, m) whose exposure cannot be used, and why; None if there is none."""
+    if exposure == "total" or not X.shape[0]:
+        return None
+    found = _found(X, exposure)
+    nothing = np.flatnonzero(~((found > 0) & np.isfinite(found)))
     if not len(nothing):
-        return found
+        return None
     counted = _totals(X[nothing])
     for row, value, total in zip(nothing.tolist(), found[nothing], counted, strict=True):
-        if not value == 0:
-            raise ValueError(
-                f"`exposure` must be a finite number >= 0 in every row; got {value:g} in row {row}."
-            )
+        if value != 0:
+            return row, f"`exposure` must be a finite number >= 0; got {value:g}."
         if total != 0:
-            raise ValueError(
-                "`exposure` must be > 0 in every row that counts something; it is 0 in row "
-                f"{row}, whose entries add up to {total:g}. Correct it, or leave the row out."
+            return row, (
+                "`exposure` must be > 0 in a row that counts something; it is 0, and the entries "
+                f"add up to {total:g}. Correct it, or leave the row out."
             )
-    return found
+    return None
 
 
 def _totals(X: Matrix) -> FloatArray:

@@ -72,9 +72,9 @@ class MatrixCounter:
         for name, counter in self._also.items():
             counter.update(X if name == "documents" else squared(as_matrix(X)), y, sample_weight)
         X = _checked(X, self.features)
-        part = self._part(X, y, None, sample_weight)
         if self.features.exposure is not None:
             exposures_of(X, self.features.exposure)  # refused where it cannot be
+        part = self._part(X, y, None, sample_weight)
         before = self._rows.classes
         table = part.table
         self._total.add(table.values if isinstance(table, SparseTable) else table)

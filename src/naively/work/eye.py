@@ -12,7 +12,7 @@ from naively._nearest import short
 from naively._types import IntArray
 from naively.read.batch import Batch
 from naively.read.errors import InputError
-from naively.statistics.exposure import exposed_columns, exposures_of
+from naively.statistics.exposure import Exposure, exposed_columns, fault_in
 from naively.statistics.matrix import Matrix, is_sparse
 from naively.text.counter import TermReader
 from naively.text.features import ColumnFeatures, FeatureDefinition, TextFeatures
@@ -47,11 +47,9 @@ def seen_columns(X: Matrix, columns: IntArray | slice, features: ColumnFeatures)
 
     The exposure is a column, too: that of the rows, or number m, the total of all columns.
     """
-    if features.exposure is not None and not isinstance(columns, slice):
-        if features.exposure == "total" and len(columns) and columns[-1] == features.n_columns:
-            return exposed_columns(X, columns[:-1], features.exposure)
-        if features.exposure in columns:
-            exposures_of(X, features.exposure)  # refused where it cannot be
+    exposed = features.exposure == "total" and not isinstance(columns, slice)
+    if exposed and len(columns) and columns[-1] == features.n_columns:
+        return exposed_columns(X, columns[:-1], features.exposure)
     X = X[:, columns]
     if features.presence:
         return (X > features.threshold).astype(np.int64)
@@ -94,6 +92,20 @@ def check_counts(
         f"{batch.place(row)}: the value of {called} is {value:g}, and counts are never negative; "
         f"{way}."
     )
+
+
+def check_exposure(batch: Batch, exposure: Exposure) -> None:
+    """Refuse a row whose exposure cannot be that of its counts.
+
+    Raises
+    ------
+    InputError
+        Naming the place.
+    """
+    wrong = None if exposure is None else fault_in(batch.rows, exposure)
+    if wrong is not None:
+        row, what = wrong
+        raise InputError(f"{batch.place(row)}: {what.replace('`exposure`', 'the exposure')}")
 
 
 def eye_for(
