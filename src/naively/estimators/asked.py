@@ -142,9 +142,7 @@ class AskedMixin(Generic[S]):
 
     def _exposure(self) -> Exposure:
         """Exposure as the model takes it."""
-        return checked_exposure(
-            self.exposure, getattr(self, "n_features_in_", None), self._names
-        )
+        return checked_exposure(self.exposure, getattr(self, "n_features_in_", None), self._names)
 
     def _weighed(self, statistics: Any) -> Any:
         """Statistics with the weights of the classes, from those of rows that weigh the same."""

@@ -13,8 +13,8 @@ from naively._types import Array, FloatArray, IntArray, K
 from naively.estimators.asked import describe_asked
 from naively.estimators.base import AbstractSparseNaiveBayes, ExposedMixin, refuse_negative
 from naively.models import categorical, gaussian, negative_binomial, poisson
-from naively.models.family import checked_alpha
 from naively.models.exposure import sized
+from naively.models.family import checked_alpha
 from naively.models.model import Model, Objective
 from naively.statistics.categories import ClassCategories
 from naively.statistics.counts import ClassCounts
@@ -306,9 +306,7 @@ class SparsePoissonNB(ExposedMixin[ClassCounts], AbstractSparseNaiveBayes[ClassC
 
 @final
 @describe_asked
-class SparseNegativeBinomialNB(
-    ExposedMixin[ClassMoments], AbstractSparseNaiveBayes[ClassMoments]
-):
+class SparseNegativeBinomialNB(ExposedMixin[ClassMoments], AbstractSparseNaiveBayes[ClassMoments]):
     r"""Negative binomial naive Bayes in which at most k features tell the classes apart; exact.
 
     Entries are counts that vary more than a Poisson law allows: with mean mu and dispersion phi,
@@ -350,7 +348,8 @@ class SparseNegativeBinomialNB(
         Mean entry, of a row of exposure 1 if rows have an exposure: by class on the support, over
         all rows elsewhere.
     dispersion_ : ndarray of shape (n_features,)
-        Dispersion of each feature, in a row of mean exposure; 0 where it varies less than a Poisson law.
+        Dispersion of each feature, in a row of mean exposure; 0 where it varies less than a
+        Poisson law.
     feature_count_ : ndarray of shape (n_classes, n_features)
         Sum of the entries, without smoothing.
     scores_ : ndarray of shape (n_features,)

@@ -67,8 +67,8 @@ def _without(model: Model[Any], data: Data, kept: IntArray | None) -> Model[Any]
         return model
     if model.objective is not None:
         raise InputError(
-            f"{data.name}: the column of --exposure must not be chosen, and --objective pairs "
-            "chooses from all; give --exposure total, or leave one of them out."
+            f"{data.name}: the column of the exposure must not be chosen, and --objective pairs "
+            "chooses from all; take the total as exposure, or leave one of them out."
         )
     names = _Names(data, kept).kept
     constraints = model.constraints or Constraints(len(names))

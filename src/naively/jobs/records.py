@@ -195,8 +195,8 @@ def check_statistics(record: Record, settings: ModelSettings) -> None:
         )
     if record.features.exposure is not None and "exposure" not in kind.parameters:
         raise InputError(
-            f"--model {settings.kind} takes no exposure, and these statistics were counted with "
-            "--exposure; count the shards again without it, or choose another model."
+            f"--model {settings.kind} takes no exposure, which the rows of these statistics have; "
+            "count the shards again without one, or choose another model."
         )
     if counted != wanted and (settings.kind, counted) != ("multinomial", "presence"):
         raise InputError(

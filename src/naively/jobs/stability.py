@@ -76,9 +76,7 @@ def stability_of(
         places = data.placed(some, kept)
         places = np.append(places, data.also) if total else places
         look = Look(data.features, data.terms(places), places)
-        found = workers.map(
-            bucketed, data.tasks, look, tuple(kinds), gathering, classes, BUCKETS
-        )
+        found = workers.map(bucketed, data.tasks, look, tuple(kinds), gathering, classes, BUCKETS)
         buckets = [summed(list(each)) for each in zip(*found, strict=True)]
         return [each for each in buckets if each is not None]
 

@@ -44,9 +44,9 @@ and all above holds with the exposures E_c = sum e in place of n_c (:mod:`naivel
 expectation of sum (x - e mu)^2 / e = sum x^2 / e - f^2 / E over the n_c rows of e > 0 is n_c mu
 (1 + phi mu), so that
 
-    phi_i = max(0, sum_c (sum (x - e m_ci)^2 / e  -  n_c m_ci) / sum_c n_c m_ci^2),   m_ci = f_ci / E_c
+    phi_i = max(0, sum_c (sum (x - e m_ci)^2 / e - n_c m_ci) / sum_c n_c m_ci^2)
 
-are the moments above at e = 1. A dispersion that is given is that of a row of mean exposure: what
+with m_ci = f_ci / E_c are the moments above at e = 1. A dispersion that is given is that of a row of mean exposure: what
 it says does not depend on the unit of the exposures.
 
 A feature that varies less than a Poisson law has phi_i = 0. A feature that never occurs has gain 0.

@@ -188,7 +188,7 @@ class ClassMoments(AbstractStatistics):
 
     @classmethod
     def _exposed(cls, rows: LabelledRows, exposure: Exposure, *, deviations: bool) -> Self:
-        """Sums of the entries, and deviations of rows per exposure that weigh as it says."""
+        """Take sums of the entries, and deviations of rows by exposure that weigh as it says."""
         sums = cls._of(rows, deviations=False)  # of whole numbers: exact
         found = exposures_of(rows.matrix, exposure)
         scatter = None

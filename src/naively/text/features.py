@@ -80,9 +80,7 @@ class TextFeatures:
         if self.norm not in (None, "l2"):
             raise ValueError(f"`norm` must be 'l2' or None; got {self.norm!r}.")
         if self.exposure not in (None, "total"):
-            raise ValueError(
-                f"`exposure` of texts must be 'total' or None; got {self.exposure!r}."
-            )
+            raise ValueError(f"`exposure` of texts must be 'total' or None; got {self.exposure!r}.")
         _check_exposure(self, self.norm is None)
         _set_documents(self)
         if self.analyzer == "tokens":  # equal definitions must have equal fingerprints
