@@ -24,6 +24,12 @@ CONSTRAINTS = ("required", "excluded", "groups", "costs", "budget", "quota")
 
 # Parameters that several estimators have, in the order in which they are described
 _DESCRIBED = {
+    "exposure": """
+exposure : {None, "total"}, str or int, default=None
+    How much was counted to make each row, as sequencing depth or length: counts are expected in
+    proportion to it, so that it is no evidence of the class. A column of X, by its name, or by its
+    index where there are no names, which is then never selected; or "total", the sum of the row
+    over all columns. Finite, >= 0, and > 0 in rows that count something.""",
     "objective": """
 objective : "likelihood", "pairs" or Pairs, default="likelihood"
     What the features are chosen for: the largest likelihood (smallest distances), or to tell every
@@ -68,12 +74,6 @@ budget : float, default=None
 quota : int, default=None
     So many features at least speak for each class: the class where the weight of the feature is
     largest in the rule over all features, or its center (mean, median) in models of values.""",
-    "exposure": """
-exposure : {None, "total"}, str or int, default=None
-    How much was counted to make each row, as sequencing depth or length: counts are expected in
-    proportion to it, so that it is no evidence of the class. A column of X, by its name, or by its
-    index where there are no names, which is then never selected; or "total", the sum of the row
-    over all columns. Finite, >= 0, and > 0 in rows that count something.""",
     "class_weight": """
 class_weight : "balanced" or dict, default=None
     Weight of the rows of each class, 1 where a dict has none, on top of `sample_weight`:

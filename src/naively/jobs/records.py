@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from naively.jobs.data import definition, names_of, of_record
 from naively.jobs.fit import fit
 from naively.jobs.learn import one_class
@@ -163,8 +165,8 @@ def _solved(
         settings = replace(settings, weights=weights, norm=norm)
     exposure = record.features.exposure
     if exposure is not None:
-        column = isinstance(exposure, int)
-        settings = replace(settings, exposure=data.names[exposure] if column else exposure)
+        named = "total" if exposure == "total" else data.named(np.array([exposure]))[0]
+        settings = replace(settings, exposure=named)
     model = settings.model(of_text=isinstance(record.features, TextFeatures))
     fitted, trained = fit(data, model, settings, (TRAIN,))
     recipe = Recipe((source,), Layout(text=data.text_columns), model=settings, command=command)

@@ -46,8 +46,8 @@ expectation of sum (x - e mu)^2 / e = sum x^2 / e - f^2 / E over the n_c rows of
 
     phi_i = max(0, sum_c (sum (x - e m_ci)^2 / e - n_c m_ci) / sum_c n_c m_ci^2)
 
-with m_ci = f_ci / E_c are the moments above at e = 1. A dispersion that is given is that of a row of mean exposure: what
-it says does not depend on the unit of the exposures.
+with m_ci = f_ci / E_c are the moments above at e = 1. A dispersion that is given is that of a row
+of mean exposure: what it says does not depend on the unit of the exposures.
 
 A feature that varies less than a Poisson law has phi_i = 0. A feature that never occurs has gain 0.
 

@@ -67,8 +67,14 @@ def _totals(X: Matrix) -> FloatArray:
 
 def exposed_columns(X: Matrix, columns: IntArray, exposure: Exposure) -> Matrix:
     """Return some columns of rows (n, m), and after them their exposure: (n, q + 1)."""
-    found, X = exposures_of(X, exposure)[:, None], X[:, columns]
-    return sp.hstack([X, found], format="csr") if is_sparse(X) else np.hstack([X, found])
+    return beside(X[:, columns], exposures_of(X, exposure))
+
+
+def beside(X: Matrix, found: FloatArray) -> Matrix:
+    """Return rows (n, q) with one more column (n,), the last."""
+    if is_sparse(X):
+        return sp.hstack([X, sp.csr_array(found[:, None])], format="csr")
+    return np.column_stack([X, found])
 
 
 def place_of(exposure: Exposure, n_features: int) -> IntArray:

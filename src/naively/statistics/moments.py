@@ -47,8 +47,8 @@ def _ratio(table: FloatArray, weight: FloatArray) -> FloatArray:
 def _between(first: Any, second: Any) -> FloatArray:
     """Squared deviations that joining two groups of rows of the same classes adds."""
     share = _ratio(first.size * second.size, first.size + second.size)
-    means = (each.mean for each in (first, second))
-    return share * (next(means) - next(means)) ** 2
+    apart: FloatArray = first.mean - second.mean
+    return share * apart**2
 
 
 def _sums_added(name: str, first: Any, second: Any) -> FloatArray:

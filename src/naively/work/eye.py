@@ -47,8 +47,7 @@ def seen_columns(X: Matrix, columns: IntArray | slice, features: ColumnFeatures)
 
     The exposure is a column, too: that of the rows, or number m, the total of all columns.
     """
-    exposed = features.exposure == "total" and not isinstance(columns, slice)
-    if exposed and len(columns) and columns[-1] == features.n_columns:
+    if not isinstance(columns, slice) and features.n_columns in columns:
         return exposed_columns(X, columns[:-1], features.exposure)
     X = X[:, columns]
     if features.presence:
