@@ -540,6 +540,37 @@ def test_folds_calibration_and_rare_features(files, model, exposure):
     np.testing.assert_allclose(ratio, ratio[0, 0], rtol=1e-6)
 
 
+@pytest.mark.parametrize("model", MODELS)
+def test_the_total_is_a_column_that_holds_it_in_every_judgement(files, model):
+    """Folds, test rows and every k, also where rare features are left out."""
+    letters = list("abcdef")
+    files.assign(sum=files[letters].sum(axis=1)).to_csv("rows.csv", index=False)
+    least = int(files[letters].sum().sort_values().iloc[2])
+    rare = [c for c in letters if files[c].sum() < least]
+    how = ("rows.csv", "--numbers", "--model", model, "--ignore", "depth")
+    total, column = ("--exposure", "total", "--ignore", "sum"), ("--exposure", "sum")
+    ignored = [each for c in rare for each in ("--ignore", c)]
+    judged = [
+        json.loads(run("cv", *how, *exposure, "--ks", "1-4", "--alphas", "0,1", "--json"))["points"]
+        for exposure in (
+            (*total, "--min-count", least),
+            (*column, "--min-count", least),
+            (*column, *ignored),
+        )
+    ]
+    assert judged[0] == judged[1] == judged[2]
+    tested = [
+        json.loads(run("select", *how, *exposure, "-k", 2, "--json"))
+        for exposure in ((*total, "--min-count", least), (*column, *ignored))
+    ]
+    for name in ("evaluation", "path"):
+        assert name in tested[0]
+    assert tested[0]["evaluation"] == tested[1]["evaluation"]
+    assert [point["accuracy"] for point in tested[0]["path"]["points"]] == [
+        point["accuracy"] for point in tested[1]["path"]["points"]
+    ]
+
+
 def test_dask_is_the_same_to_the_byte(files):
     pytest.importorskip("dask")
     for model in MODELS:

@@ -228,7 +228,7 @@ def _contender(
     curves = []
     for alpha in alphas or (None,):
         settings = own.model if alpha is None else replace(own.model, alpha=alpha)
-        tried = replace(replace(own, model=settings).model_of(), constraints=model.constraints)
+        tried = constrained(replace(own, model=settings).model_of(), data, settings, kept)
         with told_of(recipe.name), in_options():
             errors = fold_errors(data, tried, kinds, kept, grid, workers, own.model)
         chosen = {} if alpha is None else {"alpha": alpha}
