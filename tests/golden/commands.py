@@ -215,8 +215,9 @@ _SELECT: dict[str, dict[str, tuple[str, ...]]] = {
         ),
         "exposure, a column": (
             "matrices",
-            "select numbers.csv --numbers --label y --model poisson --exposure w2 -k 3",
-            "explain result --file numbers.csv --row 3",
+            "select hours.csv --numbers --label y --model poisson --exposure hours -k 3",
+            "explain result --file hours.csv --row 3",
+            "select hours.csv --numbers --label y --model poisson --exposure w2 -k 3",
         ),
         "exposure, the total": (
             "matrices",
