@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -27,6 +28,11 @@ from naively import (
 from naively.cli.scale import naively as command
 from naively.judging.path_scores import linear_path, rule_rows
 from naively.models.negative_binomial import moment_dispersion
+from naively.read.layout import Layout
+from naively.text.features import ColumnFeatures, TextFeatures
+from naively.work.judged import Answerer
+from naively.work.records import load_record, save_record
+from naively.work.stream import count_files
 
 ESTIMATORS = [SparsePoissonNB, SparseNegativeBinomialNB]
 both = pytest.mark.parametrize("make", ESTIMATORS)
@@ -189,6 +195,46 @@ def test_the_unit_of_the_exposures_does_not_matter(make, unit):
         np.testing.assert_allclose(other.predict_proba(beside(X, depth * unit)), proba, rtol=1e-9)
         if more:
             np.testing.assert_allclose(other.dispersion_, 0.7)
+
+
+@both
+@pytest.mark.parametrize("unit", [1e-3, 1.0, 1e3])
+def test_pairs_are_told_apart_in_rows_of_mean_exposure(make, unit):
+    """With exposures that are all the same, those of the model without any."""
+    X, y, depth, _ = data(20)
+    Z = beside(X, np.full(len(X), unit))
+    asked = make(exposure=2, alpha=0.1)
+    asked._check_batch(Z, y, reset=True)
+    model = asked._model()
+    plain = make(alpha=0.1)._model()
+    columns = np.arange(6)
+    found = model.family.distances(model.gather(Z, y)).between(FEATURES)
+    wanted = plain.family.distances(plain.gather(X, y)).between(columns)
+    np.testing.assert_allclose(found, wanted, rtol=1e-9)
+    twice = np.column_stack([X * 1, depth * unit])
+    one = make(k=3, exposure="total", objective="pairs").fit(X, y)
+    assert one.support_.sum() == 3
+    # In proportion to the exposure: that of the roots of the law of the mean exposure.
+    uneven = make(exposure=6, alpha=0.1)
+    uneven._check_batch(twice, y, reset=True)
+    model = uneven._model()
+    statistics = model.gather(twice, y)
+    mean = depth.mean() if make is SparsePoissonNB else depth[depth > 0].mean()
+    fitted = make(k="all", exposure=6, alpha=0.1).fit(twice, y)
+    rate = fitted.rate_ * unit * mean
+    phi = fitted.dispersion_ if make is SparseNegativeBinomialNB else np.zeros(7)
+    between = model.family.distances(statistics).between(columns)
+    counts = np.arange(2000)
+    for i in columns:
+        for p, (a, b) in enumerate(itertools.combinations(range(3), 2)):
+            law = [
+                poisson(rate[c, i])
+                if phi[i] == 0
+                else nbinom(1 / phi[i], 1 / (1 + phi[i] * rate[c, i]))
+                for c in (a, b)
+            ]
+            affinity = np.sqrt(law[0].pmf(counts) * law[1].pmf(counts)).sum()
+            assert between[i, p] == pytest.approx(-np.log(affinity), rel=1e-6, abs=1e-9)
 
 
 @both
@@ -570,6 +616,42 @@ def test_the_total_is_a_column_that_holds_it_in_every_judgement(files, model):
     ]
     assert 2 in of_k[0]
     assert of_k[0].items() <= of_k[1].items()
+
+
+@both
+@pytest.mark.parametrize("exposure", ["total", 2])
+def test_rows_counted_anywhere_train_and_are_answered(files, make, exposure):
+    X, y, depth, _ = data(19)
+    Z = beside(X, depth)
+    np.savez("m.npz", X=Z, y=y.astype(str))
+    statistic = "counts" if make is SparsePoissonNB else "moments"
+    features = ColumnFeatures(7, statistic=statistic, exposure=exposure)
+    record = count_files("m.npz", features, Layout(label="y"))
+    save_record(record, "record.npz")
+    model = make.from_statistics(load_record("record.npz").in_units(), k=3, exposure=exposure)
+    np.testing.assert_allclose(
+        model.scores_, make(k=3, exposure=exposure).fit(Z, y).scores_, rtol=1e-9
+    )
+    support = model.get_support(indices=True)
+    answerer = Answerer(model.rule_, tuple(model.classes_), features, None, support)
+    assert answerer.answers(Z).tolist() == model.predict(Z).tolist()
+
+
+def test_texts_counted_anywhere_train_and_are_answered(files):
+    texts = [json.loads(line)["text"] for line in Path("texts.jsonl").read_text().splitlines()]
+    features = TextFeatures(exposure="total")
+    record = count_files("texts.jsonl", features)
+    model = SparsePoissonNB.from_statistics(record.in_units(), k=3, exposure="total")
+    X = files[list("abcdef")].to_numpy()
+    support = model.get_support(indices=True)
+    answerer = Answerer(
+        model.rule_, tuple(model.classes_), features, record.names.take(support), support
+    )
+    assert answerer.answers(texts).tolist() == model.predict(X).tolist()
+    with pytest.raises(ValueError, match="neither weighted nor normalised"):
+        TextFeatures(exposure="total", weights="log")
+    with pytest.raises(ValueError, match="`exposure` of texts must be 'total' or None"):
+        TextFeatures(exposure=3)
 
 
 def test_dask_is_the_same_to_the_byte(files):

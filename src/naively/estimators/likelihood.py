@@ -13,7 +13,7 @@ from naively._types import Array, FloatArray, IntArray, K
 from naively.estimators.asked import describe_asked
 from naively.estimators.base import AbstractSparseNaiveBayes, ExposedMixin, refuse_negative
 from naively.models import categorical, gaussian, negative_binomial, poisson
-from naively.models.exposure import sized
+from naively.models.exposure import mean_exposure, sized
 from naively.models.family import checked_alpha
 from naively.models.model import Model, Objective
 from naively.statistics.categories import ClassCategories
@@ -463,7 +463,7 @@ class SparseNegativeBinomialNB(ExposedMixin[ClassMoments], AbstractSparseNaiveBa
     @property
     def dispersion_(self) -> FloatArray:
         """Dispersion of each feature, in a row of mean exposure, (n_features,)."""
-        return self._counts().dispersion / negative_binomial.mean_exposure(self.statistics_)
+        return self._counts().dispersion / mean_exposure(self.statistics_)
 
     @property
     def feature_count_(self) -> Array:

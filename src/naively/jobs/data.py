@@ -421,8 +421,6 @@ def _trained_on(found: Any, features: FeatureDefinition, columns: IntArray | Non
                 table, _occurrences(found).idf(int(found.class_rows.sum()), features)
             )
         found = replace(found, table=table, documents=None, squares=None)
-    if isinstance(found, ClassCounts):
-        found = found.with_exposure(features.exposure)
     return _taken(found, features, columns)
 
 

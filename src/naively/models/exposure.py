@@ -12,6 +12,9 @@ Exposures that are all multiplied by a number change no gain, no decision and no
 are divided by it. Exposures of 1 are the model without them.
 
 A column that holds the exposure has rate 1 in every class: its gain is 0, and it is never chosen.
+Distances of classes, for `objective="pairs"`, are those in a row of mean exposure, to which they are
+in proportion: in e rows of exposure 1 the classes are e times as far apart as in one.
+
 With "total" the exposure is the sum of the row over all its columns, chosen or not. (Given their
 total, Poisson counts are multinomial: of all features free, the two models agree.)
 """
@@ -102,6 +105,24 @@ def sized(statistics: Any) -> Any:
     return replace(statistics, class_weight=statistics.exposure)
 
 
+def mean_exposure(statistics: Any) -> float:
+    """Exposure of a row on average, over those that have any where that is known; 1 without."""
+    if statistics.exposure is None:
+        return 1.0
+    exposed = getattr(statistics, "exposed", None)
+    rows = statistics.class_weight if exposed is None else exposed
+    return float(statistics.exposure.sum() / (rows.sum() or 1.0)) or 1.0
+
+
+def _in_mean_exposures(statistics: Any) -> Any:
+    """Return statistics whose unit of exposure is the mean of the rows."""
+    unit = mean_exposure(statistics)
+    changed = {"exposure": statistics.exposure / unit}
+    if getattr(statistics, "scatter", None) is not None:  # of squares by exposure
+        changed["scatter"] = statistics.scatter * unit
+    return replace(statistics, **changed)
+
+
 def _exposed(statistics: Any, exposure: Exposure) -> Any:
     found = getattr(statistics, "exposed_by", None)
     if found != exposure:
@@ -126,8 +147,10 @@ def _freedom(family: Family[Any], exposure: Exposure, statistics: Any) -> Any:
 
 
 def _distances(family: Family[Any], exposure: Exposure, statistics: Any) -> Any:
+    """Distances of the classes in a row of mean exposure; they grow in proportion to it."""
     assert family.distances is not None
-    return family.distances(_exposed(statistics, exposure))
+    _exposed(statistics, exposure)
+    return family.distances(sized(_in_mean_exposures(statistics)))
 
 
 def _rule(

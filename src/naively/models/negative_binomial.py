@@ -73,7 +73,7 @@ from scipy.special import xlogy
 
 from naively._types import FloatArray, IntArray
 from naively.models.distances import Distances, kept, largest, squares, weighed
-from naively.models.exposure import checked_exposure, of_exposure
+from naively.models.exposure import checked_exposure, mean_exposure, of_exposure
 from naively.models.family import (
     Family,
     Separable,
@@ -240,11 +240,6 @@ def moment_dispersion(statistics: ClassMoments) -> FloatArray:
 def _rows(statistics: ClassMoments) -> FloatArray:
     """Weight of the rows of each class that are exposed, (C,)."""
     return statistics.class_weight if statistics.exposed is None else statistics.exposed
-
-
-def mean_exposure(statistics: ClassMoments) -> float:
-    """Exposure of a row on average, over those that have any."""
-    return float(statistics.size.sum() / (_rows(statistics).sum() or 1.0)) or 1.0
 
 
 def negative_binomial_gain(counts: SpreadCounts) -> FloatArray:

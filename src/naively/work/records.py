@@ -67,11 +67,16 @@ class Record:
         return int(self.statistics.class_rows.sum())
 
     def in_units(self) -> Any:
-        """Return the statistics in their own unit: multiples of a resolution become numbers."""
-        resolution = getattr(self.features, "resolution", None)
-        if resolution is None or self.statistics.table.dtype.kind == "f":
-            return self.statistics
-        return replace(self.statistics, table=_times(self.statistics.table, resolution))
+        """Return the statistics as models take them.
+
+        Multiples of a resolution become numbers; counts get the exposures whose sums they hold.
+        """
+        found, resolution = self.statistics, getattr(self.features, "resolution", None)
+        if resolution is not None and found.table.dtype.kind != "f":
+            found = replace(found, table=_times(found.table, resolution))
+        if isinstance(found, ClassCounts):
+            found = found.with_exposure(self.features.exposure)
+        return found
 
     def equals(self, other: Record) -> bool:
         """Whether everything agrees exactly, the shards included."""
