@@ -211,16 +211,16 @@ def test_pairs_are_told_apart_in_rows_of_mean_exposure(make, unit):
     found = model.family.distances(model.gather(Z, y)).between(FEATURES)
     wanted = plain.family.distances(plain.gather(X, y)).between(columns)
     np.testing.assert_allclose(found, wanted, rtol=1e-9)
-    twice = np.column_stack([X * 1, depth * unit])
+    uneven_rows = np.column_stack([X, depth * unit])
     one = make(k=3, exposure="total", objective="pairs").fit(X, y)
     assert one.support_.sum() == 3
     # In proportion to the exposure: that of the roots of the law of the mean exposure.
     uneven = make(exposure=6, alpha=0.1)
-    uneven._check_batch(twice, y, reset=True)
+    uneven._check_batch(uneven_rows, y, reset=True)
     model = uneven._model()
-    statistics = model.gather(twice, y)
+    statistics = model.gather(uneven_rows, y)
     mean = depth.mean() if make is SparsePoissonNB else depth[depth > 0].mean()
-    fitted = make(k="all", exposure=6, alpha=0.1).fit(twice, y)
+    fitted = make(k="all", exposure=6, alpha=0.1).fit(uneven_rows, y)
     rate = fitted.rate_ * unit * mean
     phi = fitted.dispersion_ if make is SparseNegativeBinomialNB else np.zeros(7)
     between = model.family.distances(statistics).between(columns)

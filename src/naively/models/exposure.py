@@ -12,8 +12,8 @@ Exposures that are all multiplied by a number change no gain, no decision and no
 are divided by it. Exposures of 1 are the model without them.
 
 A column that holds the exposure has rate 1 in every class: its gain is 0, and it is never chosen.
-Distances of classes, for `objective="pairs"`, are those in a row of mean exposure, to which they are
-in proportion: in e rows of exposure 1 the classes are e times as far apart as in one.
+Distances of classes, for `objective="pairs"`, are those in a row of mean exposure, to which they
+are in proportion: in e rows of exposure 1 the classes are e times as far apart as in one.
 
 With "total" the exposure is the sum of the row over all its columns, chosen or not. (Given their
 total, Poisson counts are multinomial: of all features free, the two models agree.)
