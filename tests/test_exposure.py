@@ -654,6 +654,7 @@ def test_texts_counted_anywhere_train_and_are_answered(files):
         TextFeatures(exposure=3)
 
 
+@pytest.mark.filterwarnings("ignore")  # of processes that end while the cluster closes
 def test_dask_is_the_same_to_the_byte(files):
     pytest.importorskip("dask")
     for model in MODELS:
