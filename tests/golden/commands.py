@@ -213,6 +213,25 @@ _SELECT: dict[str, dict[str, tuple[str, ...]]] = {
             "matrices",
             "select numbers.csv --numbers --label y --model bernoulli -k 3",
         ),
+        "exposure, a column": (
+            "matrices",
+            "select hours.csv --numbers --label y --model poisson --exposure hours -k 3",
+            "explain result --file hours.csv --row 3",
+            "select hours.csv --numbers --label y --model poisson --exposure w2 -k 3",
+        ),
+        "exposure, the total": (
+            "matrices",
+            "select numbers.csv --numbers --label y --model negative-binomial --exposure total "
+            "-k 3",
+            "predict result numbers.csv --label y --out a.csv",
+        ),
+        "exposure refused": (
+            "matrices",
+            "select numbers.csv --numbers --label y --exposure w2 -k 3",
+            "select numbers.csv --numbers --label y --model poisson --exposure w99 -k 3",
+            "select numbers.csv --numbers --label y --model poisson --exposure total "
+            "--refit logistic",
+        ),
     },
     "select_matrices": {
         "svmlight": ("matrices", "select m.svmlight -k 3"),

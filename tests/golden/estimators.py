@@ -203,6 +203,9 @@ _COMMON = [
 ]
 
 
+_EXPOSED = [{"k": 4, "exposure": "total"}, {"k": "auto", "exposure": "total"}]
+
+
 def _priors(group: str, model: Any) -> None:
     X, y = (X3, Y3) if model is not SparseCategoricalNB else (X3.clip(max=3), Y3)
     prior = [0.2, 0.3, 0.5]
@@ -261,10 +264,12 @@ add(
 )
 
 _grid("poisson", SparsePoissonNB, counts, _COMMON)
+_grid("poisson", SparsePoissonNB, counts, _EXPOSED)
 _priors("poisson", SparsePoissonNB)
 
 _grid("negative_binomial", SparseNegativeBinomialNB, counts, _COMMON)
 _grid("negative_binomial", SparseNegativeBinomialNB, counts, [{"k": 4, "dispersion": 0.5}])
+_grid("negative_binomial", SparseNegativeBinomialNB, counts, _EXPOSED)
 _priors("negative_binomial", SparseNegativeBinomialNB)
 
 _grid("categorical", SparseCategoricalNB, categories, _COMMON)

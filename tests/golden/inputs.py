@@ -346,6 +346,9 @@ def matrices() -> Files:
         "negative.npz": npz(X=X - 1, y=np.array(y)),
         "missing.npz": npz(X=np.where(X == 2, np.nan, X), y=np.array(y)),
         "numbers.csv": delimited(table),
+        "hours.csv": delimited(
+            [["hours", *table[0]], *([1 + sum(r[:-1]) / 2, *r] for r in table[1:])]
+        ),
         "m.h5ad": h5ad(X, y, "w"),
         "names.txt": lines_of(names),
         "labels.txt": lines_of(y),

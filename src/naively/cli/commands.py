@@ -568,9 +568,17 @@ CALIBRATION = click.option(
     help="Make probabilities credible: fitted to the rows of five folds, their answers the same.",
 )
 
+EXPOSURE = click.option(
+    "--exposure",
+    metavar="NAME",
+    help="Column that says how much was counted to make a row, or total, the sum of the row: "
+    "counts are expected in proportion. Of --model poisson and negative-binomial.",
+)
+
 SELECT: Options = [
     *INPUT,
     *MODEL,
+    EXPOSURE,
     *REDUNDANCY,
     REFIT,
     CALIBRATION,
@@ -698,7 +706,7 @@ def recipe_of(input: str, options: Mapping[str, Any]) -> Any:
     settings = ["k", "alpha", "min_count", "min_documents", "weights", "norm", "scale"]
     settings += ["objective", "exponent", "exact", "time_limit"]
     settings += ["require", "exclude", "feature_groups", "costs", "budget", "quota", "class_weight"]
-    settings += ASKED
+    settings += [*ASKED, "exposure"]
     given = {name: options[name] for name in settings if name in options}
     layout = layout_of(input, options)
     return Recipe(

@@ -12,6 +12,7 @@ import click
 from naively.cli.commands import (
     AS_TRAINED,
     CONSTRAINTS,
+    EXPOSURE,
     FEATURES,
     FILE,
     GROUPS,
@@ -63,6 +64,7 @@ PATH: Options = [
     KIND,
     KS,
     *SMOOTHING,
+    EXPOSURE,
     *OBJECTIVE,
     *REDUNDANCY,
     *CONSTRAINTS,
@@ -135,6 +137,7 @@ CV: Options = [
     ),
     click.option("--alphas", type=Smoothings(), help="Smoothings to try.  [that of --alpha]"),
     *SMOOTHING,
+    EXPOSURE,
     *OBJECTIVE,
     *REDUNDANCY,
     *CONSTRAINTS,

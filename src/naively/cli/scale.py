@@ -11,6 +11,7 @@ from naively.cli.commands import (
     BESIDE,
     CONSTRAINTS,
     EXACT,
+    EXPOSURE,
     NUMBERS,
     OBJECTIVE,
     READING,
@@ -55,6 +56,7 @@ COUNT: Options = [
         help="Count what this model is trained on.",
     ),
     *WEIGHTING,
+    EXPOSURE,
     click.option(
         "--resolution",
         type=click.FloatRange(0, min_open=True),
@@ -108,7 +110,8 @@ def _counting(files: tuple[str, ...], options: dict[str, Any]) -> Any:
 
     layout = layout_of(files[0], options)
     kind = MODELS[options["model"]]
-    model = ModelSettings(kind.name, weights=options["weights"], norm=options["norm"])
+    weighting = {name: options[name] for name in ("weights", "norm", "exposure")}
+    model = ModelSettings(kind.name, **weighting)
     if options["resolution"] is not None and layout.text:
         raise click.UsageError("--resolution is of numbers (--numbers) only; leave it out.")
     features = features_of(options) if layout.text else None

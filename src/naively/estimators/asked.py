@@ -12,8 +12,10 @@ from numpy.typing import ArrayLike
 
 from naively._types import Array
 from naively.models.constraints import Constraints
+from naively.models.exposure import checked_exposure
 from naively.models.kinds import ASKED
 from naively.models.model import Model, S, with_objective
+from naively.statistics.exposure import Exposure
 from naively.statistics.weights import check_weights, class_weights
 
 C = TypeVar("C", bound=type)
@@ -22,6 +24,12 @@ CONSTRAINTS = ("required", "excluded", "groups", "costs", "budget", "quota")
 
 # Parameters that several estimators have, in the order in which they are described
 _DESCRIBED = {
+    "exposure": """
+exposure : {None, "total"}, str or int, default=None
+    How much was counted to make each row, as sequencing depth or length: counts are expected in
+    proportion to it, so that it is no evidence of the class. A column of X, by its name, or by its
+    index where there are no names, which is then never selected; or "total", the sum of the row
+    over all columns. Finite, >= 0, and > 0 in rows that count something.""",
     "objective": """
 objective : "likelihood", "pairs" or Pairs, default="likelihood"
     What the features are chosen for: the largest likelihood (smallest distances), or to tell every
@@ -92,6 +100,7 @@ class AskedMixin(Generic[S]):
         """Return the model that the other parameters make, checked."""
 
     n_features_in_: int
+    exposure: str | int | None  # of those that have it
 
     def _seeing(self, n_features: int, other: object) -> Self:
         """Take over the features that another estimator has seen."""
@@ -109,12 +118,31 @@ class AskedMixin(Generic[S]):
         """Return the model with all that is asked of it, checked, for the features of the data."""
         model = self._model().asking(**{name: getattr(self, name, None) for name in ASKED})
         model = with_objective(model, getattr(self, "objective", "likelihood"))
-        if not self._is_constrained:
+        of_column = isinstance(model.exposure, int)
+        if not self._is_constrained and not of_column:
             return model
-        names = getattr(self, "feature_names_in_", None)
-        names = None if names is None else names.tolist()
+        n_features, names = self.n_features_in_, self._names
         asked = {name: getattr(self, name, None) for name in CONSTRAINTS}
-        return replace(model, constraints=Constraints.checked(self.n_features_in_, names, **asked))
+        constraints = Constraints.checked(n_features, names, **asked)
+        if isinstance(model.exposure, int):
+            if model.objective is not None:
+                raise ValueError(
+                    f"`exposure`={self.exposure!r} is a column that must not be selected, and "
+                    "`objective`='pairs' selects from all; give `exposure`='total', or leave one "
+                    "of them out."
+                )
+            constraints = (constraints or Constraints(n_features)).without(model.exposure, names)
+        return replace(model, constraints=constraints)
+
+    @property
+    def _names(self) -> list[str] | None:
+        """Names of the features, if they have any."""
+        names = getattr(self, "feature_names_in_", None)
+        return None if names is None else names.tolist()
+
+    def _exposure(self) -> Exposure:
+        """Exposure as the model takes it."""
+        return checked_exposure(self.exposure, getattr(self, "n_features_in_", None), self._names)
 
     def _weighed(self, statistics: Any) -> Any:
         """Statistics with the weights of the classes, from those of rows that weigh the same."""

@@ -475,15 +475,25 @@ class LinearWeightsMixin(AbstractSparseClassifier[S]):
 
         Zero outside the support. Two classes: the second against the first.
         """
-        rows = contrast(self.rule_.weights)
+        support = self.selection_.support
+        rows = contrast(self.rule_.weights[:, : len(support)])
         coef = np.zeros((len(rows), self.statistics_.n_features))
-        coef[:, self.selection_.support] = rows
+        coef[:, support] = rows
         return coef
 
     @property
     def intercept_(self) -> FloatArray:
         """Intercept, (1,) for two classes, else (n_classes,)."""
         return contrast(self.rule_.intercept)
+
+
+class ExposedMixin(LinearWeightsMixin[S]):
+    """Weights of a linear rule whose rows may have an exposure."""
+
+    @property
+    def exposure_coef_(self) -> FloatArray:
+        """Weight of the exposure of a row, (1,) for two classes, else (n_classes,); 0 without."""
+        return contrast(self.rule_.weights[:, len(self.selection_.support) :].sum(axis=1))
 
 
 def check_sparse_classifier(estimator: object) -> None:

@@ -11,8 +11,9 @@ from sklearn.utils import Tags
 
 from naively._types import Array, FloatArray, IntArray, K
 from naively.estimators.asked import describe_asked
-from naively.estimators.base import AbstractSparseNaiveBayes, LinearWeightsMixin, refuse_negative
+from naively.estimators.base import AbstractSparseNaiveBayes, ExposedMixin, refuse_negative
 from naively.models import categorical, gaussian, negative_binomial, poisson
+from naively.models.exposure import mean_exposure, sized
 from naively.models.family import checked_alpha
 from naively.models.model import Model, Objective
 from naively.statistics.categories import ClassCategories
@@ -164,7 +165,7 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
 
 @final
 @describe_asked
-class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[ClassCounts]):
+class SparsePoissonNB(ExposedMixin[ClassCounts], AbstractSparseNaiveBayes[ClassCounts]):
     r"""Poisson naive Bayes in which at most k features tell the classes apart; exact.
 
     Entries are counts with a mean for each class and feature. Maximises their likelihood subject
@@ -197,8 +198,11 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         Weights of the rule; zero outside the support.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept of the rule.
+    exposure_coef_ : ndarray of shape (1,) or (n_classes,)
+        Weight of the exposure in the rule; 0 without one.
     rate_ : ndarray of shape (n_classes, n_features)
-        Mean entry by class on the support, over all rows elsewhere.
+        Mean entry, of a row of exposure 1 if rows have an exposure: by class on the support, over
+        all rows elsewhere.
     feature_count_ : ndarray of shape (n_classes, n_features)
         Sum of the entries, without smoothing.
     scores_ : ndarray of shape (n_features,)
@@ -243,6 +247,7 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         alpha: ArrayLike = 1.0,
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
+        exposure: str | int | None = None,
         objective: Objective = "likelihood",
         redundancy: str | None = None,
         candidates: int | None = None,
@@ -260,6 +265,7 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         self.alpha = alpha
         self.fit_prior = fit_prior
         self.class_prior = class_prior
+        self.exposure = exposure
         self.objective = objective
         self.redundancy, self.candidates, self.refit, self.calibration = (
             redundancy,
@@ -273,7 +279,10 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
 
     def _model(self) -> Model[ClassCounts]:
         return poisson.model(
-            alpha=self.alpha, fit_prior=self.fit_prior, class_prior=self.class_prior
+            alpha=self.alpha,
+            fit_prior=self.fit_prior,
+            class_prior=self.class_prior,
+            exposure=self._exposure(),
         )
 
     def _check_values(self, X: Matrix) -> None:
@@ -281,9 +290,9 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
 
     @property
     def rate_(self) -> FloatArray:
-        """Mean entry of each class and feature, (n_classes, n_features)."""
+        """Mean entry of each class and feature by exposure, (n_classes, n_features)."""
         alpha = np.asarray(self.alpha, dtype=np.float64)
-        return poisson.sparse_rates(self.statistics_, self.selection_.support, alpha)
+        return poisson.sparse_rates(sized(self.statistics_), self.selection_.support, alpha)
 
     @property
     def feature_count_(self) -> Array:
@@ -299,9 +308,7 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
 
 @final
 @describe_asked
-class SparseNegativeBinomialNB(
-    LinearWeightsMixin[ClassMoments], AbstractSparseNaiveBayes[ClassMoments]
-):
+class SparseNegativeBinomialNB(ExposedMixin[ClassMoments], AbstractSparseNaiveBayes[ClassMoments]):
     r"""Negative binomial naive Bayes in which at most k features tell the classes apart; exact.
 
     Entries are counts that vary more than a Poisson law allows: with mean mu and dispersion phi,
@@ -338,10 +345,14 @@ class SparseNegativeBinomialNB(
         Weights of the rule; zero outside the support.
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Intercept of the rule.
+    exposure_coef_ : ndarray of shape (1,) or (n_classes,)
+        Weight of the exposure in the rule; 0 without one.
     rate_ : ndarray of shape (n_classes, n_features)
-        Mean entry by class on the support, over all rows elsewhere.
+        Mean entry, of a row of exposure 1 if rows have an exposure: by class on the support, over
+        all rows elsewhere.
     dispersion_ : ndarray of shape (n_features,)
-        Dispersion of each feature; 0 where it varies less than a Poisson law.
+        Dispersion of each feature, in a row of mean exposure; 0 where it varies less than a
+        Poisson law.
     feature_count_ : ndarray of shape (n_classes, n_features)
         Sum of the entries, without smoothing.
     scores_ : ndarray of shape (n_features,)
@@ -403,6 +414,7 @@ class SparseNegativeBinomialNB(
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
         dispersion: ArrayLike = "moments",
+        exposure: str | int | None = None,
         objective: Objective = "likelihood",
         redundancy: str | None = None,
         candidates: int | None = None,
@@ -421,6 +433,7 @@ class SparseNegativeBinomialNB(
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.dispersion = dispersion
+        self.exposure = exposure
         self.objective = objective
         self.redundancy, self.candidates, self.refit, self.calibration = (
             redundancy,
@@ -438,6 +451,7 @@ class SparseNegativeBinomialNB(
             fit_prior=self.fit_prior,
             class_prior=self.class_prior,
             dispersion=self.dispersion,
+            exposure=self._exposure(),
         )
 
     def _check_values(self, X: Matrix) -> None:
@@ -445,14 +459,14 @@ class SparseNegativeBinomialNB(
 
     @property
     def rate_(self) -> FloatArray:
-        """Mean entry of each class and feature, (n_classes, n_features)."""
+        """Mean entry of each class and feature by exposure, (n_classes, n_features)."""
         counts = self._counts()
         return poisson.sparse_rates(counts, self.selection_.support, counts.alpha)
 
     @property
     def dispersion_(self) -> FloatArray:
-        """Dispersion of each feature, (n_features,)."""
-        return np.array(self._counts().dispersion)
+        """Dispersion of each feature, in a row of mean exposure, (n_features,)."""
+        return self._counts().dispersion / mean_exposure(self.statistics_)
 
     @property
     def feature_count_(self) -> Array:

@@ -14,7 +14,7 @@ import numpy as np
 
 from naively._nearest import nearest, short
 from naively._types import FloatArray, IntArray
-from naively.jobs.data import Data
+from naively.jobs.data import Data, placed_exposure
 from naively.jobs.settings import ModelSettings, in_options
 from naively.models.constraints import Constraints
 from naively.models.model import Model
@@ -36,8 +36,11 @@ def constrained(
     InputError
         If a name or pattern matches no feature, or if no choice can meet the constraints.
     """
+    exposure = placed_exposure(data.features.exposure, kept)
+    if exposure is not None:
+        model = settings.model(of_text=bool(data.text_columns), exposure=exposure)
     if not settings.is_constrained:
-        return model
+        return _without(model, data, kept)
     names = _Names(data, kept)
     given: dict[str, Any] = {"budget": settings.budget, "quota": settings.quota}
     if settings.require:
@@ -52,7 +55,22 @@ def constrained(
         given["costs"] = _costs(settings.costs, names)
     with told_of(data.name), in_options():
         constraints = Constraints.checked(len(names.kept), names.kept, **given)
-    return replace(model, constraints=constraints)
+    return _without(replace(model, constraints=constraints), data, kept)
+
+
+def _without(model: Model[Any], data: Data, kept: IntArray | None) -> Model[Any]:
+    """Return the model with a column that holds the exposure never chosen."""
+    if not isinstance(model.exposure, int):
+        return model
+    if model.objective is not None:
+        raise InputError(
+            f"{data.name}: the column of the exposure must not be chosen, and --objective pairs "
+            "chooses from all; take the total as exposure, or leave one of them out."
+        )
+    names = _Names(data, kept).kept
+    constraints = model.constraints or Constraints(len(names))
+    with told_of(data.name), in_options():
+        return replace(model, constraints=constraints.without(model.exposure, names))
 
 
 def weighed(statistics: Any, settings: ModelSettings) -> Any:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +24,7 @@ from naively.jobs.engines import Workers
 from naively.jobs.settings import ModelSettings, Recipe
 from naively.judging.parting import TRAIN, Parting
 from naively.models import MODELS
+from naively.models.exposure import checked_exposure
 from naively.models.model import Model
 from naively.read.batch import Batch, Part, joined
 from naively.read.bytes import check_memory
@@ -32,6 +34,7 @@ from naively.read.layout import Layout
 from naively.read.parts import batches_of, columns_of, held, parts_of
 from naively.read.progress import Progress, silent
 from naively.statistics.counts import ClassCounts, squared
+from naively.statistics.exposure import Exposure, place_of
 from naively.statistics.matrix import Matrix, is_sparse
 from naively.statistics.moments import ClassMoments
 from naively.text.counter import count_rows
@@ -114,8 +117,19 @@ class Data:
         return tuple(self.names[i] for i in columns.tolist())
 
     def terms(self, columns: IntArray) -> Vocabulary | None:
-        """Terms in some columns of texts; None for numbers."""
-        return self.names.take(columns) if isinstance(self.names, Vocabulary) else None
+        """Terms in some columns of texts; None for numbers. The total of a row is none."""
+        if not isinstance(self.names, Vocabulary):
+            return None
+        return self.names.take(columns[columns < self.n_features])
+
+    @property
+    def also(self) -> IntArray:
+        """Place of the exposure of the rows among the columns, (1,); (0,) if they have none."""
+        return place_of(self.features.exposure, self.n_features)
+
+    def placed(self, columns: IntArray, kept: IntArray | None) -> IntArray:
+        """Places of some of the columns that are kept, the total of a row after all of them."""
+        return columns if kept is None else np.append(kept, self.n_features)[columns]
 
     def idf(self, kinds: Kinds) -> FloatArray | None:
         """Inverse document frequency (m,) in the rows of some kinds; None if nothing asks for it.
@@ -141,6 +155,7 @@ class Data:
             return None
         found = self.occurrences(kinds)
         often = found.totals > 0 if of_text else np.ones(len(found.totals), dtype=np.bool_)
+        exposure = self.features.exposure
         if settings.min_count > 1:
             if self.features.weights == "log" or getattr(self.features, "norm", None) is not None:
                 raise InputError(
@@ -156,6 +171,8 @@ class Data:
                     f"{settings.kind} does not count; leave it out."
                 )
             often &= documents >= settings.min_documents
+        if isinstance(exposure, int):
+            often[exposure] = True
         kept = np.flatnonzero(often)
         if len(kept) == 0:
             least, some = max(settings.min_count, 1), ""
@@ -282,7 +299,10 @@ def definition(
     if features is not None:
         weights = "presence" if kind.statistic == "presence" else weights
         documents = kind.statistic == "counts"
-        weighted = replace(features, weights=weights, norm=norm, documents=documents)
+        weighted = replace(
+            features, weights=weights, norm=norm, documents=documents,
+            exposure=_exposure_of_text(settings.exposure),
+        )  # fmt: skip
         return weighted, layout, None
     columns = columns_of(parts, layout)
     names = names_of(columns)
@@ -293,8 +313,52 @@ def definition(
         columns.n, digest, statistic, resolution=resolution, weights=weights,
         documents=statistic == "counts" and kind.takes == "counts",
         first_column=columns.first_column, layer=None if layout.layer == "X" else layout.layer,
+        exposure=_exposure_of_columns(settings.exposure, columns, parts[0].source),
     )  # fmt: skip
     return of_columns, replace(layout, wanted=wanted), columns
+
+
+def _exposure_of_text(exposure: str | None) -> Literal["total"] | None:
+    if exposure not in (None, "total"):
+        raise InputError(
+            f"`--exposure` must be total for texts, the number of terms of a row; got {exposure!r}."
+        )
+    return None if exposure is None else "total"
+
+
+def _exposure_of_columns(exposure: str | None, columns: Columns, source: str) -> Exposure:
+    if exposure is None:
+        return None
+    names = columns.names
+    with told_of(source), options_named("exposure"):
+        if not columns.named and exposure != "total":
+            try:
+                return int(names.index(exposure))
+            except ValueError:
+                raise InputError(
+                    f"{source}: `--exposure` must be total or a column, {names[0]} to {names[-1]}; "
+                    f"got {exposure!r}."
+                ) from None
+        return checked_exposure(exposure, names=names if columns.named else None)
+
+
+@contextmanager
+def options_named(*parameters: str) -> Iterator[None]:
+    """Let errors name the options of the command instead of parameters."""
+    try:
+        yield
+    except ValueError as error:
+        text = str(error)
+        for name in parameters:
+            text = text.replace(f"`{name}`", f"`--{name}`")
+        raise ValueError(text) from error
+
+
+def placed_exposure(exposure: Exposure, kept: IntArray | None) -> Exposure:
+    """Exposure of rows of which some columns are kept, that of the exposure among them."""
+    if kept is None or not isinstance(exposure, int):
+        return exposure
+    return int(np.searchsorted(kept, exposure))
 
 
 def names_of(columns: Columns | None) -> Vocabulary | None:
@@ -358,7 +422,16 @@ def _trained_on(found: Any, features: FeatureDefinition, columns: IntArray | Non
                 table, _occurrences(found).idf(int(found.class_rows.sum()), features)
             )
         found = replace(found, table=table, documents=None, squares=None)
-    return found if columns is None else found.take(columns)
+    return _taken(found, features, columns)
+
+
+def _taken(found: Any, features: FeatureDefinition, columns: IntArray | None) -> Any:
+    if columns is None:
+        return found
+    found, exposure = found.take(columns), features.exposure
+    if exposure is None:
+        return found
+    return replace(found, exposed_by=placed_exposure(exposure, columns))
 
 
 def _occurrences(found: Any) -> Occurrences:
@@ -388,7 +461,10 @@ def _collected(recipe: Recipe, model: Model[Any], tasks: Sequence[Task]) -> Data
     features = task.features
     counted = isinstance(features, TextFeatures) or MODELS[recipe.model.kind].takes == "counts"
     moments = MODELS[recipe.model.kind].statistic == "moments"  # with deviations, to be told
-    gather = partial(ClassMoments.from_matrix, deviations=True) if moments else model.gather
+    exposure = task.features.exposure
+    gather = model.gather
+    if moments:
+        gather = partial(ClassMoments.from_matrix, deviations=True, exposure=exposure)
 
     def rows(chosen: Kinds, columns: IntArray | None) -> tuple[Matrix, Array]:
         at = np.flatnonzero(np.isin(kinds, chosen))
@@ -396,6 +472,8 @@ def _collected(recipe: Recipe, model: Model[Any], tasks: Sequence[Task]) -> Data
         return X[at] if wanted is None else X[at][:, wanted], labels[at]
 
     def statistics(chosen: Kinds, columns: IntArray | None) -> Any:
+        if exposure is not None:  # of all columns
+            return _taken(gather(*rows(chosen, None)), features, columns)
         if features.weights != "tfidf":
             return gather(*rows(chosen, columns))
         some, of_some = rows(chosen, None)

@@ -31,7 +31,7 @@ from naively.selection.solve import tied_with_last
 from naively.selection.train import Trained, choices, resolve_k, train
 from naively.statistics.categories import ClassCategories
 from naively.statistics.moments import ClassMoments
-from naively.text.features import TextFeatures
+from naively.text.features import FeatureDefinition, TextFeatures
 from naively.text.labels import folded
 
 _SHOWN = 5  # groups of classes, or features, in a note
@@ -127,7 +127,7 @@ def fit(
         ),
         figures=shown,
         class_rows=rows_of_classes,
-        n_features=statistics.n_features,
+        n_features=statistics.n_features - isinstance(model.exposure, int),
         n_rows=data.n_rows(*kinds),
         alpha=alpha if isinstance(alpha, float) else None,
         notes=(
@@ -347,12 +347,20 @@ def _model_file(
         weights="counts" if numbers is None else numbers.weights,
         features=text,
         idf=None if idf is None else idf if features.two_passes else idf[columns],
-        known=data.named(np.arange(data.n_features)) if features.two_passes else (),
+        known=data.named(np.arange(data.n_features)) if _knows_all(features) else (),
         text_columns=data.text_columns,
         first_column=0 if numbers is None else numbers.first_column,
         named=numbers is None or numbers.names is not None,
         layer=None if numbers is None else numbers.layer,
+        exposure=features.exposure,
+        exposure_name="" if features.exposure is None else settings.exposure or "",
     )
+
+
+def _knows_all(features: FeatureDefinition) -> bool:
+    """Whether rows are weighed over all features, which a model must then know."""
+    of_columns = not isinstance(features, TextFeatures) and features.names is not None
+    return features.two_passes or (of_columns and features.exposure == "total")
 
 
 def figures(trained: Trained[Any], counted: Any) -> Figures:
@@ -367,4 +375,7 @@ def figures(trained: Trained[Any], counted: Any) -> Figures:
         return Figures(centers=taken.mean, dispersions=np.sqrt(taken.variance))
     words = getattr(counted, "words", counted)  # of hybrid models
     counts = None if isinstance(words, ClassCategories) else words.table[support]
-    return Figures(weights=weights_of_classes(trained.rule), counts=counts)
+    weights = weights_of_classes(trained.rule)
+    # An exposure is the last of the columns that a rule sees, and no feature.
+    weights = weights if trained.model.exposure is None else weights[: len(support)]
+    return Figures(weights=weights, counts=counts)

@@ -159,7 +159,7 @@ def _fold(
     others = tuple(each for each in kinds if each != kind)
     model = own(model, statistics, held.over(model, statistics, kept, others), int(grid[-1]))
     models = every_k(model, statistics, grid)
-    columns = models.columns if kept is None else kept[models.columns]
+    columns = data.placed(models.columns, kept)
     idf = data.idf(others)
     of_all = data.features.two_passes
     factors = None if idf is None else idf if of_all else idf[columns]
@@ -189,8 +189,9 @@ def fold_models(
         most, _ = choices(model, statistics.n_features, len(statistics.classes))
         k = resolve_k(asked_k(settings, most, clip=True), most)
         fold, idf = train(model, statistics, k, rows=rows), data.idf(others)
-        support = fold.selection.support if kept is None else kept[fold.selection.support]
+        support = data.placed(fold.selection.support, kept)
         factors = None if idf is None else idf[support]
+        support = np.append(support, data.also)
         trained.append(
             Untempered(kind, fold.classes.astype(str), fold.rule, model, support, factors)
         )

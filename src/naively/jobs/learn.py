@@ -262,9 +262,9 @@ def _judge(
     judge = replace(model, constraints=None)  # columns of all the data do not go to the workers
     grid = measured_grid(grid_of(most, chosen, least), most, chosen, len(file.classes))
     if recipe.quick or MODELS[file.kind].regions:  # which have no path of their own
-        columns = np.tile(file.columns, data.n_regions)
+        columns = np.append(np.tile(file.columns, data.n_regions), data.also)
         return Judge(trained.rule, file.classes, judge, columns, np.arange(len(columns))), grid
     models = every_k(model, trained.statistics, grid)
     kept = data.kept(training(parting_of(recipe)), recipe.model)
-    seen = models.columns if kept is None else kept[models.columns]
-    return Judge.of(trained.rule, file.classes, judge, file.columns, models, seen), grid
+    seen, own = data.placed(models.columns, kept), np.append(file.columns, data.also)
+    return Judge.of(trained.rule, file.classes, judge, own, models, seen), grid

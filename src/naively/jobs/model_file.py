@@ -27,6 +27,7 @@ from naively.models.rules import Rule
 from naively.models.value_rules import RULES, kind_of, restored
 from naively.read.bytes import opened
 from naively.read.errors import InputError, cause
+from naively.statistics.exposure import Exposure
 from naively.statistics.matrix import Matrix
 from naively.text.features import LARGEST_NGRAM, WEIGHTS, TextFeatures, Weights
 from naively.text.labels import clean
@@ -57,17 +58,31 @@ class ModelFile:
     threshold: float | None = None  # an entry above it is present; None: the values count
     weights: Weights = "counts"  # of columns of numbers; those of texts are told by `features`
     idf: FloatArray | None = None  # (k,) factors of the features; None: there are none
-    known: tuple[str, ...] = ()  # (m,) where `idf` is of all terms, over which rows have length 1
+    # (m,) where `idf` is of all terms, over which rows have length 1, or the total of all columns
+    known: tuple[str, ...] = ()
     features: TextFeatures | None = None  # how they are found in texts; None: columns of numbers
     text_columns: tuple[str, ...] = ()  # in which they are found
     first_column: int = 0  # number of the first column in svmlight and Matrix Market files
     named: bool = True  # names are of the data; False: they are numbers of columns
     layer: str | None = None  # of AnnData, that was trained on; None for X or another format
+    exposure: Exposure = None  # what the rule sees after the features: see `statistics.exposure`
+    exposure_name: str = ""  # of its column, or "total"
 
     @property
     def n_regions(self) -> int:
         """Columns of text whose features are counted apart, side by side."""
         return max(len(self.text_columns), 1) if MODELS[self.kind].regions else 1
+
+    @property
+    def wanted(self) -> tuple[tuple[str, ...] | None, IntArray | None]:
+        """Names and places of the columns of numbers that it reads: with those of an exposure."""
+        if self.exposure == "total":
+            return self.known or None, None
+        if self.exposure is None:
+            return self.names, self.columns
+        at = int(np.searchsorted(self.columns, self.exposure))
+        names = (*self.names[:at], self.exposure_name, *self.names[at:])
+        return names, np.insert(self.columns, at, self.exposure)
 
     def seen(self, X: Matrix) -> Matrix:
         """Return what the rule sees of the selected columns of rows: (n, k), or (n, R * k)."""
@@ -124,6 +139,7 @@ def _manifest(model: ModelFile) -> dict[str, Any]:
         "first_column": model.first_column,
         "named": model.named,
         "layer": model.layer,
+        **({} if model.exposure is None else _exposure_of(model)),
         "text": text
         and {
             "columns": list(model.text_columns),
@@ -136,6 +152,10 @@ def _manifest(model: ModelFile) -> dict[str, Any]:
             "norm": text.norm,
         },
     }
+
+
+def _exposure_of(model: ModelFile) -> dict[str, Any]:
+    return {"exposure": model.exposure, "exposure_name": model.exposure_name}
 
 
 def _encoded(what: str, names: Sequence[str]) -> Iterator[tuple[str, Array]]:
@@ -278,6 +298,8 @@ def _model(fields: _Fields, arrays: dict[str, Array]) -> ModelFile:
         first_column=fields.get("first_column", int),
         named=fields.get("named", bool),
         layer=fields.get("layer", str, type(None)),
+        exposure=fields.get("exposure", str, int, type(None)),
+        exposure_name=fields.get("exposure_name", str, type(None)) or "",
     )
     _check(model)
     return model
@@ -347,13 +369,14 @@ def _rule(arrays: dict[str, Array], kind: str) -> Rule:
 
 def _check(model: ModelFile) -> None:
     n_classes, k = len(model.classes), len(model.names)
+    exposed = k + (model.exposure is not None)
     if model.kind not in MODELS:
         raise _DamageError(f"this version knows no model {model.kind!r}")
     arrays = model.rule.arrays()
     cells = int(arrays["starts"][-1]) if arrays.get("starts", np.empty(0)).size else 0
     expected: dict[str, tuple[int, ...]] = {
         **dict.fromkeys((*_BY_CLASS, "veto_offset"), (n_classes,)),
-        **dict.fromkeys(_BY_FEATURE, (n_classes, k)),
+        **dict.fromkeys(_BY_FEATURE, (n_classes, exposed)),
         "theta": (model.n_regions,),
         "log_prob": (cells, n_classes),
         "starts": (k + 1,),
@@ -373,10 +396,12 @@ def _check(model: ModelFile) -> None:
     if (model.idf is None) == (weights == "tfidf"):
         raise _DamageError("its weights do not fit its idf")
     two_passes = model.features is not None and model.features.two_passes
-    if bool(model.known) != two_passes or (
-        two_passes
+    _check_exposure(model)
+    of_all = model.features is None and model.named and model.exposure == "total"
+    if bool(model.known) != (two_passes or of_all) or (
+        model.known
         and (
-            not all(a < b for a, b in pairwise(model.known))
+            (two_passes and not all(a < b for a, b in pairwise(model.known)))
             or len(model.known) != model.n_features
             or [model.known[j] for j in model.columns.tolist()] != list(model.names)
         )
@@ -388,6 +413,18 @@ def _check(model: ModelFile) -> None:
     ):
         raise _DamageError("its idf is none")
     _check_numbers(model, arrays)
+
+
+def _check_exposure(model: ModelFile) -> None:
+    exposure, of_text = model.exposure, model.features is not None
+    if isinstance(exposure, int) and (
+        of_text or not 0 <= exposure < model.n_features or exposure in model.columns
+    ):
+        raise _DamageError("its exposure is no column, or a feature")
+    if isinstance(exposure, str) and exposure != "total":
+        raise _DamageError("its exposure is not known")
+    if exposure is not None and kind_of(model.rule) != "linear":
+        raise _DamageError("its rule takes no exposure")
 
 
 def _check_numbers(model: ModelFile, arrays: dict[str, Array]) -> None:

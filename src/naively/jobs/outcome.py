@@ -19,7 +19,7 @@ from naively.jobs.strangers import strangers_note
 from naively.jobs.study import confusion_of
 from naively.judging.agreement import agreement
 from naively.models import MODELS
-from naively.models.kinds import PRESENCE
+from naively.models.kinds import PRESENCE, RATES
 from naively.read.bytes import fingerprint
 from naively.report.summary import (
     ClassRow,
@@ -215,8 +215,11 @@ def features_in_words(model: ModelFile) -> str:
     """Say what is counted of a feature, and what the features are."""
     kind = MODELS[model.kind]
     words = PRESENCE if model.threshold is not None else kind.words
+    per = f", for each unit of exposure ({model.exposure_name})"
+    if model.exposure is None or words is not RATES:
+        per = "" if model.exposure is None else f"; exposure: {model.exposure_name}"
     if model.features is None:
-        return _WEIGHED.get(model.weights, words.of_column)
+        return _WEIGHED.get(model.weights, words.of_column) + per
     (lo, hi), analyzer = model.features.ngram_range, model.features.analyzer
     units = {"word": "words", "tokens": "tokens"}.get(analyzer, "characters")
     sizes = f"runs of {lo} to {hi} {units}" if hi > lo else f"runs of {hi} {units}"
@@ -224,7 +227,7 @@ def features_in_words(model: ModelFile) -> str:
     counted = _WEIGHED.get(model.features.weights, words.of_text)
     if model.features.norm is not None:
         counted += ", rows of length 1"
-    return counted if kind.takes == "values" else f"{counted} ({what})"
+    return counted if kind.takes == "values" else f"{counted} ({what}){per}"
 
 
 _WEIGHED = {"log": "sum of 1 + ln of the count in each row", "tfidf": "occurrences times idf"}

@@ -32,9 +32,10 @@ from naively.read.layout import LISTS, Layout
 from naively.read.parts import batches_of, find_files, parts_of
 from naively.read.progress import Progress, silent
 from naively.report.summary import Confusion, CoveragePoint
+from naively.statistics.exposure import exposed_columns
 from naively.statistics.matrix import Matrix
 from naively.text.vocabulary import Vocabulary
-from naively.work.eye import Eye, check_counts, eye_for_terms
+from naively.work.eye import Eye, check_counts, check_exposure, eye_for_terms
 from naively.work.judged import weighted
 from naively.work.stream import told_at
 from naively.work.writing import atomic_file
@@ -248,10 +249,11 @@ def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
                 f"{source}: --text has no effect, since the model was trained on columns of "
                 "numbers; leave it out."
             )
-        names = model.names if model.named else None
+        names, places = model.wanted
         columns = Wanted(
-            model.n_features, names, model.columns, model.first_column, layer=model.layer
-        )
+            model.n_features, names if model.named else None, places, model.first_column,
+            layer=model.layer,
+        )  # fmt: skip
         return replace(layout, text=(), wanted=columns)
     tokens = model.features.analyzer == "tokens"
     if tokens and format not in LISTS:
@@ -278,15 +280,26 @@ def eye_of(model: ModelFile) -> Eye:
     if model.features is not None:
         order = sorted(range(len(model.names)), key=model.names.__getitem__)
         place = np.argsort(order)
-        see = eye_for_terms(model.features, Vocabulary.of(model.names), regions=model.n_regions > 1)
+        if model.exposure is not None:
+            place = np.append(place, len(place))
+        see = eye_for_terms(
+            model.features, Vocabulary.of(model.names), regions=model.n_regions > 1,
+            exposed=model.exposure is not None,
+        )  # fmt: skip
         ordered = bool((np.diff(order) > 0).all())
         return see if ordered else lambda batch: see(batch)[:, place]
     counts = MODELS[model.kind].takes == "counts"
+    names, places = model.wanted
+    exposure, columns = model.exposure, model.columns
+    if places is not None and isinstance(exposure, int):
+        exposure = int(np.searchsorted(places, exposure))
+        columns = np.searchsorted(places, columns)
 
     def as_read(batch: Batch) -> Matrix:
         if counts:
-            check_counts(batch, model.names, "give counts, as the model was trained on")
-        return batch.rows
+            check_counts(batch, names, "give counts, as the model was trained on")
+        check_exposure(batch, exposure)
+        return batch.rows if exposure is None else exposed_columns(batch.rows, columns, exposure)
 
     return as_read
 

@@ -55,10 +55,9 @@ def explain_row(model: ModelFile, x: FloatArray, rival: str | None = None) -> Ex
     with np.errstate(invalid="ignore"):
         nats = np.nan_to_num(terms[best] - terms[second], nan=0.0, posinf=np.inf, neginf=-np.inf)
     probability = posterior(found)[0]
+    names = model.names if model.exposure is None else (*model.names, "exposure")
     contributions = [
-        Contribution(
-            model.names[j % len(model.names)], float(x[j]), float(nats[j]), _region(model, j)
-        )
+        Contribution(names[j % len(names)], float(x[j]), float(nats[j]), _region(model, j))
         for j in np.argsort(-np.abs(nats), kind="stable").tolist()
         if nats[j] != 0
     ]

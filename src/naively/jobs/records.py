@@ -7,6 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
+
 from naively.jobs.data import definition, names_of, of_record
 from naively.jobs.fit import fit
 from naively.jobs.learn import one_class
@@ -161,6 +163,10 @@ def _solved(
         weights = "presence" if record.features.presence else record.features.weights
         norm = getattr(record.features, "norm", None)
         settings = replace(settings, weights=weights, norm=norm)
+    exposure = record.features.exposure
+    if exposure is not None:
+        named = "total" if exposure == "total" else data.named(np.array([exposure]))[0]
+        settings = replace(settings, exposure=named)
     model = settings.model(of_text=isinstance(record.features, TextFeatures))
     fitted, trained = fit(data, model, settings, (TRAIN,))
     recipe = Recipe((source,), Layout(text=data.text_columns), model=settings, command=command)
@@ -188,6 +194,11 @@ def check_statistics(record: Record, settings: ModelSettings) -> None:
         raise InputError(
             f"`--model {settings.kind}` needs the rows themselves; give the files to `naively "
             "select`."
+        )
+    if record.features.exposure is not None and "exposure" not in kind.parameters:
+        raise InputError(
+            f"--model {settings.kind} takes no exposure, which the rows of these statistics have; "
+            "count the shards again without one, or choose another model."
         )
     if counted != wanted and (settings.kind, counted) != ("multinomial", "presence"):
         raise InputError(

@@ -15,6 +15,7 @@ from naively.models.model import Model, Objective, Pairs, with_objective
 from naively.read.errors import InputError
 from naively.read.formats import FORMATS, format_by_name, format_of
 from naively.read.layout import Layout, of_format
+from naively.statistics.exposure import Exposure
 from naively.text.features import Norm, TextFeatures, Weights
 
 DEFAULT_HOLDOUT = 0.2
@@ -47,6 +48,7 @@ class ModelSettings:
     redundancy: str | None = None  # "conditional": features that do not say the same
     candidates: int | None = None  # for that
     refit: str | None = None  # "logistic": the rule is fitted to the rows
+    exposure: str | None = None  # of rows: a column, or "total"
     calibration: str | None = None  # "cross-fitted": probabilities are those of rows not seen
 
     @property
@@ -96,6 +98,11 @@ class ModelSettings:
                 f"`--weights` of columns of numbers are of counts that are added up; leave them "
                 f"out with --model {self.kind}."
             )
+        if self.exposure is not None and (weights != "counts" or self.norm is not None):
+            yield (
+                "`--exposure` is of rows of counts, neither weighted nor normalised; leave out "
+                f"--exposure, or --{given}."
+            )
         if weights == "presence" and self.norm is None and self.kind == "poisson":
             yield (
                 "`--weights presence` leaves a poisson model no counts; use --model bernoulli, "
@@ -115,8 +122,12 @@ class ModelSettings:
                 "columns of text have frequencies of their own; got tfidf."
             )
 
-    def model(self, n_regions: int = 1, *, of_text: bool = False) -> Model[Any]:
+    def model(
+        self, n_regions: int = 1, *, of_text: bool = False, exposure: Exposure = "total"
+    ) -> Model[Any]:
         """Return the model with its parameters, of so many columns of text where it parts them.
+
+        If rows have an exposure, `exposure` says where it stands.
 
         Raises
         ------
@@ -132,6 +143,7 @@ class ModelSettings:
             asked["binary"] = self.weighting(of_text=of_text) == ("presence", None) or None
         asked |= {"time_limit": self.time_limit, "scale": self.scale}
         asked |= {name: getattr(self, name) for name in ASKED}
+        asked["exposure"] = None if self.exposure is None else exposure
         if self.objective == "pairs":  # whose search it is
             asked |= {"exact": None, "time_limit": None}
         if "var_smoothing" in kind.parameters:

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
 
-from naively._types import FloatArray, IntArray
+from naively._types import Array, FloatArray, IntArray
 from naively.jobs.data import Data, Kinds
 from naively.jobs.engines import Workers
 from naively.jobs.settings import Recipe
 from naively.judging.folds import stratified_folds
 from naively.judging.stability import BUCKETS, HALVES, times_selected
 from naively.models import MODELS
+from naively.models.model import Model
 from naively.read.errors import InputError, told_of
 from naively.selection.train import Trained
+from naively.statistics.matrix import Matrix
 from naively.work.bucketed import bucketed, summed
 from naively.work.judged import Look
 
@@ -63,15 +66,17 @@ def stability_of(
             f"are {data.n_rows(*kinds)}; leave it out, or use selection_stability in Python."
         )
     kept = data.kept(kinds, recipe.model)
-    classes = trained.classes
+    classes, gathering = trained.classes, trained.model
+    total = gathering.exposure == "total"
+    if total:
+        gathering = replace(gathering, gather=partial(_beside_total, gathering))
 
     def counted(columns: IntArray | None) -> list[Any]:
         some = np.arange(trained.statistics.n_features) if columns is None else columns
-        places = some if kept is None else kept[some]
+        places = data.placed(some, kept)
+        places = np.append(places, data.also) if total else places
         look = Look(data.features, data.terms(places), places)
-        found = workers.map(
-            bucketed, data.tasks, look, tuple(kinds), trained.model, classes, BUCKETS
-        )
+        found = workers.map(bucketed, data.tasks, look, tuple(kinds), gathering, classes, BUCKETS)
         buckets = [summed(list(each)) for each in zip(*found, strict=True)]
         return [each for each in buckets if each is not None]
 
@@ -84,3 +89,10 @@ def stability_of(
     with told_of(data.name):
         times = times_selected(model, trained.statistics, counted, sides, np.array([len(support)]))
     return np.asarray(times[[0]].toarray().ravel()[support] / HALVES)
+
+
+def _beside_total(model: Model[Any], X: Matrix, y: Array, **keywords: Any) -> Any:
+    """Statistics of rows over some columns, after which stands the total of all."""
+    last = X.shape[1] - 1
+    found = model.gather(X, y, **keywords, exposure=last).take(np.arange(last))
+    return replace(found, exposed_by=model.exposure)

@@ -267,8 +267,7 @@ def _contender(
     models = []
     for alpha in alphas or (own.model.alpha,):
         settings = replace(own.model, alpha=alpha)
-        tried = replace(own, model=settings).model_of()
-        models.append(replace(tried, constraints=model.constraints))
+        models.append(constrained(replace(own, model=settings).model_of(), data, settings, kept))
     with told_of(recipe.name), in_options():
         found = repeated_errors(own, data, models, kept, grid, parting, workers)
     chosen: list[dict[str, Any]] = [{"alpha": alpha} for alpha in alphas or ()] or [{}]

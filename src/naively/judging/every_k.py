@@ -37,11 +37,11 @@ def every_k(model: Model[S], statistics: S, grid: IntArray) -> EveryK:
     rule, judge = linear_path(model, statistics, grid), replace(model, constraints=None)
     if rule is not None:
         return _Swept(rule.columns, rule.over_its_columns(), judge)
-    rules, supports = [], []
+    rules, supports, also = [], [], model.also(statistics.n_features)
     for k in grid.tolist():
         trained = train(model, statistics, k)
         rules.append(trained.rule)
-        supports.append(trained.selection.support)
+        supports.append(np.append(trained.selection.support, also))
     columns = np.unique(np.concatenate(supports))
     seen = tuple(np.searchsorted(columns, support) for support in supports)
     return _OneByOne(columns, tuple(rules), seen, judge)

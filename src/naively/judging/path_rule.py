@@ -125,9 +125,13 @@ def sum_of_parts(part: Callable[[int], FloatArray], starts: range, n_points: int
 
 
 def path_rule(
-    family: Family[Any], statistics: Any, path: SparsityPath, log_prior: FloatArray
+    family: Family[Any],
+    statistics: Any,
+    path: SparsityPath,
+    log_prior: FloatArray,
+    also: IntArray | None = None,
 ) -> PathRule:
-    """Rules of a linear family at every point of a path."""
+    """Rules of a linear family at every point of a path; they may see other columns, `also`."""
     problem = objective_of(family.problem(statistics))
     if isinstance(problem, Coupled):
         if np.min(problem.alpha) > 0:
@@ -139,7 +143,11 @@ def path_rule(
             return _presence_rule(rule, visits)
     supports = [path.support(k) for k in path.k]
     rules = [cast("LinearRule", family.rule(statistics, at, log_prior)) for at in supports]
-    whole = rule_of_rules(supports, rules, statistics.n_features)
+    n_columns = statistics.n_features
+    if also is not None and len(also):
+        supports = [np.append(support, also) for support in supports]
+        n_columns = max(n_columns, int(also.max()) + 1)
+    whole = rule_of_rules(supports, rules, n_columns)
     return replace(whole, of_presence=getattr(statistics, "presence", False))
 
 
@@ -186,7 +194,7 @@ def rule_of_rules(supports: list[IntArray], rules: list[LinearRule], n_features:
     Parameters
     ----------
     supports : list of G arrays
-        Column indices, ascending.
+        Column indices.
     rules : list of G LinearRule
         Their rules.
     n_features : int

@@ -12,6 +12,7 @@ from naively.judging.rows import as_csr
 from naively.models.model import Model, S
 from naively.models.rules import LinearRule
 from naively.selection.train import model_path, train
+from naively.statistics.exposure import exposed_columns, exposures_of
 from naively.statistics.matrix import Matrix, canonical, is_sparse
 
 _NUMBERS = 1 << 25  # scores held at a time: 256 MB
@@ -32,7 +33,8 @@ def linear_path(model: Model[S], statistics: S, grid: IntArray) -> PathRule | No
     nothing = family.rule(statistics, np.empty(0, dtype=np.int64), prior)
     if not isinstance(nothing, LinearRule):
         return None
-    return path_rule(family, statistics, model_path(model, statistics, grid), prior)
+    also = model.also(statistics.n_features)
+    return path_rule(family, statistics, model_path(model, statistics, grid), prior, also)
 
 
 def rule_rows(model: Model[S], X: Matrix, rule: PathRule | None = None) -> Matrix:
@@ -42,6 +44,10 @@ def rule_rows(model: Model[S], X: Matrix, rule: PathRule | None = None) -> Matri
     """
     if is_sparse(X) and (rule is None or not rule.is_additive):
         X = canonical(X)
+    if model.exposure == "total":
+        X = exposed_columns(X, np.arange(X.shape[1]), model.exposure)
+    elif model.exposure is not None:
+        exposures_of(X, model.exposure)  # refused where they cannot be
     X = model.prepare(X)
     return X if is_sparse(X) else as_csr(X)
 

@@ -8,7 +8,7 @@ excluded stays in the data: it is pooled, as all that is not chosen.
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral, Real
 from typing import Any, Self
@@ -100,6 +100,18 @@ class Constraints:
         found._check_possible(names)
         nothing = not (len(inside) or len(outside) or found.quota)
         return None if nothing and groups is None and costs is None else found
+
+    def without(self, column: int, names: Sequence[str] | None = None) -> Self:
+        """Return the constraints with a column never chosen.
+
+        Raises
+        ------
+        ValueError
+            If no choice can meet them.
+        """
+        found = replace(self, excluded=np.union1d(self.excluded, [column]))
+        found._check_possible(names)
+        return found
 
     def _check_possible(self, names: Sequence[str] | None) -> None:
         both = np.intersect1d(self.units_of(self.required), self.units_of(self.excluded))

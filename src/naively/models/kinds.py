@@ -106,8 +106,17 @@ MODELS: Mapping[str, Kind] = MappingProxyType(
         for kind in (
             _kind("multinomial", "counts", "counts", COUNTS, "alpha", *_USUAL, "binary", *_EXACT),
             _kind("bernoulli", "presence", "presence", PRESENCE, "alpha", *_USUAL, "binarize"),
-            _kind("poisson", "counts", "counts", COUNTS, "alpha", *_USUAL),
-            _kind("negative-binomial", "counts", "moments", RATES, "alpha", *_USUAL, "dispersion"),
+            _kind("poisson", "counts", "counts", COUNTS, "alpha", *_USUAL, "exposure"),
+            _kind(
+                "negative-binomial",
+                "counts",
+                "moments",
+                RATES,
+                "alpha",
+                *_USUAL,
+                "dispersion",
+                "exposure",
+            ),
             _kind(
                 "categorical",
                 "categories",

@@ -17,6 +17,7 @@ from naively._types import Array, FloatArray, IntArray
 from naively.models.constraints import Constraints
 from naively.models.family import Family
 from naively.models.kinds import SEPARATION, Words
+from naively.statistics.exposure import Exposure, exposed_columns, place_of
 from naively.statistics.matrix import Matrix, canonical, is_sparse
 from naively.statistics.rows import LabelledRows
 
@@ -209,6 +210,7 @@ class Model(Generic[S]):
     redundancy: Redundancy | None = None  # None: the k features of the best objective
     refit: str | None = None  # "logistic": the rule is that of `selection.refit`
     calibration: str | None = None  # "cross-fitted": see `judging.calibration`
+    exposure: Exposure = None  # of rows, which the rule sees as one more column, the last
     # Where the features are no columns: statistics, rows, support (k,): selected features (n, k).
     project: Callable[[S, Matrix, IntArray], Matrix] | None = None
 
@@ -224,6 +226,13 @@ class Model(Generic[S]):
                 f"{' and '.join(given)} cannot be asked for together: each is a way to choose the "
                 "features; leave one out."
             )
+        if self.exposure is not None:
+            for name in ("redundancy", "refit"):
+                if getattr(self, name) is not None:
+                    raise ValueError(
+                        f"`{name}` looks at the entries of single rows, and knows nothing of their "
+                        "`exposure`; leave one of them out."
+                    )
 
     @property
     def of_columns(self) -> bool:
@@ -273,10 +282,16 @@ class Model(Generic[S]):
 
         return rows
 
+    def also(self, n_features: int) -> IntArray:
+        """Columns that the rule sees after those of the support: the place of the exposure."""
+        return place_of(self.exposure, n_features)
+
     def seen(self, statistics: S, X: Matrix, support: IntArray) -> Matrix:
-        """Return what the rule of a support sees of checked rows: (n, k)."""
+        """Return what the rule of a support sees of checked rows: (n, k), and their exposure."""
         if self.project is not None:
             X = self.project(statistics, X, support)
+        elif self.exposure is not None:
+            X = exposed_columns(X, support, self.exposure)
         elif len(support) != X.shape[1]:
             X = X[:, support]
         return self.prepare(X)

@@ -34,6 +34,21 @@ low, as variances so divided are; to divide by n_c - 1 would make weights other 
 Means and squared deviations add up over batches and machines. The likelihood of phi needs every
 single entry instead: its maximum does not follow from sums of a fixed size, and is left out.
 
+A row of exposure e is what e independent rows of exposure 1 add up to: the law is infinitely
+divisible, with mean e mu and dispersion phi / e, so that Var = e mu (1 + phi mu). Then
+
+    log P(x) = x log( mu / (1 + phi mu) ) - e log(1 + phi mu) / phi + what x, e and phi say alone
+
+and all above holds with the exposures E_c = sum e in place of n_c (:mod:`naively.models.exposure`).
+(The other reading, Var = e mu + phi (e mu)^2, has no sums of fixed size: it needs every row.) The
+expectation of sum (x - e mu)^2 / e = sum x^2 / e - f^2 / E over the n_c rows of e > 0 is n_c mu
+(1 + phi mu), so that
+
+    phi_i = max(0, sum_c (sum (x - e m_ci)^2 / e - n_c m_ci) / sum_c n_c m_ci^2)
+
+with m_ci = f_ci / E_c are the moments above at e = 1. A dispersion that is given is that of a row
+of mean exposure: what it says does not depend on the unit of the exposures.
+
 A feature that varies less than a Poisson law has phi_i = 0. A feature that never occurs has gain 0.
 
 Distance of two classes of means l, r (:mod:`naively.models.distances`). The roots of the two laws
@@ -58,6 +73,7 @@ from scipy.special import xlogy
 
 from naively._types import FloatArray, IntArray
 from naively.models.distances import Distances, kept, largest, squares, weighed
+from naively.models.exposure import checked_exposure, mean_exposure, of_exposure
 from naively.models.family import (
     Family,
     Separable,
@@ -75,6 +91,7 @@ from naively.models.model import Model
 from naively.models.poisson import against_pooled, rate_rule, rates
 from naively.models.priors import fitted_prior
 from naively.models.rules import LinearRule
+from naively.statistics.exposure import Exposure
 from naively.statistics.matrix import as_matrix
 from naively.statistics.moments import ClassMoments
 from naively.statistics.source import check_counts
@@ -91,17 +108,20 @@ def model(
     fit_prior: bool = True,
     class_prior: ArrayLike | None = None,
     dispersion: ArrayLike = "moments",
+    exposure: Exposure = None,
 ) -> Model[ClassMoments]:
     """Negative binomial model of entries with a mean for each class."""
     alpha, given = checked_alpha(alpha), checked_dispersion(dispersion)
+    exposure = checked_exposure(exposure)
     return Model(
         name="negative-binomial",
-        family=negative_binomial(alpha, dispersion),
-        gather=partial(_gather, deviations=given is None),
+        family=of_exposure(negative_binomial(alpha, dispersion), exposure),
+        gather=partial(_gather, deviations=given is None, exposure=exposure),
         log_prior=partial(fitted_prior, fit_prior=fit_prior, class_prior=class_prior),
         words=RATES,
         alpha=alpha,
         learns_prior=fit_prior and class_prior is None,
+        exposure=exposure,
     )
 
 
@@ -167,9 +187,9 @@ class SpreadCounts:
     """Sums of counts, and how far the counts spread."""
 
     table: FloatArray  # (m, C) sum of the entries of each feature in each class
-    class_weight: FloatArray  # (C,)
+    class_weight: FloatArray  # (C,) of the rows, or their exposure
     alpha: float | FloatArray  # one value, or (m,)
-    dispersion: FloatArray  # (m,)
+    dispersion: FloatArray  # (m,) of a row of exposure 1
 
 
 def spread_counts(
@@ -187,8 +207,8 @@ def spread_counts(
         given = None if given is None else given[columns]
         alpha = alpha if isinstance(alpha, float) else alpha[columns]
     table = np.maximum(statistics.total, 0.0)  # a difference of sums may leave -1e-17
-    phi = moment_dispersion(statistics) if given is None else given
-    return SpreadCounts(table, statistics.class_weight, alpha, phi)
+    phi = moment_dispersion(statistics) if given is None else given * mean_exposure(statistics)
+    return SpreadCounts(table, statistics.size, alpha, phi)
 
 
 def _for_each(values: FloatArray, n_features: int) -> FloatArray:
@@ -207,13 +227,19 @@ def moment_dispersion(statistics: ClassMoments) -> FloatArray:
     -------
     (m,) non-negative; 0 where a feature varies less than a Poisson law, or never occurs.
     """
-    weight, mean = statistics.class_weight, np.maximum(statistics.mean, 0.0)
+    weight, mean = _rows(statistics), np.maximum(statistics.mean, 0.0)
     n = weight.sum() or 1.0
-    beyond = np.maximum(statistics.pooled_variance() - mean @ weight / n, 0.0)
+    variance = statistics.pooled_variance() * mean_exposure(statistics)
+    beyond = np.maximum(variance - mean @ weight / n, 0.0)
     largest = mean.max(axis=1, initial=0.0)
     unit = np.where(largest > 0, largest, 1.0)  # squares of the means may overflow, ratios do not
     square = (mean / unit[:, None]) ** 2 @ weight / n
     return np.divide(beyond / unit / unit, square, out=np.zeros_like(unit), where=square > 0)
+
+
+def _rows(statistics: ClassMoments) -> FloatArray:
+    """Weight of the rows of each class that are exposed, (C,)."""
+    return statistics.class_weight if statistics.exposed is None else statistics.exposed
 
 
 def negative_binomial_gain(counts: SpreadCounts) -> FloatArray:

@@ -12,6 +12,9 @@ Smoothing adds alpha * C * n_c / n to f_ci: alpha for each class on average, sha
 proportion to the rows. So it moves all rates of a feature towards each other, and a feature whose
 rates agree still gains nothing.
 
+Rows of exposure e have mean e lambda_ci, and the exposures E_c of the classes take the place of
+n_c (:mod:`naively.models.exposure`).
+
 Distance of two classes (:mod:`naively.models.distances`), with the rates l, r of a feature:
 
     B = (l^(1/2) - r^(1/2))^2 / 2
@@ -28,6 +31,7 @@ from scipy.special import xlogy
 
 from naively._types import Array, FloatArray, IntArray
 from naively.models.distances import Distances, euclidean
+from naively.models.exposure import checked_exposure, of_exposure
 from naively.models.family import (
     CountTable,
     Family,
@@ -47,6 +51,7 @@ from naively.models.model import Model
 from naively.models.priors import fitted_prior
 from naively.models.rules import LinearRule, event_log
 from naively.statistics.counts import ClassCounts
+from naively.statistics.exposure import Exposure
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,17 +67,19 @@ def model(
     alpha: ArrayLike = 1.0,
     fit_prior: bool = True,
     class_prior: ArrayLike | None = None,
+    exposure: Exposure = None,
 ) -> Model[ClassCounts]:
     """Poisson model of entries with a mean for each class."""
-    alpha = checked_alpha(alpha)
+    alpha, exposure = checked_alpha(alpha), checked_exposure(exposure)
     return Model(
         name="poisson",
-        family=poisson(alpha),
-        gather=ClassCounts.from_matrix,
+        family=of_exposure(poisson(alpha), exposure),
+        gather=partial(ClassCounts.from_matrix, exposure=exposure),
         log_prior=partial(fitted_prior, fit_prior=fit_prior, class_prior=class_prior),
         words=COUNTS,
         alpha=alpha,
         learns_prior=fit_prior and class_prior is None,
+        exposure=exposure,
     )
 
 

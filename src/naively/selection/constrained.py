@@ -138,7 +138,8 @@ def speaks_for(model: Model[S], statistics: S) -> IntArray:
     if hasattr(statistics, "center"):  # medians, (C, m)
         return _largest(statistics.center.T)
     rule = model.family.rule(statistics, everything, model.log_prior(statistics))
-    return _largest(weights_of_classes(rule), least=1.0)  # differences of logarithms
+    weights = weights_of_classes(rule)[: len(everything)]  # not that of an exposure
+    return _largest(weights, least=1.0)  # differences of logarithms
 
 
 def _largest(values: FloatArray, *, least: float = 0.0) -> IntArray:

@@ -7,16 +7,17 @@ takes a fold away, leave-one-out a row); nothing ever changes them in place.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self, final
 
 import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
 from naively.statistics.base import AbstractStatistics
+from naively.statistics.exposure import Exposure, exposures_of
 from naively.statistics.lengths import length_histogram
 from naively.statistics.matrix import Matrix, canonical, is_sparse
-from naively.statistics.parts import COUNTS, MAYBE_TABLE, TABLE, part, values_of
+from naively.statistics.parts import COUNTS, MAYBE_COUNTS, MAYBE_TABLE, TABLE, part, values_of
 from naively.statistics.rows import LabelledRows
 from naively.statistics.source import Quantity
 from naively.statistics.sparse_table import DENSE_CELLS
@@ -60,6 +61,10 @@ class ClassCounts(AbstractStatistics):
         Weight of the rows in which a feature is above 0, where that was asked for.
     squares : ndarray of shape (n_features, n_classes) or None
         Sum of the squares of the entries, with the documents.
+    exposure : ndarray of shape (n_classes,) or None
+        Weighted sum of the exposures of the rows, if they have any.
+    exposed_by : "total", int or None
+        What their exposure is.
     feature_count : ndarray of shape (n_classes, n_features)
         The table, transposed.
     n_features : int
@@ -84,6 +89,8 @@ class ClassCounts(AbstractStatistics):
     threshold: float = 0.0
     documents: Any = field(default=None, metadata=part(MAYBE_TABLE))
     squares: Any = field(default=None, metadata=part(MAYBE_TABLE))
+    exposure: FloatArray | None = field(default=None, metadata=part(MAYBE_COUNTS))
+    exposed_by: Exposure = None
 
     # -- making ---------------------------------------------------------------------------------
 
@@ -98,6 +105,7 @@ class ClassCounts(AbstractStatistics):
         presence: bool = False,
         threshold: float = 0.0,
         documents: bool = False,
+        exposure: Exposure = None,
         dense_cells: int = DENSE_CELLS,
     ) -> Self:
         """Count the rows of a matrix.
@@ -120,6 +128,9 @@ class ClassCounts(AbstractStatistics):
         documents : bool, default=False
             Also count the rows in which a feature is above 0, and the squares of the entries. Not
             with `presence`, whose table counts these rows.
+        exposure : "total" or int, default=None
+            What each row is exposed to: the sum of its entries, or the column that holds it.
+            Not with `presence`.
         dense_cells : int, default=2**27
             A table of more cells (columns times classes) is kept sparse while that is smaller.
 
@@ -146,6 +157,11 @@ class ClassCounts(AbstractStatistics):
                 ("squares", squared(rows.matrix), quantity),
             ):
                 also[name], _ = tally(matrix, codes, weights, n_classes, what, dense_cells)
+        if exposure is not None:
+            if presence:
+                raise ValueError("`exposure` must be None with `presence`; rows count 0 or 1.")
+            also["exposure"] = rows.sums(exposures_of(rows.matrix, exposure))
+            also["exposed_by"] = exposure
         if weights is not None and not weights.all():
             kept = weights > 0
             totals, codes, weights = totals[kept], codes[kept], weights[kept]
@@ -199,7 +215,26 @@ class ClassCounts(AbstractStatistics):
     def _settings(self) -> Mapping[str, Any]:
         """Keywords of `from_matrix` by which the same is counted."""
         settings = {"presence": self.presence, "threshold": self.threshold}
-        return settings | ({} if self.documents is None else {"documents": True})
+        settings |= {} if self.documents is None else {"documents": True}
+        return settings | ({} if self.exposed_by is None else {"exposure": self.exposed_by})
+
+    def with_exposure(self, exposure: Exposure) -> Self:
+        """Return counts of all columns with the exposures of the rows, whose sums they hold.
+
+        Parameters
+        ----------
+        exposure : "total", int or None
+            What it is.
+
+        Returns
+        -------
+        counts : ClassCounts
+            With `exposure`; the same if there is none.
+        """
+        if exposure is None:
+            return self
+        total = self.table.sum(axis=0) if exposure == "total" else self.table[[exposure]][0]
+        return replace(self, exposure=np.asarray(total, np.float64), exposed_by=exposure)
 
 
 def squared(X: Matrix) -> Matrix:

@@ -7,7 +7,7 @@ takes a fold away); nothing ever changes them in place. Sums of whole numbers ar
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self, final
 
 import numpy as np
@@ -24,8 +24,9 @@ from naively._kernels.moments import (
 from naively._kernels.residue import RESIDUE
 from naively._types import Array, FloatArray
 from naively.statistics.base import AbstractStatistics
+from naively.statistics.exposure import Exposure, exposures_of, per_exposure
 from naively.statistics.matrix import canonical, is_sparse
-from naively.statistics.parts import Way, part, wider
+from naively.statistics.parts import MAYBE_COUNTS, Way, part, wider
 from naively.statistics.rows import LabelledRows, refuse_overflow
 from naively.statistics.threads import in_threads
 
@@ -45,10 +46,9 @@ def _ratio(table: FloatArray, weight: FloatArray) -> FloatArray:
 
 def _between(first: Any, second: Any) -> FloatArray:
     """Squared deviations that joining two groups of rows of the same classes adds."""
-    joint = first.class_weight + second.class_weight
-    share = _ratio(first.class_weight * second.class_weight, joint)
-    means = (_ratio(each.total, each.class_weight) for each in (first, second))
-    return share * (next(means) - next(means)) ** 2
+    share = _ratio(first.size * second.size, first.size + second.size)
+    apart: FloatArray = first.mean - second.mean
+    return share * apart**2
 
 
 def _sums_added(name: str, first: Any, second: Any) -> FloatArray:
@@ -58,7 +58,7 @@ def _sums_added(name: str, first: Any, second: Any) -> FloatArray:
 def _sums_taken(name: str, whole: Any, part: Any, rest: Any) -> FloatArray:
     minuend = getattr(whole, name)
     difference = minuend - getattr(part, name)
-    kept = (rest.class_weight > 0) & (np.abs(difference) > RESIDUE * np.abs(minuend))
+    kept = (rest.size > 0) & (np.abs(difference) > RESIDUE * np.abs(minuend))
     return np.where(kept, difference, 0.0)
 
 
@@ -72,7 +72,7 @@ def _scatter_taken(name: str, whole: Any, part: Any, rest: Any) -> FloatArray | 
     if whole.scatter is None:
         return None
     scatter = whole.scatter - part.scatter - _between(rest, part)
-    return np.where(rest.class_weight > 0, np.maximum(scatter, 0.0), 0.0)
+    return np.where(rest.size > 0, np.maximum(scatter, 0.0), 0.0)
 
 
 SIGNED = Way(_sums_added, _sums_taken, wider)
@@ -99,8 +99,17 @@ class ClassMoments(AbstractStatistics):
         Weighted sum of the values.
     scatter : ndarray of shape (n_features, n_classes) or None
         Weighted sum of the squared deviations from the mean of the class.
+    exposure : ndarray of shape (n_classes,) or None
+        Weighted sum of the exposures e of the rows, if they have any. The means are then sums
+        divided by it, and the squared deviations those of x / e, weighted by e.
+    exposed : ndarray of shape (n_classes,) or None
+        Weight of the rows whose exposure is above 0.
+    exposed_by : "total", int or None
+        What their exposure is.
+    size : ndarray of shape (n_classes,)
+        What sums are divided by: the exposure if there is one, else the weight of the class.
     mean, variance : ndarray of shape (n_features, n_classes)
-        Mean, and variance divided by the weight of the class; 0 in classes without rows.
+        Mean, and variance divided by the size of the class; 0 in classes without rows.
     n_features : int
         Number of features.
 
@@ -115,8 +124,11 @@ class ClassMoments(AbstractStatistics):
     """
 
     # In memory the values of a class are neighbours: what reads moments goes along the features.
+    exposure: FloatArray | None = field(default=None, kw_only=True, metadata=part(MAYBE_COUNTS))
+    exposed: FloatArray | None = field(default=None, kw_only=True, metadata=part(MAYBE_COUNTS))
     total: FloatArray = field(metadata=part(SIGNED))
     scatter: FloatArray | None = field(default=None, metadata=part(SCATTER))
+    exposed_by: Exposure = field(default=None, kw_only=True)
 
     # -- making ---------------------------------------------------------------------------------
 
@@ -129,6 +141,7 @@ class ClassMoments(AbstractStatistics):
         *,
         classes: Any = None,
         deviations: bool = True,
+        exposure: Exposure = None,
     ) -> Self:
         """Take the moments of the rows of a matrix.
 
@@ -145,6 +158,9 @@ class ClassMoments(AbstractStatistics):
             All labels, where y may lack some. By default those in y.
         deviations : bool, default=True
             Whether to take second moments, too.
+        exposure : "total" or int, default=None
+            What each row is exposed to, > 0 where it counts something: the sum of its entries, or
+            the column that holds it.
 
         Returns
         -------
@@ -157,12 +173,36 @@ class ClassMoments(AbstractStatistics):
             If values, labels or weights cannot be used; the message says where and why.
         """
         rows = LabelledRows.of(X, y, sample_weight, classes)
+        if exposure is not None:
+            return cls._exposed(rows, exposure, deviations=deviations)
+        return cls._of(rows, deviations=deviations)
+
+    @classmethod
+    def _of(cls, rows: LabelledRows, *, deviations: bool) -> Self:
         take = _sparse_tables if is_sparse(rows.matrix) else _dense_tables
         with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is refused
             tables = [each.T for each in take(rows, deviations=deviations) if each is not None]
         if not all(np.isfinite(table).all() for table in tables):
             refuse_overflow(rows.matrix)
         return cls(rows.classes, rows.class_rows, rows.class_weight, *tables)
+
+    @classmethod
+    def _exposed(cls, rows: LabelledRows, exposure: Exposure, *, deviations: bool) -> Self:
+        """Take sums of the entries, and deviations of rows by exposure that weigh as it says."""
+        sums = cls._of(rows, deviations=False)  # of whole numbers: exact
+        found = exposures_of(rows.matrix, exposure)
+        scatter = None
+        if deviations:
+            weights = found if rows.weights is None else found * rows.weights
+            rates = replace(rows, matrix=per_exposure(rows.matrix, found), weights=weights)
+            scatter = cls._of(rates, deviations=True).scatter
+        return replace(
+            sums,
+            scatter=scatter,
+            exposure=rows.sums(found),
+            exposed=rows.sums((found > 0).astype(np.float64)),
+            exposed_by=exposure,
+        )
 
     # -- reading --------------------------------------------------------------------------------
 
@@ -184,17 +224,23 @@ class ClassMoments(AbstractStatistics):
     @property
     def _settings(self) -> Mapping[str, Any]:
         """Keywords of `from_matrix` by which the same is taken."""
-        return {"deviations": self.scatter is not None}
+        settings: dict[str, Any] = {"deviations": self.scatter is not None}
+        return settings | ({} if self.exposed_by is None else {"exposure": self.exposed_by})
+
+    @property
+    def size(self) -> FloatArray:
+        """What the sums of each class are divided by, (C,): its exposure, or else its weight."""
+        return self.class_weight if self.exposure is None else self.exposure
 
     @property
     def mean(self) -> FloatArray:
         """Mean by class, (m, C); 0 in classes without rows."""
-        return _ratio(self.total, self.class_weight)
+        return _ratio(self.total, self.size)
 
     @property
     def variance(self) -> FloatArray:
-        """Variance by class, divided by the weight of the class, (m, C); 0 without rows."""
-        return _ratio(self._deviations(), self.class_weight)
+        """Variance by class, divided by the size of the class, (m, C); 0 without rows."""
+        return _ratio(self._deviations(), self.size)
 
     def pooled_variance(self) -> FloatArray:
         """Variance about the means of the classes, divided by the weight of all rows.
@@ -215,12 +261,12 @@ class ClassMoments(AbstractStatistics):
             In squared units of the features.
         """
         mean = self.mean
-        overall = self.class_weight @ mean.T / self._positive_weight()
-        between = self.class_weight @ (mean.T - overall) ** 2 / self._positive_weight()
+        overall = self.size @ mean.T / self._positive_weight()
+        between = self.size @ (mean.T - overall) ** 2 / self._positive_weight()
         return np.asarray(self.pooled_variance() + between)
 
     def _positive_weight(self) -> float:
-        return float(self.class_weight.sum()) or 1.0
+        return float(self.size.sum()) or 1.0
 
     def _deviations(self) -> FloatArray:
         if self.scatter is None:

@@ -61,6 +61,11 @@ class LabelledRows:
         counts = np.bincount(self.codes, self.weights, len(self.classes))
         return counts.astype(np.float64)
 
+    def sums(self, values: FloatArray) -> FloatArray:
+        """Weighted sum of a value of each row (n,) in each class, (C,)."""
+        weighted = values if self.weights is None else values * self.weights
+        return np.bincount(self.codes, weighted, len(self.classes)).astype(np.float64)
+
 
 def _are_finite(values: Array) -> bool:
     """Whether all values are finite, looked at in pieces that stay in the cache."""

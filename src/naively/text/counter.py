@@ -19,8 +19,10 @@ import scipy.sparse as sp
 from naively._kernels.cells import add_cells, add_rows, count_ids, distinct_ids, move_cells
 from naively._types import Array, IntArray
 from naively.statistics.counts import ClassCounts
+from naively.statistics.exposure import beside, exposures_of
 from naively.statistics.labels import encode_labels
 from naively.statistics.lengths import length_histogram
+from naively.statistics.matrix import Matrix
 from naively.statistics.sparse_table import DENSE_CELLS, SparseTable, settled
 from naively.text.analysis import Analyzer, Stream
 from naively.text.features import TextFeatures
@@ -173,6 +175,11 @@ class TermReader:
         stream = _read(self._analyzer, _as_rows(texts, self._features), progress)
         counts = _rows_of(stream, self._columns, len(self._columns), parts)
         return _weighted(counts, self._features)
+
+    def exposed_rows(self, texts: Any, *, parts: int = 1) -> Matrix:
+        """Return the counts of some texts, and last the number of all terms: (n, m + 1)."""
+        found, X = count_rows(texts, self._features, parts=parts)
+        return beside(_columns_of(X, found, self._vocabulary), exposures_of(X, "total"))
 
 
 def _as_rows(texts: Any, features: TextFeatures) -> Texts | TokenRows:

@@ -49,6 +49,9 @@ class TextFeatures:
     documents : bool, default=False
         Also count the rows that hold a term, and the squares of its counts. Always so with "tfidf";
         never with "presence", which counts these rows anyway.
+    exposure : {"total"}, default=None
+        Rows are told with the number of all their terms, known to a model or not; only with
+        weights "counts" and no norm.
     """
 
     analyzer: Literal["word", "char", "char_wb", "tokens"] = "word"
@@ -59,6 +62,7 @@ class TextFeatures:
     weights: Weights = "counts"
     norm: Norm | None = None
     documents: bool = False
+    exposure: Literal["total"] | None = None
     kind: Literal["text"] = field(default="text", init=False)
 
     def __post_init__(self) -> None:
@@ -75,6 +79,9 @@ class TextFeatures:
         _check_weights(self.weights)
         if self.norm not in (None, "l2"):
             raise ValueError(f"`norm` must be 'l2' or None; got {self.norm!r}.")
+        if self.exposure not in (None, "total"):
+            raise ValueError(f"`exposure` of texts must be 'total' or None; got {self.exposure!r}.")
+        _check_exposure(self, self.norm is None)
         _set_documents(self)
         if self.analyzer == "tokens":  # equal definitions must have equal fingerprints
             object.__setattr__(self, "lowercase", False)
@@ -122,6 +129,14 @@ def _check_resolution(features: ColumnFeatures) -> None:
     if features.resolution is not None and features.statistic in ("moments", "categories"):
         raise ValueError(
             f"`resolution` is of sums of values; leave it out with '{features.statistic}'."
+        )
+
+
+def _check_exposure(features: TextFeatures | ColumnFeatures, fits: bool) -> None:
+    if features.exposure is not None and not (fits and features.weights == "counts"):
+        raise ValueError(
+            "`exposure` is of rows of counts, neither weighted nor normalised; leave it out, or "
+            f"`weights`={features.weights!r} and the like."
         )
 
 
@@ -179,6 +194,9 @@ class ColumnFeatures:
         Market files, and in the names of columns that have no others.
     layer : str, default=None
         Of AnnData: "raw" or the layer whose values these are; None for X, or another format.
+    exposure : "total" or int, default=None
+        What rows are exposed to: the sum of their values, or the column that holds it; with
+        "counts" and "moments" only.
     """
 
     n_columns: int
@@ -190,6 +208,7 @@ class ColumnFeatures:
     documents: bool = False
     first_column: int = 0
     layer: str | None = None
+    exposure: Literal["total"] | int | None = None
     kind: Literal["columns"] = field(default="columns", init=False)
 
     def __post_init__(self) -> None:
@@ -209,6 +228,7 @@ class ColumnFeatures:
         if not math.isfinite(self.threshold):
             raise ValueError(f"`threshold` must be a finite number; got {self.threshold}.")
         _check_resolution(self)
+        _check_exposure(self, self.statistic in ("counts", "moments"))
         if self.weights != "counts" and self.statistic != "counts":
             raise ValueError(
                 f"`weights` must be 'counts' with the statistic {self.statistic!r}; got "
@@ -241,7 +261,10 @@ def fingerprint(features: FeatureDefinition) -> str:
 
 def to_json(features: FeatureDefinition) -> str:
     """Return a definition as canonical JSON."""
-    return json.dumps({"format": FORMAT, **asdict(features)}, sort_keys=True)
+    fields = asdict(features)
+    if features.exposure is None:
+        del fields["exposure"]
+    return json.dumps({"format": FORMAT, **fields}, sort_keys=True)
 
 
 def from_json(text: str) -> FeatureDefinition:

@@ -19,6 +19,7 @@ import numpy as np
 from naively._types import Array
 from naively.statistics.addition import RunningTotal
 from naively.statistics.counts import ClassCounts, squared
+from naively.statistics.exposure import exposures_of
 from naively.statistics.labels import class_positions
 from naively.statistics.lengths import length_histogram
 from naively.statistics.matrix import Matrix, as_matrix, is_sparse
@@ -70,7 +71,10 @@ class MatrixCounter:
         """Count some more rows."""
         for name, counter in self._also.items():
             counter.update(X if name == "documents" else squared(as_matrix(X)), y, sample_weight)
-        part = self._part(_checked(X, self.features), y, None, sample_weight)
+        X = _checked(X, self.features)
+        if self.features.exposure is not None:
+            exposures_of(X, self.features.exposure)  # refused where it cannot be
+        part = self._part(X, y, None, sample_weight)
         before = self._rows.classes
         table = part.table
         self._total.add(table.values if isinstance(table, SparseTable) else table)
@@ -167,14 +171,16 @@ class TreeCounter:
     def __init__(self, features: ColumnFeatures, classes: Any = ()) -> None:
         self.features = features
         self._kind = STATISTICS[features.statistic]
+        exposure = features.exposure  # of moments; counts hold its sums
+        self._settings = {} if exposure is None else {"exposure": exposure}
         self._sums: Tree[Any] = Tree(lambda parts: reduce(add, parts))
-        self._sums.add(self._kind.zero(features.n_columns, classes))
+        self._sums.add(self._kind.zero(features.n_columns, classes, **self._settings))
 
     def update(self, X: Any, y: Any, sample_weight: Any = None) -> None:
         """Gather some more rows."""
         matrix = _checked(X, self.features)
         if matrix.shape[0]:
-            self._sums.add(self._kind.from_matrix(matrix, y, sample_weight))
+            self._sums.add(self._kind.from_matrix(matrix, y, sample_weight, **self._settings))
 
     def result(self) -> tuple[None, Any]:
         """Return the statistics of all batches so far."""

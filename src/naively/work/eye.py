@@ -12,6 +12,7 @@ from naively._nearest import short
 from naively._types import IntArray
 from naively.read.batch import Batch
 from naively.read.errors import InputError
+from naively.statistics.exposure import Exposure, exposed_columns, fault_in
 from naively.statistics.matrix import Matrix, is_sparse
 from naively.text.counter import TermReader
 from naively.text.features import ColumnFeatures, FeatureDefinition, TextFeatures
@@ -21,14 +22,18 @@ from naively.text.weighting import log_weights
 Eye: TypeAlias = Callable[[Batch], Matrix]  # rows over k features, (n, k)
 
 
-def eye_for_terms(features: TextFeatures, terms: Vocabulary, *, regions: bool = False) -> Eye:
-    """Return what sees texts over some terms.
+def eye_for_terms(
+    features: TextFeatures, terms: Vocabulary, *, regions: bool = False, exposed: bool = False
+) -> Eye:
+    """Return what sees texts over some terms, and last, with `exposed`, their exposure.
 
     With `regions`, the columns of text are kept apart: (n, R * k), region after region.
     """
     reader = TermReader(features, terms)
 
     def see(batch: Batch) -> Matrix:
+        if exposed:
+            return reader.exposed_rows(batch.rows, parts=batch.width)
         if not regions:
             return reader.rows(batch.rows, parts=batch.width)
         texts = reader.rows(batch.rows)
@@ -38,7 +43,12 @@ def eye_for_terms(features: TextFeatures, terms: Vocabulary, *, regions: bool = 
 
 
 def seen_columns(X: Matrix, columns: IntArray | slice, features: ColumnFeatures) -> Matrix:
-    """Return some columns as they are counted, but for the idf: (n, k) from (n, m)."""
+    """Return some columns as they are counted, but for the idf: (n, k) from (n, m).
+
+    The exposure is a column, too: that of the rows, or number m, the total of all columns.
+    """
+    if not isinstance(columns, slice) and features.n_columns in columns:
+        return exposed_columns(X, columns[:-1], features.exposure)
     X = X[:, columns]
     if features.presence:
         return (X > features.threshold).astype(np.int64)
@@ -83,11 +93,30 @@ def check_counts(
     )
 
 
+def check_exposure(batch: Batch, exposure: Exposure) -> None:
+    """Refuse a row whose exposure cannot be that of its counts.
+
+    Raises
+    ------
+    InputError
+        Naming the place.
+    """
+    wrong = None if exposure is None else fault_in(batch.rows, exposure)
+    if wrong is not None:
+        row, what = wrong
+        raise InputError(f"{batch.place(row)}: {what.replace('`exposure`', 'the exposure')}")
+
+
 def eye_for(
     features: FeatureDefinition, terms: Vocabulary | None, columns: IntArray, *,
     regions: bool = False,
 ) -> Eye:  # fmt: skip
-    """Return what sees rows over some columns of statistics: texts by their `terms` (k,)."""
+    """Return what sees rows over some columns of statistics: texts by their `terms` (k,).
+
+    The column after all others is the total of a row, if that is its exposure.
+    """
     if isinstance(features, TextFeatures):
-        return eye_for_terms(features, terms or Vocabulary.of([]), regions=regions)
+        terms = terms or Vocabulary.of([])
+        exposed = features.exposure is not None and len(columns) > len(terms)
+        return eye_for_terms(features, terms, regions=regions, exposed=exposed)
     return lambda batch: seen_columns(batch.rows, columns, features)

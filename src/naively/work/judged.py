@@ -16,6 +16,7 @@ from naively.judging.thresholds import log_odds
 from naively.judging.verdicts import Judge, Verdicts
 from naively.models.model import Model
 from naively.models.rules import Rule, winners
+from naively.statistics.exposure import place_of
 from naively.statistics.matrix import Matrix
 from naively.text.counter import TermReader
 from naively.text.features import FeatureDefinition, TextFeatures
@@ -180,10 +181,13 @@ class Answerer:
 
     def answers(self, rows: Any) -> Array:
         """Label that the rule gives each row, (n,): of texts, or of a matrix."""
+        exposure = self.features.exposure  # the rule sees it after the features
         if isinstance(self.features, TextFeatures):
-            X = TermReader(self.features, self.terms or Vocabulary.of([])).rows(rows)
+            reader = TermReader(self.features, self.terms or Vocabulary.of([]))
+            X = reader.rows(rows) if exposure is None else reader.exposed_rows(rows)
         else:
-            X = seen_columns(rows, self.columns, self.features)
+            also = place_of(exposure, self.features.n_columns)
+            X = seen_columns(rows, np.append(self.columns, also), self.features)
         X = X if self.idf is None else scaled(X, self.idf)
         answers: Array = np.array(self.classes, dtype=str)[winners(self.rule.scores(X))]
         return answers

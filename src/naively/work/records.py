@@ -67,11 +67,16 @@ class Record:
         return int(self.statistics.class_rows.sum())
 
     def in_units(self) -> Any:
-        """Return the statistics in their own unit: multiples of a resolution become numbers."""
-        resolution = getattr(self.features, "resolution", None)
-        if resolution is None or self.statistics.table.dtype.kind == "f":
-            return self.statistics
-        return replace(self.statistics, table=_times(self.statistics.table, resolution))
+        """Return the statistics as models take them.
+
+        Multiples of a resolution become numbers; counts get the exposures whose sums they hold.
+        """
+        found, resolution = self.statistics, getattr(self.features, "resolution", None)
+        if resolution is not None and found.table.dtype.kind != "f":
+            found = replace(found, table=_times(found.table, resolution))
+        if isinstance(found, ClassCounts):
+            found = found.with_exposure(self.features.exposure)
+        return found
 
     def equals(self, other: Record) -> bool:
         """Whether everything agrees exactly, the shards included."""
@@ -369,11 +374,12 @@ def _soundness(record: Record, n_features: int) -> Iterator[bool]:
         keys = getattr(statistics, rows.key)
         heights[rows.key] = rows.size(keys)
         yield keys.dtype.kind == "i" and _least(keys) >= 0
+    of_classes = {*parts_of(AbstractStatistics), "exposure", "exposed"}
     for name, part in parts_of(type(statistics)).items():
         array = getattr(statistics, name)
         if array is not None:
             shape = (heights[part.rows.key if part.rows else None], len(classes))
-            yield array.shape == (shape[1:] if name in parts_of(AbstractStatistics) else shape)
+            yield array.shape == (shape[1:] if name in of_classes else shape)
             yield array.dtype.kind in "if"
             yield not isinstance(array, SparseTable) or _sound_cells(array)
             yield part.way is SIGNED or _least(array) >= 0

@@ -37,7 +37,7 @@ from naively.text.counter import TextCounter
 from naively.text.features import FeatureDefinition, fingerprint
 from naively.text.vocabulary import Vocabulary
 from naively.work.counters import new_counter, record_of
-from naively.work.eye import check_counts
+from naively.work.eye import check_counts, check_exposure
 from naively.work.records import Record, load_record, merge_stream, save_record
 from naively.work.row_keys import part_keys
 
@@ -103,6 +103,8 @@ def rows_by_kind(task: Task, part: Part) -> Iterator[Seen]:
     for batch in batches_of(part, task.layout):
         if task.of_counts:
             check_counts(batch, task.names)
+        if task.features.kind == "columns":
+            check_exposure(batch, task.features.exposure)
         labels = np.empty(0, dtype=str) if batch.labels is None else batch.labels
         names, codes = np.unique(labels, return_inverse=True)
         keys = part_keys(batch) if chooser.asks_keys else None
