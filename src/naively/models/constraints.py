@@ -120,6 +120,19 @@ class Constraints:
                 f"{self.budget:g}."
             )
 
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Names of the parameters that say anything."""
+        given = {
+            "required": len(self.required),
+            "excluded": len(self.excluded),
+            "groups": self.groups is not None,
+            "costs": self.costs is not None,
+            "budget": self.costs is not None,
+            "quota": self.quota,
+        }
+        return tuple(name for name, holds in given.items() if holds)
+
     @cached_property
     def units(self) -> IntArray:
         """Unit of each column, (m,)."""

@@ -27,6 +27,7 @@ from naively.models.constraints import NONE, Constraints
 from naively.models.family import (
     Coupled,
     Family,
+    Ordered,
     Separable,
     SeparableCounts,
     blocks,
@@ -47,10 +48,19 @@ from naively.selection.path import (
     checked_grid,
     coupled_path,
     grouped_path,
+    ordered_path,
 )
 from naively.selection.polytope import Allowed
-from naively.selection.solve import best_counts, certified, grouped_gains, optimal, separate_gains
+from naively.selection.solve import (
+    best_counts,
+    certified,
+    first_of,
+    grouped_gains,
+    optimal,
+    separate_gains,
+)
 from naively.selection.top_k import TIE_TOLERANCE, gain_order, tie_class, top_k
+from naively.selection.units import Task, UnitSupports, constraints_of
 from naively.selection.within import Found, best_within, problem_of_gains
 from naively.statistics.moments import ClassMoments
 from naively.statistics.sparse_table import SparseTable
@@ -64,6 +74,10 @@ def select_within(model: Model[S], statistics: S, k: int, limits: Limits) -> Sel
     ValueError
         If no choice of k can meet them.
     """
+    problem = model.family.problem(statistics)
+    if isinstance(problem, Ordered):
+        task = Task.plain(constraints_of(model, statistics))
+        return first_of(problem, len(task.required) + task.to_choose(k))
     task = _task(model, statistics)
     found = task.select(k, limits)
     reached = found.k if task.constraints.costs is None else k
@@ -74,7 +88,13 @@ def select_within(model: Model[S], statistics: S, k: int, limits: Limits) -> Sel
 def path_within(model: Model[S], statistics: S, ks: Any) -> SparsityPath:
     """Solve for a grid of k under the constraints of a model: at every k what it selects alone."""
     task = _task(model, statistics)
-    return task.path(checked_grid(ks, task.constraints.n_choices, task.least))
+    track = task.path(checked_grid(ks, task.constraints.n_choices, task.least))
+    problem = model.family.problem(statistics)
+    if not isinstance(problem, Ordered):
+        return track
+    at = np.searchsorted(task.free, problem.order[len(task.required) :])
+    supports = UnitSupports(OrderedSupports(at, optimal=False), task)
+    return ordered_path(problem, track, supports)
 
 
 def interchangeable(model: Model[S], statistics: S, support: IntArray) -> tuple[int, int]:
@@ -93,20 +113,10 @@ def interchangeable(model: Model[S], statistics: S, support: IntArray) -> tuple[
     return int(taken[left > 0].sum()), int(left[taken > 0].sum())
 
 
-def _constraints(model: Model[S], statistics: S) -> Constraints:
-    constraints = model.constraints or Constraints(statistics.n_features)
-    if constraints.n_features != statistics.n_features:
-        raise ValueError(
-            f"The constraints are on n_features={constraints.n_features}; the statistics have "
-            f"n_features={statistics.n_features}."
-        )
-    return constraints
-
-
 def _task(
     model: Model[S], statistics: S, *, by_column: bool = False
 ) -> _Adding | _Repeating | _Tied:
-    constraints = _constraints(model, statistics)
+    constraints = constraints_of(model, statistics)
     problem = objective_of(model.family.problem(statistics))
     speaks = speaks_for(model, statistics) if constraints.quota else None
     quota = NONE if speaks is None else _quota_left(constraints, speaks, statistics.classes)
@@ -167,84 +177,12 @@ def _quota_left(constraints: Constraints, speaks: IntArray, classes: Array) -> I
     return left
 
 
-@dataclass(frozen=True, eq=False)
-class _Task:
-    """What both kinds of problems have in common."""
-
-    constraints: Constraints
-    speaks: IntArray | None  # (u,) class that each unit speaks for, with a quota
-    quota: IntArray  # (C,) how many of each class to choose beside the required ones
-
-    @cached_property
-    def free(self) -> IntArray:
-        """Units to choose from: what could still be paid, if there is a budget."""
-        free = self.constraints.free
-        if self.constraints.costs is None:
-            return free
-        return free[self.constraints.unit_costs[free] <= self._left + self.constraints.slack]
-
-    @cached_property
-    def required(self) -> IntArray:
-        """Units that are in."""
-        return self.constraints.units_of(self.constraints.required)
-
-    @property
-    def least(self) -> int:
-        """Fewest units that meet the constraints."""
-        return len(self.required) + int(self.quota.sum())
-
-    @cached_property
-    def _left(self) -> float:
-        """What the required units leave of the budget."""
-        spent = float(self.constraints.unit_costs[self.required].sum())
-        return self.constraints.budget - spent
-
-    def to_choose(self, k: int) -> int:
-        """How many of the free units k leaves to choose.
-
-        Raises
-        ------
-        ValueError
-            If k is less than what is required.
-        """
-        if k < self.least:
-            asked = [
-                (f"{len(self.required)} are required", len(self.required)),
-                (f"`quota` needs {self.quota.sum()}", self.quota.sum()),
-            ]
-            why = " and ".join(text for text, holds in asked if holds)
-            raise ValueError(f"`k` must be at least {self.least}: {why}; got {k}.")
-        return min(k - len(self.required), len(self.free))
-
-    def allowed(self, n: int) -> Allowed:
-        """Return which sets of n free units are allowed."""
-        free, paid = self.free, self.constraints.costs is not None
-        allowed = Allowed(
-            k=n,
-            cost=self.constraints.unit_costs[free] if paid else None,
-            budget=max(self._left, 0.0),
-            slack=self.constraints.slack,
-            speaks=None if self.speaks is None else self.speaks[free],
-            quota=None if self.speaks is None else self.quota,
-        )
-        if not allowed.is_possible(len(free)):
-            raise ValueError(
-                "`budget` must be enough for the `required` features and the `quota` of each "
-                f"class; got {self.constraints.budget:g}."
-            )
-        return allowed
-
-    def support(self, units: IntArray) -> IntArray:
-        """Columns of free units and of the required ones, ascending."""
-        return self.constraints.columns_of(np.concatenate([self.required, units]))
-
-
 # --- gains that add up ----------------------------------------------------------------------------
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Repeating(_Task):
+class _Repeating(Task):
     """Counts that repeat, of which some columns are in and some are out: the others in groups."""
 
     problem: SeparableCounts
@@ -282,7 +220,7 @@ class _Repeating(_Task):
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Adding(_Task):
+class _Adding(Task):
     """Gains that add up."""
 
     family: Family[Any]
@@ -401,7 +339,7 @@ def _order(gain: FloatArray, error: FloatArray) -> IntArray:
     return gain_order(gain, lambda columns, some: error[columns])
 
 
-def _lowest(task: _Task, free: IntArray, take: BoolArray, key: Array) -> BoolArray:
+def _lowest(task: Task, free: IntArray, take: BoolArray, key: Array) -> BoolArray:
     """Take the lowest of some units of equal keys, costs and classes instead of others: (n,)."""
     near, number = _alike(task, free, take, key)
     order = np.argsort(number, kind="stable")
@@ -412,7 +350,7 @@ def _lowest(task: _Task, free: IntArray, take: BoolArray, key: Array) -> BoolArr
     return lowest
 
 
-def _alike(task: _Task, free: IntArray, take: BoolArray, key: Array) -> tuple[IntArray, IntArray]:
+def _alike(task: Task, free: IntArray, take: BoolArray, key: Array) -> tuple[IntArray, IntArray]:
     """Units with the key of one that is taken, and equal numbers where all else is equal."""
     near = np.flatnonzero(np.isin(key, key[take]))
     keys = [key[near]]
@@ -434,7 +372,7 @@ def _alike(task: _Task, free: IntArray, take: BoolArray, key: Array) -> tuple[In
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Tied(_Task):
+class _Tied(Task):
     """Gains tied together by the class totals of what is chosen."""
 
     counts: Coupled
@@ -592,45 +530,6 @@ def _some(alpha: float | FloatArray, columns: IntArray) -> FloatArray:
 
 
 # --- paths ----------------------------------------------------------------------------------------
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class UnitSupports:
-    """Supports over the free units, with the columns behind them and those that are required."""
-
-    inner: Supports  # over the free units, for k less what is required
-    task: _Task
-
-    @property
-    def n_features(self) -> int:
-        """See `Supports`."""
-        return self.task.constraints.n_features
-
-    def at(self, k: int) -> IntArray:
-        """See `Supports`."""
-        return self.task.support(self.task.free[self.inner.at(self.task.to_choose(k))])
-
-    def first_grid_position(self, k: IntArray) -> IntArray:
-        """See `Supports`."""
-        first = np.full(self.task.constraints.n_units, len(k))
-        first[self.task.required] = 0
-        inner = k - len(self.task.required)
-        first[self.task.free] = self.inner.first_grid_position(inner)
-        return np.asarray(first[self.task.constraints.units])
-
-    def order(self, k: IntArray) -> IntArray:
-        """See `Supports`."""
-        inner = self.task.free[self.inner.order(k - len(self.task.required))]
-        units = np.concatenate([self.task.required, inner])
-        rank = np.full(self.task.constraints.n_units, len(units))
-        rank[units] = np.arange(len(units))
-        of_column = rank[self.task.constraints.units]
-        return np.argsort(of_column, kind="stable")[: np.count_nonzero(of_column < len(units))]
-
-    def a_priori(self, k: IntArray, objective: FloatArray) -> FloatArray:
-        """See `Supports`."""
-        return self.inner.a_priori(k - len(self.task.required), objective)
 
 
 @final

@@ -180,7 +180,8 @@ def path(family: Family[S], statistics: S, ks: Any = None) -> SparsityPath:
 
 def _path(problem: Problem, ks: Any) -> SparsityPath:
     if isinstance(problem, Ordered):
-        return _ordered_path(problem, checked_grid(ks, len(problem.order)))
+        track = _path(problem.plain, checked_grid(ks, len(problem.order)))
+        return ordered_path(problem, track, OrderedSupports(problem.order, optimal=False))
     if isinstance(problem, Coupled):
         grid = checked_grid(ks, len(problem.table))
         return coupled_path(coupled_columns(problem), grid)
@@ -222,13 +223,11 @@ def _separable_path(
     return SparsityPath(grid, objective, objective, baseline, supports)
 
 
-def _ordered_path(problem: Ordered, grid: IntArray) -> SparsityPath:
+def ordered_path(problem: Ordered, plain: SparsityPath, supports: Supports) -> SparsityPath:
     """Path of an order that nothing was proven of; no k features pass the bound all the same."""
-    plain = _path(problem.plain, grid)
-    objective = plain.baseline + gained(problem, grid)
+    objective = plain.baseline + gained(problem, plain.k)
     bound = np.maximum(plain.bound, objective)
-    supports = OrderedSupports(problem.order, optimal=False)
-    return SparsityPath(grid, objective, bound, plain.baseline, supports)
+    return SparsityPath(plain.k, objective, bound, plain.baseline, supports)
 
 
 def grouped_path(problem: SeparableCounts, grid: IntArray) -> SparsityPath:
