@@ -28,7 +28,7 @@ from naively._kernels.count_groups import (
     take_labelled,
     take_pairs,
 )
-from naively._types import Array, BoolArray, IntArray
+from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.statistics.sparse_table import SparseTable
 
 R = TypeVar("R")
@@ -98,7 +98,8 @@ def count_groups(table: Array | SparseTable, *, by_column: bool = False) -> Grou
     Parameters
     ----------
     table : (m, C)
-        Counts, int64 or float64. Real numbers are not grouped, whole numbers are.
+        Counts, int64 or float64. Real numbers are not grouped; whole numbers are, also if those of
+        a class are all multiplied by its weight.
     by_column : bool
         Keep every column a group of its own, because columns differ in more than their counts.
     """
@@ -110,11 +111,33 @@ def count_groups(table: Array | SparseTable, *, by_column: bool = False) -> Grou
         )
     if by_column:
         return single_columns(table)
+    weights = _class_weights(table)
+    if weights is None:
+        return single_columns(table)
     if table.shape[1] == 2:
-        return _group_pairs(table) or single_columns(table)
-    if table.dtype.kind in "iu" or _is_whole(table):
-        return _group_rows(table)
+        return _group_pairs(table, weights) or single_columns(table)
+    if (weights != 1).any() or _is_whole(table):
+        return _group_rows(table, weights)
     return single_columns(table)
+
+
+def _class_weights(table: Array) -> FloatArray | None:
+    """Weights (C,) of which the counts looked at are multiples; None if they are real numbers.
+
+    Counts of 1 are what occurs most: the weight of a class is its smallest count.
+    """
+    ones = np.ones(table.shape[1])
+    probe = table[:: max(1, len(table) // PROBE)]
+    if table.dtype.kind in "iu" or _few_fractions(probe):
+        return ones
+    smallest = np.where(probe > 0, probe, np.inf).min(axis=0)
+    weights = np.where(np.isfinite(smallest), smallest, ones)
+    return weights if (np.rint(probe / weights) * weights == probe).all() else None
+
+
+def _few_fractions(probe: Array) -> bool:
+    fractions = np.count_nonzero(np.any(np.mod(probe, 1.0) != 0, axis=1))
+    return bool(fractions <= len(probe) // 4 + 16)
 
 
 # --- every column its own group ---------------------------------------------------------------
@@ -235,13 +258,13 @@ def _chunk(t: int, m: int) -> tuple[int, int]:
     return t * CHUNK, min((t + 1) * CHUNK, m)
 
 
-def _group_pairs(table: Array) -> Groups | None:
-    """Group the columns of a two-class table; None if too many are large or fractional."""
-    m = len(table)
-    table = read_only(table)
-    probe = table[:: max(1, m // PROBE)]
-    if np.count_nonzero(np.any(np.mod(probe, 1.0) != 0, axis=1)) > len(probe) // 4 + 16:
-        return None
+def _group_pairs(table: Array, weights: FloatArray) -> Groups | None:
+    """Group the columns of a two-class table, whole numbers times weights of the classes.
+
+    None if too many are large, or no such numbers.
+    """
+    m, weighted = len(table), bool((weights != 1).any())
+    given, table = table, read_only(_unweighted(table, weights) if weighted else table)
     n_chunks = max(1, -(-m // CHUNK))
     cells = np.zeros((n_chunks, SIDE * SIDE), dtype=np.int64)
 
@@ -257,14 +280,27 @@ def _group_pairs(table: Array) -> Groups | None:
     occurring = np.flatnonzero(cells.any(axis=0))
     per_chunk = cells[:, occurring]
     pairs = np.column_stack([occurring // SIDE, occurring % SIDE])
-    counts = np.concatenate([pairs, *(table[part] for part in rest)]).astype(np.float64)
+    counts = np.concatenate([pairs * weights, *(given[part] for part in rest)])
     individual = np.ones(len(counts) - len(pairs), dtype=np.int64)
     rest_start = np.cumsum([len(pairs), *(len(part) for part in rest)])
     return Groups(
-        counts,
+        counts.astype(np.float64, copy=False),
         np.concatenate([per_chunk.sum(axis=0), individual]),
         PairColumns(table, occurring, per_chunk, rest_start),
     )
+
+
+def _unweighted(table: Array, weights: FloatArray) -> Array:
+    """Divide counts by the weights of their classes; what is no multiple of them is made a half."""
+    whole = np.empty_like(table)
+
+    def run(t: int) -> None:
+        part = slice(*_chunk(t, len(table)))
+        np.rint(np.divide(table[part], weights, out=whole[part]), out=whole[part])
+        whole[part][whole[part] * weights != table[part]] = 0.5
+
+    in_threads(run, max(1, -(-len(table) // CHUNK)))
+    return whole
 
 
 def in_threads(run: Callable[[int], R], n: int) -> list[R]:
@@ -296,14 +332,16 @@ class NumberedColumns:
 
 
 def _is_whole(table: Array) -> bool:
+    if table.dtype.kind in "iu":
+        return True
     return all(bool(np.all(np.mod(part, 1.0) == 0)) for part in np.array_split(table, 16))
 
 
-def _group_rows(table: Array) -> Groups:
+def _group_rows(table: Array, weights: FloatArray) -> Groups:
     m = len(table)
     slots = np.full(1 << max(4, int(2 * m).bit_length()), -1, dtype=np.int32)
     number = np.empty(m, dtype=np.int32)
-    d = number_equal_rows(read_only(table), SMALL_SUM, slots, number)
+    d = number_equal_rows(read_only(table), 1.0 / weights, SMALL_SUM, slots, number)
     first = np.empty(d, dtype=np.int64)
     first[number[::-1]] = np.arange(m - 1, -1, -1)
     return Groups(
@@ -388,11 +426,16 @@ def _group_occurring(
     n_classes = table.shape[1]
     codes, values = table.codes.astype(np.int64), table.values.astype(np.float64)
     rows = sparse.csr_array((values, codes, starts), shape=(len(starts) - 1, n_classes))
-    if not (np.mod(values, 1.0) == 0).all():
-        return rows, np.ones(rows.shape[0], dtype=np.int64), SingleColumns()
+    weights = np.ones(n_classes)
+    if not _is_whole(values):
+        weights[:] = np.inf
+        np.minimum.at(weights, codes, values)  # of most classes that of a count of 1
+        weights = np.where(np.isfinite(weights), weights, 1.0)
+        if not (np.rint(values / weights[codes]) * weights[codes] == values).all():
+            return rows, np.ones(rows.shape[0], dtype=np.int64), SingleColumns()
     slots = np.full(1 << max(4, (2 * rows.shape[0]).bit_length()), -1, dtype=np.int32)
     number = np.empty(rows.shape[0], dtype=np.int32)
-    d = number_equal_sparse_rows(starts, codes, values, SMALL_SUM, slots, number)
+    d = number_equal_sparse_rows(starts, codes, values, 1.0 / weights, SMALL_SUM, slots, number)
     first = np.empty(d, dtype=np.int64)
     first[number[::-1]] = np.arange(len(number) - 1, -1, -1)
     return rows[first], np.bincount(number, minlength=d), NumberedColumns(number)
