@@ -40,7 +40,7 @@ from naively.selection.certificate import Certificate, Selection, finite_baselin
 from naively.selection.coupled import Base, CoupledProblem, coupled_columns, grouped
 from naively.selection.dual import Problem, entropies
 from naively.selection.exact import TOLERANCE
-from naively.selection.groups import Groups, Matrix, SingleColumns, count_groups
+from naively.selection.groups import Groups, Matrix, SingleColumns, count_groups, first_of
 from naively.selection.path import (
     OrderedSupports,
     SparsityPath,
@@ -50,11 +50,10 @@ from naively.selection.path import (
     grouped_path,
     ordered_path,
 )
-from naively.selection.polytope import Allowed
 from naively.selection.solve import (
     best_counts,
     certified,
-    first_of,
+    first_in_order,
     grouped_gains,
     optimal,
     separate_gains,
@@ -77,7 +76,7 @@ def select_within(model: Model[S], statistics: S, k: int, limits: Limits) -> Sel
     problem = model.family.problem(statistics)
     if isinstance(problem, Ordered):
         task = Task.plain(constraints_of(model, statistics))
-        return first_of(problem, len(task.required) + task.to_choose(k))
+        return first_in_order(problem, len(task.required) + task.to_choose(k))
     task = _task(model, statistics)
     found = task.select(k, limits)
     reached = found.k if task.constraints.costs is None else k
@@ -118,37 +117,50 @@ def _task(
 ) -> _Adding | _Repeating | _Tied:
     constraints = constraints_of(model, statistics)
     problem = objective_of(model.family.problem(statistics))
-    speaks = speaks_for(model, statistics) if constraints.quota else None
+    plain = constraints.groups is None and constraints.costs is None and not constraints.quota
+    if plain and isinstance(problem, SeparableCounts) and not by_column and len(constraints.free):
+        return _Repeating(constraints, None, NONE, problem, model.family)
+    groups = None
+    if not isinstance(problem, Separable) and not (plain and isinstance(problem, Coupled)):
+        groups = _distinct(problem)
+    speaks = speaks_for(model, statistics, groups) if constraints.quota else None
     quota = NONE if speaks is None else _quota_left(constraints, speaks, statistics.classes)
     if isinstance(problem, Coupled):
-        return _Tied(constraints, speaks, quota, problem)
-    plain = constraints.groups is None and constraints.costs is None and speaks is None
-    if plain and isinstance(problem, SeparableCounts) and not by_column and len(constraints.free):
-        return _Repeating(constraints, speaks, quota, problem, model.family)
-    return _Adding.of(constraints, speaks, quota, problem, model.family)
+        return _Tied(constraints, speaks, quota, problem, groups)
+    return _Adding.of(constraints, speaks, quota, problem, model.family, groups)
 
 
-def speaks_for(model: Model[S], statistics: S) -> IntArray:
+def _distinct(problem: SeparableCounts | Coupled) -> Groups:
+    """Group the columns that a problem of counts does not tell apart."""
+    by_column = isinstance(problem, Coupled) and not isinstance(problem.alpha, float)
+    return count_groups(problem.table, by_column=by_column)
+
+
+def speaks_for(model: Model[S], statistics: S, groups: Groups | None = None) -> IntArray:
     """Class that each feature speaks for, (m,): the position of the first of the largest.
 
     Where its weight is largest in the rule over all features; in models of values, its center.
+    `groups` are of columns that nothing tells apart, if they are known.
     """
-    everything = np.arange(statistics.n_features)
-    problem = model.family.problem(statistics)
+    problem = objective_of(model.family.problem(statistics))
     if isinstance(problem, Coupled):
-        smooth = np.broadcast_to(np.reshape(problem.alpha, (-1, 1)), (len(everything), 1))
-        totals = problem.table.sum(axis=0) + smooth.sum()
+        groups = groups or _distinct(problem)
+        table, alpha = groups.dense(), np.reshape(problem.alpha, (-1, 1))
+        totals = groups.size @ table + np.broadcast_to(alpha, (len(problem.table), 1)).sum()
         totals = np.where(totals > 0, totals, 1.0)
-        parts = blocks(*problem.table.shape)
-        return np.concatenate(
-            [NONE, *(_largest((problem.table[each] + smooth[each]) / totals) for each in parts)]
-        )
+        parts = [(table[each] + alpha[each if len(alpha) > 1 else slice(1)]) / totals
+                 for each in blocks(*table.shape)]  # fmt: skip
+        return groups.columns.labels(np.concatenate([NONE, *map(_largest, parts)]))
     if isinstance(statistics, ClassMoments):
         return _largest(statistics.mean)
     if hasattr(statistics, "center"):  # medians, (C, m)
         return _largest(statistics.center.T)
-    rule = model.family.rule(statistics, everything, model.log_prior(statistics))
-    return _largest(weights_of_classes(rule), least=1.0)  # differences of logarithms
+    columns = np.arange(statistics.n_features)
+    if groups is not None:
+        columns = first_of(groups.columns.labels(np.arange(len(groups.size))), len(groups.size))
+    rule = model.family.rule(statistics, columns, model.log_prior(statistics))
+    largest = _largest(weights_of_classes(rule), least=1.0)  # differences of logarithms
+    return largest if groups is None else groups.columns.labels(largest)
 
 
 def _largest(values: FloatArray, *, least: float = 0.0) -> IntArray:
@@ -231,14 +243,14 @@ class _Adding(Task):
     @classmethod
     def of(
         cls, constraints: Constraints, speaks: IntArray | None, quota: IntArray,
-        problem: Separable | SeparableCounts, family: Family[Any],
+        problem: Separable | SeparableCounts, family: Family[Any], groups: Groups | None,
     ) -> _Adding:  # fmt: skip
         """Compute the gains of all columns."""
         if isinstance(problem, Separable):
             gain, baseline = separate_gains(problem)
             error = problem.rounding(np.arange(len(gain)), gain)
         else:
-            groups = count_groups(problem.table)
+            assert groups is not None
             table, of_group, baseline = grouped_gains(problem, groups)
             label = groups.columns.labels(np.arange(len(of_group)))
             gain, error = of_group[label], problem.rounding(table, of_group)[label]
@@ -277,13 +289,14 @@ class _Adding(Task):
         return np.concatenate(first)
 
     def _within_budget(self, n: int, limits: Limits) -> Selection:
-        gain = self._of_free(self.gain)
+        alike = self.alike(self.ties(), n)
+        gain = self._of_free(self.gain)[alike.first]
         finite = np.isfinite(gain)
-        beyond = 2.0 * float(gain[finite].sum()) + 1.0  # one infinite gain is worth all others
-        allowed = self.allowed(n)
-        problem = problem_of_gains(np.where(finite, gain, beyond))
-        found = best_within(problem, allowed, replace(limits, exact=True))
-        take = _lowest(self, self.free, found.take, self.ties())
+        # One infinite gain is worth all others.
+        beyond = 2.0 * float((gain * alike.size)[finite].sum()) + 1.0
+        problem = problem_of_gains(np.where(finite, gain, beyond), alike.size)
+        found = best_within(problem, self.allowed(n, alike), replace(limits, exact=True))
+        take = alike.lowest(found.take)
         columns = self.support(self.free[take])
         selection = self._counted(optimal(self.family, columns, self.gain[columns], self.baseline))
         certificate = selection.proof
@@ -339,17 +352,6 @@ def _order(gain: FloatArray, error: FloatArray) -> IntArray:
     return gain_order(gain, lambda columns, some: error[columns])
 
 
-def _lowest(task: Task, free: IntArray, take: BoolArray, key: Array) -> BoolArray:
-    """Take the lowest of some units of equal keys, costs and classes instead of others: (n,)."""
-    near, number = _alike(task, free, take, key)
-    order = np.argsort(number, kind="stable")
-    start = np.searchsorted(number[order], number[order])
-    chosen = np.bincount(number, take[near])
-    lowest = take.copy()
-    lowest[near[order]] = np.arange(len(near)) - start < chosen[number[order]]
-    return lowest
-
-
 def _alike(task: Task, free: IntArray, take: BoolArray, key: Array) -> tuple[IntArray, IntArray]:
     """Units with the key of one that is taken, and equal numbers where all else is equal."""
     near = np.flatnonzero(np.isin(key, key[take]))
@@ -376,6 +378,11 @@ class _Tied(Task):
     """Gains tied together by the class totals of what is chosen."""
 
     counts: Coupled
+    distinct: Groups | None  # columns that nothing tells apart, if they are known
+
+    @cached_property
+    def _groups(self) -> Groups:
+        return self.distinct or _distinct(self.counts)
 
     @property
     def _polytope(self) -> bool:
@@ -432,11 +439,11 @@ class _Tied(Task):
 
     def _baseline(self) -> float:
         """Objective with all columns pooled: nats."""
-        g = self.counts.table.sum(axis=1) + self.counts.table.shape[1] * np.asarray(
-            self.counts.alpha
-        )
-        total = float(np.sum(g))
-        return finite_baseline(float(np.sum(xlogy(g, g)) - xlogy(total, total)))
+        groups = self._groups
+        sums = np.asarray(groups.counts.sum(axis=1)).ravel()
+        g = sums + self.counts.table.shape[1] * np.asarray(self.counts.alpha)
+        total = float(np.sum(groups.size * g))
+        return finite_baseline(float(np.sum(groups.size * xlogy(g, g)) - xlogy(total, total)))
 
     # units one by one
 
@@ -452,7 +459,7 @@ class _Tied(Task):
         They are sums over the columns of a group that have counts.
         """
         constraints, alpha = self.constraints, self.counts.alpha
-        distinct = count_groups(self.counts.table, by_column=not isinstance(alpha, float))
+        distinct = self._groups
         number = distinct.columns.labels(np.arange(len(distinct.size)))
         counts = distinct.counts.astype(np.float64, copy=False)
         smooth = np.where(distinct.seen, alpha, 0.0)
@@ -470,32 +477,15 @@ class _Tied(Task):
         order = class_order(self.counts.table)
         inside = row[self.required]
         base = self._base(counts[inside], alpha[inside], entropy[inside])
-        kept = self._enough(row[self.free], n)
-        free = self.free[kept]
-        some = row[free]
+        alike = self.alike(row[self.free], n)
+        some = row[self.free[alike.first]]
         inner = of_classes(counts[some], order)
         inner = inner if sparse.issparse(inner) else np.ascontiguousarray(inner)
-        problem = Problem(inner, alpha[some], entropy[some], np.ones(len(free), dtype=np.int64))
-        problem = base.under(problem, order)
-        found = best_within(problem, self.allowed(n).without(NONE, kept), limits)
-        value = problem.value(found.take.astype(np.int64))
-        lowest = _lowest(self, free, found.take, problem.gains(np.log(found.shares)))
-        if problem.value(lowest.astype(np.int64)) >= value:
-            found = replace(found, take=lowest)
-        columns = self.support(free[found.take])
+        problem = base.under(Problem(inner, alpha[some], entropy[some], alike.size), order)
+        found = best_within(problem, self.allowed(n, alike), limits)
+        columns = self.support(self.free[alike.lowest(found.take)])
         certificate = self._certificate(found, columns)
         return Selection(columns, self._gains(columns), certificate)
-
-    def _enough(self, row: IntArray, n: int) -> IntArray:
-        """Positions of the free units from which n are chosen: of equal ones the first n do."""
-        keys: list[Array] = [row]
-        if self.constraints.costs is not None:
-            keys.insert(0, self.constraints.unit_costs[self.free])
-        order = np.lexsort(keys)
-        new = np.ones(len(row), dtype=np.bool_)
-        new[1:] = np.any([np.diff(key[order]) != 0 for key in keys], axis=0)
-        start = np.maximum.accumulate(np.where(new, np.arange(len(row)), 0))
-        return np.sort(order[np.arange(len(row)) - start < n])
 
     def _certificate(self, found: Found, columns: IntArray) -> Certificate:
         baseline = self._baseline()

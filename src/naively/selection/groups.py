@@ -149,8 +149,7 @@ class SingleColumns:
 
     def take(self, label: IntArray, quota: IntArray) -> tuple[IntArray, IntArray]:
         """See `Columns`."""
-        columns = np.empty(int(quota.sum()), dtype=np.int64)
-        take_labelled(label, quota.copy(), columns)
+        columns = lowest(label, quota)
         return columns, columns
 
     def labels(self, label: IntArray) -> IntArray:
@@ -322,8 +321,7 @@ class NumberedColumns:
 
     def take(self, label: IntArray, quota: IntArray) -> tuple[IntArray, IntArray]:
         """See `Columns`."""
-        columns = np.empty(int(quota.sum()), dtype=np.int64)
-        take_labelled(label[self.number], quota.copy(), columns)
+        columns = lowest(label[self.number], quota)
         return columns, self.number[columns].astype(np.int64)
 
     def labels(self, label: IntArray) -> IntArray:
@@ -338,15 +336,46 @@ def _is_whole(table: Array) -> bool:
 
 
 def _group_rows(table: Array, weights: FloatArray) -> Groups:
+    number, first = equal_rows(table, 1.0 / weights, SMALL_SUM)
+    size = np.bincount(number, minlength=len(first))
+    return Groups(_compressed_rows(table, first), size, NumberedColumns(number))
+
+
+def equal_rows(table: Array, per: FloatArray, small: int = 1 << 62) -> tuple[Array, IntArray]:
+    """Give numbers to the distinct rows of a table, by their first appearance.
+
+    Parameters
+    ----------
+    table : (m, C)
+    per : (C,)
+        By which values are multiplied to be about whole: what tells them apart at a glance.
+    small : int
+        Rows with a larger sum of these have a number of their own.
+
+    Returns
+    -------
+    number : (m,)
+    first : (number of distinct rows,) the first row of each
+    """
     m = len(table)
     slots = np.full(1 << max(4, int(2 * m).bit_length()), -1, dtype=np.int32)
     number = np.empty(m, dtype=np.int32)
-    d = number_equal_rows(read_only(table), 1.0 / weights, SMALL_SUM, slots, number)
+    d = number_equal_rows(read_only(table), per, small, slots, number)
+    return number, first_of(number, d)
+
+
+def first_of(number: Array, d: int) -> IntArray:
+    """Position at which each of d numbers is there for the first time; all of them are: (d,)."""
     first = np.empty(d, dtype=np.int64)
-    first[number[::-1]] = np.arange(m - 1, -1, -1)
-    return Groups(
-        _compressed_rows(table, first), np.bincount(number, minlength=d), NumberedColumns(number)
-    )
+    first[number[::-1]] = np.arange(len(number) - 1, -1, -1)
+    return first
+
+
+def lowest(label: Array, take: IntArray) -> IntArray:
+    """Positions of the first `take[label]` of every label, ascending."""
+    positions = np.empty(int(take.sum()), dtype=np.int64)
+    take_labelled(label, take.copy(), positions)
+    return positions
 
 
 # --- wide tables: the columns that occur, and all the others as one group -------------------------
@@ -436,6 +465,4 @@ def _group_occurring(
     slots = np.full(1 << max(4, (2 * rows.shape[0]).bit_length()), -1, dtype=np.int32)
     number = np.empty(rows.shape[0], dtype=np.int32)
     d = number_equal_sparse_rows(starts, codes, values, 1.0 / weights, SMALL_SUM, slots, number)
-    first = np.empty(d, dtype=np.int64)
-    first[number[::-1]] = np.arange(len(number) - 1, -1, -1)
-    return rows[first], np.bincount(number, minlength=d), NumberedColumns(number)
+    return rows[first_of(number, d)], np.bincount(number, minlength=d), NumberedColumns(number)

@@ -37,7 +37,7 @@ def solve(family: Family[S], statistics: S, k: int, limits: Limits = NO_SEARCH) 
     """
     problem = family.problem(statistics)
     if isinstance(problem, Ordered):
-        return first_of(problem, k)
+        return first_in_order(problem, k)
     if isinstance(problem, Coupled):
         return _solve_coupled(problem, k, limits)
     if isinstance(problem, SeparableCounts):
@@ -45,7 +45,7 @@ def solve(family: Family[S], statistics: S, k: int, limits: Limits = NO_SEARCH) 
     return optimal(family, *_best(problem, k))
 
 
-def first_of(problem: Ordered, k: int) -> Selection:
+def first_in_order(problem: Ordered, k: int) -> Selection:
     """Return the first k features of an order; nothing is proven of them."""
     order, added = problem.order[:k], problem.added[:k]
     more = np.zeros(len(order) - len(added))  # of those that were not put in order

@@ -8,9 +8,10 @@ from typing import Self, final
 
 import numpy as np
 
-from naively._types import FloatArray, IntArray
+from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.models.constraints import NONE, Constraints
 from naively.models.model import Model, S
+from naively.selection.groups import equal_rows, first_of, lowest
 from naively.selection.path import Supports
 from naively.selection.polytope import Allowed
 
@@ -30,6 +31,36 @@ def constraints_of(model: Model[S], statistics: S) -> Constraints:
             f"n_features={statistics.n_features}."
         )
     return constraints
+
+
+@dataclass(frozen=True, slots=True)
+class Alike:
+    """Units that nothing tells apart, counted and never distinguished."""
+
+    at: IntArray  # (n,) positions among the free units
+    label: Array  # (n,) of each
+    _first: IntArray  # (d,)
+    size: IntArray  # (d,)
+
+    @property
+    def first(self) -> IntArray:
+        """Position among the free units of the first of each label: (d,)."""
+        return self.at[self._first]
+
+    def lowest(self, take: IntArray) -> IntArray:
+        """Positions among the free units of the first `take` of each label, ascending."""
+        return self.at[lowest(self.label, take)]
+
+
+def _cheapest(key: Array, cost: FloatArray, size: IntArray, n: int) -> BoolArray:
+    """Which of some labels are among the n cheapest of their key: (d,)."""
+    order = np.lexsort((cost, key))
+    before = np.cumsum(size[order]) - size[order]
+    new = np.diff(key[order], prepend=-1) != 0
+    before -= np.maximum.accumulate(np.where(new, before, 0))
+    enough = np.empty(len(key), dtype=np.bool_)
+    enough[order] = before < n
+    return enough
 
 
 @dataclass(frozen=True, eq=False)
@@ -86,18 +117,39 @@ class Task:
             raise ValueError(f"`k` must be at least {self.least}: {why}; got {k}.")
         return min(k - len(self.required), len(self.free))
 
-    def allowed(self, n: int) -> Allowed:
-        """Return which sets of n free units are allowed."""
-        free, paid = self.free, self.constraints.costs is not None
+    def alike(self, key: Array, n: int) -> Alike:
+        """Put free units together that have equal keys, whole numbers, and equal costs and classes.
+
+        Of units that differ by what they cost alone, the n cheapest will do.
+        """
+        at = np.arange(len(key))
+        if self.speaks is not None:
+            key = key * len(self.quota) + self.speaks[self.free]
+        if self.constraints.costs is not None:
+            costs = self.constraints.unit_costs[self.free]
+            pairs = np.column_stack([key, costs.view(np.int64)])
+            number, first = equal_rows(pairs, np.array([1.0, 2.0**-40]))
+            enough = _cheapest(key[first], costs[first], np.bincount(number, minlength=1), n)
+            at = np.flatnonzero(enough[number])
+            key = number[at]
+        there = np.bincount(key, minlength=1) > 0
+        label = (np.cumsum(there) - 1)[key]
+        size = np.bincount(label, minlength=np.count_nonzero(there))
+        return Alike(at, label, first_of(label, len(size)), size)
+
+    def allowed(self, n: int, alike: Alike) -> Allowed:
+        """Return which sets of n free units are allowed, as numbers of those that are alike."""
+        some, paid = self.free[alike.first], self.constraints.costs is not None
         allowed = Allowed(
             k=n,
-            cost=self.constraints.unit_costs[free] if paid else None,
+            size=alike.size,
+            cost=self.constraints.unit_costs[some] if paid else None,
             budget=max(self._left, 0.0),
             slack=self.constraints.slack,
-            speaks=None if self.speaks is None else self.speaks[free],
+            speaks=None if self.speaks is None else self.speaks[some],
             quota=None if self.speaks is None else self.quota,
         )
-        if not allowed.is_possible(len(free)):
+        if not allowed.is_possible():
             raise ValueError(
                 "`budget` must be enough for the `required` features and the `quota` of each "
                 f"class; got {self.constraints.budget:g}."
