@@ -128,16 +128,15 @@ def _class_weights(table: Array) -> FloatArray | None:
     """
     ones = np.ones(table.shape[1])
     probe = table[:: max(1, len(table) // PROBE)]
-    if table.dtype.kind in "iu" or _few_fractions(probe):
+    if table.dtype.kind in "iu":
         return ones
-    smallest = np.where(probe > 0, probe, np.inf).min(axis=0)
-    weights = np.where(np.isfinite(smallest), smallest, ones)
-    return weights if (np.rint(probe / weights) * weights == probe).all() else None
-
-
-def _few_fractions(probe: Array) -> bool:
     fractions = np.count_nonzero(np.any(np.mod(probe, 1.0) != 0, axis=1))
-    return bool(fractions <= len(probe) // 4 + 16)
+    if fractions:
+        smallest = np.where(probe > 0, probe, np.inf).min(axis=0)
+        weights = np.where(np.isfinite(smallest), smallest, ones)
+        if (np.rint(probe / weights) * weights == probe).all():
+            return weights
+    return ones if fractions <= len(probe) // 4 + 16 else None
 
 
 # --- every column its own group ---------------------------------------------------------------
