@@ -35,12 +35,12 @@ from naively.models.family import (
 )
 from naively.models.model import Limits, Model, S
 from naively.models.rules import weights_of_classes
-from naively.selection.canonical import class_order, of_classes
+from naively.selection.canonical import class_order, in_order, of_classes
 from naively.selection.certificate import Certificate, Selection, finite_baseline
 from naively.selection.coupled import Base, CoupledProblem, coupled_columns, grouped
 from naively.selection.dual import Problem, entropies
 from naively.selection.exact import TOLERANCE
-from naively.selection.groups import Groups, Matrix, SingleColumns, count_groups, first_of
+from naively.selection.groups import Groups, Matrix, SingleColumns, count_groups, first_of, without
 from naively.selection.path import (
     OrderedSupports,
     SparsityPath,
@@ -201,8 +201,9 @@ class _Repeating(Task):
     family: Family[Any]
 
     @cached_property
-    def _others(self) -> SeparableCounts:
-        return replace(self.problem, table=_rows_of(self.problem.table, self.free))
+    def _others(self) -> Groups:
+        settled = [self.constraints.required, self.constraints.excluded]
+        return without(count_groups(self.problem.table), np.sort(np.concatenate(settled)))
 
     @property
     def _settled(self) -> float:
@@ -212,14 +213,14 @@ class _Repeating(Task):
 
     def select(self, k: int, limits: Limits) -> Selection:
         """Select k columns."""
-        best, _, baseline = best_counts(self._others, self.to_choose(k))
+        best, _, baseline = best_counts(self.problem, self.to_choose(k), self._others)
         columns = self.support(self.free[best])
         gain = self.problem.gain(self.problem.table[columns])
         return optimal(self.family, columns, gain, baseline + self._settled)
 
     def path(self, grid: IntArray) -> SparsityPath:
         """Select at every k of a grid."""
-        track = grouped_path(self._others, grid - len(self.required))
+        track = grouped_path(self.problem, grid - len(self.required), self._others)
         always = self._settled + self.problem.gain(self.problem.table[self.required]).sum()
         return SparsityPath(
             grid,
@@ -420,6 +421,12 @@ class _Tied(Task):
         g = sums + table.shape[1] * _some(alpha, others)
         base = self._base(*self._columns(self.required))
         base = replace(base, pooled=float(np.sum(xlogy(g, g))), total=float(np.sum(g)))
+        others.sort()
+        if isinstance(alpha, float) and len(others):
+            groups = count_groups(table)
+            if not isinstance(groups.columns, SingleColumns):  # no copy of the others
+                order = class_order(table)
+                return grouped(without(in_order(groups, order), others), order, alpha, base)
         free = _rows_of(table, self.free)
         some_alpha = alpha if isinstance(alpha, float) else alpha[self.free]
         return coupled_columns(Coupled(free, some_alpha), screen=screen, base=base)

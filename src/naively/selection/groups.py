@@ -177,6 +177,40 @@ def _compressed_rows(table: Array, rows: IntArray) -> sparse.csr_array:
     return sparse.csr_array((data, indices, indptr), shape=(len(rows), table.shape[1]))
 
 
+# --- some columns left out ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class OtherColumns:
+    """Groups of all columns but some; columns are numbered without these."""
+
+    inner: Columns
+    out: IntArray  # (s,) columns that are left out, ascending
+    group: IntArray  # (s,) their groups
+
+    def take(self, label: IntArray, quota: IntArray) -> tuple[IntArray, IntArray]:
+        """See `Columns`."""
+        # As many more of each label as are left out of it: then enough are left.
+        more = np.bincount(label[self.group], minlength=len(quota)) * (quota > 0)
+        columns, groups = self.inner.take(label, quota + more)
+        kept = ~np.isin(columns, self.out, assume_unique=True)
+        columns, groups = columns[kept], groups[kept]
+        first = lowest(label[groups], quota)
+        return columns[first] - np.searchsorted(self.out, columns[first]), groups[first]
+
+    def labels(self, label: IntArray) -> IntArray:
+        """See `Columns`."""
+        return np.delete(self.inner.labels(label), self.out)
+
+
+def without(groups: Groups, out: IntArray) -> Groups:
+    """Leave some columns, ascending, out of groups of all."""
+    everything = groups.columns.labels(np.arange(len(groups.size)))
+    group = everything[out]
+    size = groups.size - np.bincount(group, minlength=len(groups.size))
+    return Groups(groups.counts, size, OtherColumns(groups.columns, out, group))
+
+
 # --- two classes: a direct table of small counts ------------------------------------------------
 
 

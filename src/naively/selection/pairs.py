@@ -247,7 +247,9 @@ def _order(cover: Cover, k: int) -> IntArray:
     if len(cover.kept) > 1:
         order = _greedy_order(cover, max(k, min(_GIVEN_UP, cover.n_features)))
         return np.append(_elimination_order(cover, order[:_GIVEN_UP]), order[_GIVEN_UP:])
-    return gain_order(_of_one_pair(cover), partial(_rounding, cover))
+    gain = _of_one_pair(cover)
+    first = top_k(gain, k, partial(_rounding, cover))  # few, as a rule: not all have to be sorted
+    return first[gain_order(gain[first], lambda at, e: _rounding(cover, first[at], e))]
 
 
 def _of_one_pair(cover: Cover) -> FloatArray:

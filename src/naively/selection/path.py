@@ -19,7 +19,7 @@ from naively._notebook import table_html
 from naively._types import FloatArray, IntArray
 from naively.models.family import Coupled, Family, Ordered, Problem, SeparableCounts
 from naively.selection.coupled import CoupledProblem, a_priori_objective, coupled_columns
-from naively.selection.groups import Columns, count_groups
+from naively.selection.groups import Columns, Groups, count_groups
 from naively.selection.redundancy import gained
 from naively.selection.solve import best_classes, grouped_gains, separate_gains
 from naively.selection.top_k import gain_order
@@ -230,9 +230,11 @@ def ordered_path(problem: Ordered, plain: SparsityPath, supports: Supports) -> S
     return SparsityPath(plain.k, objective, bound, plain.baseline, supports)
 
 
-def grouped_path(problem: SeparableCounts, grid: IntArray) -> SparsityPath:
+def grouped_path(
+    problem: SeparableCounts, grid: IntArray, groups: Groups | None = None
+) -> SparsityPath:
     """Order the features of a problem of counts by their gains, for every k of a grid."""
-    groups = count_groups(problem.table)
+    groups = groups or count_groups(problem.table)
     table, gain, baseline = grouped_gains(problem, groups)
     label, _ = best_classes(gain, problem.rounding(table, gain), groups.size, 0)
     order = np.argsort(label, kind="stable")

@@ -119,9 +119,11 @@ def grouped_gains(problem: SeparableCounts, groups: Groups) -> tuple[Array, Floa
     return table, gain, finite_baseline(baseline)
 
 
-def best_counts(problem: SeparableCounts, k: int) -> tuple[IntArray, FloatArray, float]:
+def best_counts(
+    problem: SeparableCounts, k: int, groups: Groups | None = None
+) -> tuple[IntArray, FloatArray, float]:
     """Columns of the k largest gains, these gains, and the baseline; by groups of equal columns."""
-    groups = count_groups(problem.table)
+    groups = groups or count_groups(problem.table)
     table, gain, baseline = grouped_gains(problem, groups)
     label, quota = best_classes(gain, problem.rounding(table, gain), groups.size, k)
     support, group = groups.columns.take(label, quota)
