@@ -86,6 +86,35 @@ def label_pairs(
 
 
 @kernel
+def groups_of_pairs(
+    table: Array,
+    start: int,
+    stop: int,
+    group_of_cell: IntArray,
+    first_rest: int,
+    columns: IntArray,
+    out: IntArray,
+) -> None:
+    """Groups of some of the columns start..stop.
+
+    Parameters
+    ----------
+    table, start, stop, group_of_cell, first_rest : as in `label_pairs`
+    columns : (n,) ascending, of the range
+    out : (n,)
+    """
+    rest, n = first_rest, 0
+    for j in range(uint64(start), uint64(stop)):
+        if n == len(columns):
+            break
+        cell = _cell(table[j, 0], table[j, 1])
+        if uint64(columns[n]) == j:
+            out[n] = group_of_cell[uint64(cell)] if cell >= 0 else rest
+            n += 1
+        rest += cell < 0
+
+
+@kernel
 def take_pairs(
     table: Array,
     start: int,

@@ -118,7 +118,8 @@ def _task(
     constraints = constraints_of(model, statistics)
     problem = objective_of(model.family.problem(statistics))
     plain = constraints.groups is None and constraints.costs is None and not constraints.quota
-    if plain and isinstance(problem, SeparableCounts) and not by_column and len(constraints.free):
+    n_free = Task.plain(constraints).n_free if plain else 0
+    if plain and isinstance(problem, SeparableCounts) and not by_column and n_free:
         return _Repeating(constraints, None, NONE, problem, model.family)
     groups = None
     if not isinstance(problem, Separable) and not (plain and isinstance(problem, Coupled)):
@@ -202,19 +203,17 @@ class _Repeating(Task):
 
     @cached_property
     def _others(self) -> Groups:
-        settled = [self.constraints.required, self.constraints.excluded]
-        return without(count_groups(self.problem.table), np.sort(np.concatenate(settled)))
+        return without(count_groups(self.problem.table), self.settled)
 
     @property
     def _settled(self) -> float:
         """Objective of the columns that are in or out in any case, with all of them pooled."""
-        settled = [self.constraints.required, self.constraints.excluded]
-        return float(np.sum(self.problem.pooled(self.problem.table[np.concatenate(settled)])))
+        return float(np.sum(self.problem.pooled(self.problem.table[self.settled])))
 
     def select(self, k: int, limits: Limits) -> Selection:
         """Select k columns."""
         best, _, baseline = best_counts(self.problem, self.to_choose(k), self._others)
-        columns = self.support(self.free[best])
+        columns = self.support(self.units_at(best))
         gain = self.problem.gain(self.problem.table[columns])
         return optimal(self.family, columns, gain, baseline + self._settled)
 
@@ -392,17 +391,17 @@ class _Tied(Task):
     def select(self, k: int, limits: Limits) -> Selection:
         """Select k units."""
         n = self.to_choose(k)
-        if self._polytope or len(self.free) == 0:
+        if self._polytope or self.n_free == 0:
             return self._chosen(n, limits)
         coupled = self._coupled(screen=not limits.exact)
         take, certificate = certified(coupled, n, limits)
-        columns = self.support(self.free[coupled.groups.expand(take)[0]])
+        columns = self.support(self.units_at(coupled.groups.expand(take)[0]))
         k = len(self.required) + n
         return Selection(columns, self._gains(columns), replace(certificate, k=k))
 
     def path(self, grid: IntArray) -> SparsityPath:
         """Select at every k of a grid."""
-        if self._polytope or len(self.free) == 0:
+        if self._polytope or self.n_free == 0:
             # Each k by itself: from other shares the search may end at another set than a fit does.
             found = [self.select(k, Limits()) for k in grid.tolist()]
             return _listed_path(self, grid, found)
@@ -415,13 +414,12 @@ class _Tied(Task):
         if self.constraints.groups is not None:
             return self._coupled_groups()
         table, alpha = self.counts.table, self.counts.alpha
-        others = np.concatenate([self.constraints.required, self.constraints.excluded])
+        others = self.settled
         wide = isinstance(table, SparseTable)
         sums = table.sum(axis=1)[others] if wide else table[others].sum(axis=1)
         g = sums + table.shape[1] * _some(alpha, others)
         base = self._base(*self._columns(self.required))
         base = replace(base, pooled=float(np.sum(xlogy(g, g))), total=float(np.sum(g)))
-        others.sort()
         if isinstance(alpha, float) and len(others):
             groups = count_groups(table)
             if not isinstance(groups.columns, SingleColumns):  # no copy of the others

@@ -21,6 +21,7 @@ from naively._kernels.compiled import read_only
 from naively._kernels.count_groups import (
     SIDE,
     count_pairs,
+    groups_of_pairs,
     label_pairs,
     nonzeros_of_rows,
     number_equal_rows,
@@ -63,6 +64,10 @@ class Columns(Protocol):
 
     def labels(self, label: IntArray) -> IntArray:
         """Label of each column, from the label of each group: (m,)."""
+        ...
+
+    def groups(self, columns: IntArray) -> IntArray:
+        """Group of each of some columns, ascending: (n,)."""
         ...
 
 
@@ -155,6 +160,10 @@ class SingleColumns:
         """See `Columns`."""
         return label
 
+    def groups(self, columns: IntArray) -> IntArray:
+        """See `Columns`."""
+        return columns
+
 
 def single_columns(table: Array) -> Groups:
     """Make each column a group; a table of real numbers is not copied."""
@@ -193,20 +202,29 @@ class OtherColumns:
         # As many more of each label as are left out of it: then enough are left.
         more = np.bincount(label[self.group], minlength=len(quota)) * (quota > 0)
         columns, groups = self.inner.take(label, quota + more)
-        kept = ~np.isin(columns, self.out, assume_unique=True)
-        columns, groups = columns[kept], groups[kept]
+        place = np.searchsorted(self.out, columns)
+        kept = np.append(self.out, -1)[place] != columns
+        columns, groups = (columns - place)[kept], groups[kept]
         first = lowest(label[groups], quota)
-        return columns[first] - np.searchsorted(self.out, columns[first]), groups[first]
+        return columns[first], groups[first]
 
     def labels(self, label: IntArray) -> IntArray:
         """See `Columns`."""
         return np.delete(self.inner.labels(label), self.out)
 
+    def groups(self, columns: IntArray) -> IntArray:
+        """See `Columns`."""
+        return self.inner.groups(others_at(self.out, columns))
+
+
+def others_at(out: IntArray, positions: IntArray) -> IntArray:
+    """Return numbers at some positions among those that are not `out`, which are ascending."""
+    return positions + np.searchsorted(out - np.arange(len(out)), positions, side="right")
+
 
 def without(groups: Groups, out: IntArray) -> Groups:
     """Leave some columns, ascending, out of groups of all."""
-    everything = groups.columns.labels(np.arange(len(groups.size)))
-    group = everything[out]
+    group = groups.columns.groups(out)
     size = groups.size - np.bincount(group, minlength=len(groups.size))
     return Groups(groups.counts, size, OtherColumns(groups.columns, out, group))
 
@@ -268,6 +286,22 @@ class PairColumns:
 
         in_threads(run, len(self.per_chunk))
         return out
+
+    def groups(self, columns: IntArray) -> IntArray:
+        """See `Columns`."""
+        group_of_cell, found = self._group_of_cell(), np.empty(len(columns), dtype=np.int64)
+        bounds = np.searchsorted(columns, np.arange(len(self.per_chunk) + 1) * CHUNK)
+
+        def run(t: int) -> None:
+            begin, end = _chunk(t, len(self.table))
+            part = slice(bounds[t], bounds[t + 1])
+            groups_of_pairs(
+                self.table, begin, end, group_of_cell, self.rest_start[t], columns[part],
+                found[part],
+            )  # fmt: skip
+
+        in_threads(run, len(self.per_chunk))
+        return found
 
     def _group_of_cell(self) -> IntArray:
         group_of_cell = np.zeros(SIDE * SIDE, dtype=np.int64)
@@ -361,6 +395,10 @@ class NumberedColumns:
         """See `Columns`."""
         return label[self.number]
 
+    def groups(self, columns: IntArray) -> IntArray:
+        """See `Columns`."""
+        return self.number[columns].astype(np.int64)
+
 
 def _is_whole(table: Array) -> bool:
     if table.dtype.kind in "iu":
@@ -421,6 +459,7 @@ class OccurringColumns:
     inner: Columns  # groups of occurring columns, by position among them
     columns: IntArray  # (u,) the columns that occur, ascending
     n_columns: int  # m
+    n_inner: int  # groups of occurring columns; the next one is that of the others
 
     def take(self, label: IntArray, quota: IntArray) -> tuple[IntArray, IntArray]:
         """See `Columns`."""
@@ -440,6 +479,14 @@ class OccurringColumns:
         n_inner = len(label) - (len(self.columns) < self.n_columns)
         out[self.columns] = self.inner.labels(label[:n_inner])
         return out
+
+    def groups(self, columns: IntArray) -> IntArray:
+        """See `Columns`."""
+        place = np.searchsorted(self.columns, columns)
+        occurs = np.append(self.columns, -1)[place] == columns
+        found = np.full(len(columns), self.n_inner, dtype=np.int64)
+        found[occurs] = self.inner.groups(place[occurs])
+        return found
 
     def _tied_with_empty(self, label: IntArray, n: int) -> tuple[IntArray, IntArray]:
         """Return the first n columns with the label of the empty ones, and their groups."""
@@ -473,12 +520,13 @@ def _group_sparse(table: SparseTable) -> Groups:
     """Group the columns of a wide table."""
     columns, starts = table.occurring()
     rows, size, inner = _group_occurring(table, starts)
+    n_inner = len(size)
     if len(columns) < len(table):
         indptr = np.append(rows.indptr, rows.indptr[-1])
         shape = (len(indptr) - 1, table.shape[1])
         rows = sparse.csr_array((rows.data, rows.indices, indptr), shape=shape)
         size = np.append(size, len(table) - len(columns))
-    return Groups(rows, size, OccurringColumns(inner, columns, len(table)))
+    return Groups(rows, size, OccurringColumns(inner, columns, len(table), n_inner))
 
 
 def _group_occurring(

@@ -11,7 +11,7 @@ import numpy as np
 from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.models.constraints import NONE, Constraints
 from naively.models.model import Model, S
-from naively.selection.groups import equal_rows, first_of, lowest
+from naively.selection.groups import equal_rows, first_of, lowest, others_at
 from naively.selection.path import Supports
 from naively.selection.polytope import Allowed
 
@@ -84,6 +84,25 @@ class Task:
             return free
         return free[self.constraints.unit_costs[free] <= self._left + self.constraints.slack]
 
+    @property
+    def n_free(self) -> int:
+        """Number of units to choose from."""
+        if self.constraints.costs is not None:
+            return len(self.free)
+        return self.constraints.n_choices - len(self.required)
+
+    @cached_property
+    def settled(self) -> IntArray:
+        """Units that are in or out in any case, ascending."""
+        excluded = self.constraints.units_of(self.constraints.excluded)
+        return np.sort(np.concatenate([self.required, excluded]))
+
+    def units_at(self, positions: IntArray) -> IntArray:
+        """Units at some positions among those to choose from."""
+        if self.constraints.costs is not None:
+            return self.free[positions]
+        return others_at(self.settled, positions)  # not one number for each unit there is
+
     @cached_property
     def required(self) -> IntArray:
         """Units that are in."""
@@ -115,7 +134,7 @@ class Task:
             ]
             why = " and ".join(text for text, holds in asked if holds)
             raise ValueError(f"`k` must be at least {self.least}: {why}; got {k}.")
-        return min(k - len(self.required), len(self.free))
+        return min(k - len(self.required), self.n_free)
 
     def alike(self, key: Array, n: int) -> Alike:
         """Put free units together that have equal keys, whole numbers, and equal costs and classes.
@@ -176,7 +195,7 @@ class UnitSupports:
 
     def at(self, k: int) -> IntArray:
         """See `Supports`."""
-        return self.task.support(self.task.free[self.inner.at(self.task.to_choose(k))])
+        return self.task.support(self.task.units_at(self.inner.at(self.task.to_choose(k))))
 
     def first_grid_position(self, k: IntArray) -> IntArray:
         """See `Supports`."""
