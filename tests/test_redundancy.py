@@ -238,9 +238,7 @@ def test_few_candidates_beside_what_is_required():
     asked = {"required": [7], "excluded": [0, 3]}
     gain = SparseBernoulliNB(k=3).fit(X, y).scores_
     free = [i for i in np.argsort(-gain, kind="stable").tolist() if i not in (0, 3, 7)]
-    track = sparsity_path(
-        SparseBernoulliNB(redundancy="conditional", candidates=2, **asked), X, y
-    )
+    track = sparsity_path(SparseBernoulliNB(redundancy="conditional", candidates=2, **asked), X, y)
     assert track.support(3).tolist() == sorted([7, *free[:2]])
     assert track.support(6).tolist() == sorted([7, *free[:5]])  # the others by their gains
     free_path = sparsity_path(SparseBernoulliNB(**asked), X, y)

@@ -136,7 +136,7 @@ def _dense_columns(
 
 
 @kernel
-def presence_order(
+def presence_order(  # noqa: C901 (the columns that come first, then the others)
     indices: Array,
     indptr: Array,
     words: IntArray,

@@ -95,7 +95,7 @@ def groups_of_pairs(
     columns: IntArray,
     out: IntArray,
 ) -> None:
-    """Groups of some of the columns start..stop.
+    """Give the groups of some of the columns start..stop.
 
     Parameters
     ----------

@@ -169,21 +169,20 @@ class ModelSettings:
 
     def _check_ways(self) -> None:
         """Raise an InputError if two ways to choose the features exclude each other."""
-        constraints = {
-            name: self.feature_groups if name == "groups" else getattr(self, name)
-            for name in NOT_WITH_REDUNDANCY
-        }
-        asked = [name for name, value in constraints.items() if value is not None]
+        asked = {
+            "redundancy": self.redundancy, "groups": self.feature_groups, "costs": self.costs,
+            "budget": self.budget, "quota": self.quota,
+        }  # fmt: skip
         for way, holds, others in (
             ("--objective pairs", self.objective == "pairs", ("redundancy", *NOT_WITH_PAIRS)),
             ("--redundancy", self.redundancy is not None, NOT_WITH_REDUNDANCY),
         ):
-            for name in [*asked, *["redundancy"] * (self.redundancy is not None)]:
-                if holds and name in others:
+            for name in others:
+                if holds and asked[name] is not None:
+                    option = "feature-groups" if name == "groups" else name
                     raise InputError(
-                        f"`{way}` and `--{'feature-groups' if name == 'groups' else name}` are ways "
-                        "to choose the features, of which one can be asked for; leave the other "
-                        "out."
+                        f"`{way}` and `--{option}` are ways to choose the features, of which one "
+                        "can be asked for; leave the other out."
                     )
 
     def _objective(self) -> Objective:

@@ -102,7 +102,8 @@ class Constraints:
         return None if nothing and groups is None and costs is None else found
 
     def _check_possible(self, names: Sequence[str] | None) -> None:
-        both = np.intersect1d(self.units_of(self.required), self.units_of(self.excluded))
+        inside, outside = self.units_of(self.required), self.units_of(self.excluded)
+        both = np.intersect1d(inside, outside, assume_unique=True)
         if len(both):
             column = int(np.flatnonzero(self.units == both[0])[0])
             what = f"column {column}" if names is None else f"`{short(names[column])}`"
@@ -260,7 +261,8 @@ def _columns(parameter: str, given: Any, n: int, names: Sequence[str] | None) ->
                 f"`{parameter}` must hold column indices in [0, {n}) (n_features={n}); got "
                 f"{outside[0]}."
             )
-        return np.unique(listed).astype(np.int64)
+        ascending: IntArray = np.sort(listed.astype(np.int64))  # half the time of `unique`
+        return np.asarray(ascending[np.append(True, np.diff(ascending) > 0)])
     if listed.ndim == 1 and all(isinstance(each, str) for each in listed.tolist()):
         return _named(parameter, listed, names)
     raise ValueError(

@@ -44,7 +44,6 @@ from naively.selection.groups import Groups, Matrix, SingleColumns, count_groups
 from naively.selection.path import (
     OrderedSupports,
     SparsityPath,
-    Supports,
     checked_grid,
     coupled_path,
     grouped_path,

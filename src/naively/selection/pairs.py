@@ -187,7 +187,7 @@ def _of_units(distances: Distances, constraints: Constraints, units: IntArray) -
         )
     shape = (constraints.n_units, distances.n_features)
     ones, columns = np.ones(distances.n_features), np.arange(distances.n_features)
-    members = sparse.csr_array((ones, (constraints.units, columns)), shape)[units]
+    members: Any = sparse.csr_array((ones, (constraints.units, columns)), shape)[units]
     step = max(_CELLS // max(distances.n_pairs, 1), 1)
 
     def between(some: IntArray) -> FloatArray:
@@ -203,9 +203,10 @@ def _of_units(distances: Distances, constraints: Constraints, units: IntArray) -
         squares = distances.size(of_some.indices) ** 2
         return np.sqrt(np.add.reduceat(squares, of_some.indptr[:-1]))
 
-    return Distances(
-        len(units), distances.n_classes, between, lambda w: members @ distances.weighed(w), size
-    )
+    def weighed(weights: FloatArray) -> FloatArray:
+        return np.asarray(members @ distances.weighed(weights))
+
+    return Distances(len(units), distances.n_classes, between, weighed, size)
 
 
 def select_pairs(model: Model[S], statistics: S, k: int, limits: Limits) -> Selection:

@@ -1,4 +1,4 @@
-"""Units that are in or out in any case, and the others: k counts both, a problem the others alone."""
+"""Units that are in or out in any case, and the others, which are left to choose from."""
 
 from __future__ import annotations
 
