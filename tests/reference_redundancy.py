@@ -38,19 +38,18 @@ def correlation_within(x, z, y, weight):
     return (weight * a * b).sum() / np.sqrt(spread) if spread > 1e-20 else 0.0
 
 
-def greedy(gain, pair, k, slack=1e-9):
+def greedy(gain, pair, k, slack=1e-9, required=(), excluded=()):
     """Columns in order, what each adds, and who displaces whom: {chosen: [left out]}.
 
     `pair(i, j)` is the gain of i given j. Of equal values the largest gain is first, then the
-    lowest column.
+    lowest column. The required columns come first, in the same order; excluded ones never come.
     """
-    m = len(gain)
-    ranks = sorted(range(m), key=lambda i: (-round(gain[i] / slack), i))
+    allowed = [i for i in range(len(gain)) if i not in excluded]
+    ranks = sorted(allowed, key=lambda i: (-round(gain[i] / slack), i))
     order, added = [], []
     for _ in range(k):
-        value = {
-            i: min([gain[i], *(pair(i, j) for j in order)]) for i in range(m) if i not in order
-        }
+        left = [i for i in required if i not in order] or [i for i in allowed if i not in order]
+        value = {i: min([gain[i], *(pair(i, j) for j in order)]) for i in left}
         best = max(value.values())
         first = next(i for i in ranks if i in value and value[i] >= best - slack)
         order.append(first)

@@ -390,29 +390,31 @@ def test_knapsacks_are_solved() -> None:
         budget, k = float(rng.choice(cost.cumsum())), int(rng.integers(0, n + 1))
         speaks = rng.integers(0, n_classes, n)
         quota = rng.integers(0, 2, n_classes) * (case % 2)
-        allowed = Allowed(k, cost, budget, 1e-12 * budget, speaks, quota)
+        size = np.ones(n, dtype=np.int64)
+        allowed = Allowed(k, size, cost, budget, 1e-12 * budget, speaks, quota)
         best = -1.0
         for chosen in chain(*(combinations(range(n), size) for size in range(k + 1))):
             S = list(chosen)
             spoken = np.bincount(speaks[S], minlength=n_classes)
             if cost[S].sum() <= budget + 1e-12 * budget and (spoken >= quota).all():
                 best = max(best, float(gain[S].sum()))
-        assert allowed.is_possible(n) == (best >= 0)
+        assert allowed.is_possible() == (best >= 0)
         if best >= 0:
-            found = best_within(problem_of_gains(gain), allowed, EXACT)
+            found = best_within(problem_of_gains(gain, size), allowed, EXACT)
             assert found.value == pytest.approx(best, abs=1e-9)
             assert found.bound == pytest.approx(best, abs=1e-9)
-            assert gain[found.take].sum() == pytest.approx(best, abs=1e-9)
+            assert found.take @ gain == pytest.approx(best, abs=1e-9)
 
 
 def test_a_hard_knapsack_says_what_is_left_open() -> None:
     rng = np.random.default_rng(2)
     cost = rng.integers(100, 1000, 400).astype(float)
     gain = cost + rng.integers(0, 100, 400)  # all are worth about what they cost
-    allowed = Allowed(400, cost, float(cost.sum() // 3))
-    found = best_within(problem_of_gains(gain), allowed, Limits(exact=True, max_nodes=5))
-    assert cost[found.take].sum() <= allowed.budget
-    assert gain[found.take].sum() == pytest.approx(found.value)
+    size = np.ones(400, dtype=np.int64)
+    allowed = Allowed(400, size, cost, float(cost.sum() // 3))
+    found = best_within(problem_of_gains(gain, size), allowed, Limits(exact=True, max_nodes=5))
+    assert found.take @ cost <= allowed.budget
+    assert found.take @ gain == pytest.approx(found.value)
     assert found.value <= found.bound <= allowed.relaxed(gain) @ gain + 1e-9
 
 

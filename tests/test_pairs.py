@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import partial
 from itertools import combinations, product
 from math import exp, prod, sqrt
@@ -16,6 +17,8 @@ from hypothesis import given, settings, strategies as st
 from scipy.integrate import quad
 from scipy.special import logsumexp
 from scipy.stats import laplace, nbinom, norm, poisson
+from sklearn.model_selection import GridSearchCV
+from sklearn.utils.class_weight import compute_sample_weight
 
 import naively
 from naively import (
@@ -37,6 +40,7 @@ from naively._kernels.pair_cover import first_equal, weighed_squares
 from naively.cli.scale import naively as command
 from naively.jobs import data
 from naively.models import MODELS
+from naively.models.constraints import Constraints
 from naively.models.distances import CERTAIN, squares
 from naively.models.model import Limits, with_objective
 from naively.selection import pairs
@@ -353,6 +357,142 @@ def test_sparse_tables_are_as_dense_ones(name):
     assert found.selection.certificate == expected.selection.certificate
 
 
+# -- what may be chosen ------------------------------------------------------------------------
+
+SETTLED = {  # 9 columns
+    "required": {"required": [2, 6]},
+    "excluded": {"excluded": [0, 4]},
+    "both": {"required": [5], "excluded": [0, 3]},
+    "all but one settled": {"required": [1, 2, 3], "excluded": [0, 4, 5, 6, 7]},
+    "groups": {"groups": [0, 1, 1, 2, 3, 4, 4, 4, 5]},
+    "groups, some settled": {"groups": [0, 1, 1, 2, 3, 4, 4, 4, 5], "required": [5, 3],
+                             "excluded": [2]},
+    "groups that lie apart": {"groups": [0, 1, 2, 0, 1, 2, 3, 3, 0], "excluded": [6]},
+}  # fmt: skip
+
+
+def within(model, asked):
+    return replace(model, constraints=Constraints.checked(9, **asked))
+
+
+def choices_of(asked, k):
+    """All sets of columns that may be chosen, by their definition."""
+    units = asked.get("groups", range(9))
+    required, excluded = ({units[i] for i in asked.get(name, [])} for name in ("required",
+                          "excluded"))  # fmt: skip
+    for chosen in combinations(sorted(set(units)), k):
+        if required <= set(chosen) and not excluded & set(chosen):
+            yield tuple(i for i in range(9) if units[i] in chosen)
+
+
+@every_kind
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+@pytest.mark.parametrize("asked", SETTLED.values(), ids=SETTLED)
+def test_best_of_all_that_may_be_chosen(kind, n_classes, asked):
+    statistics, cover = known(kind, n_classes), cover_of(of(kind), known(kind, n_classes))
+    greedy, exact = (within(of(kind, exact=each), asked) for each in (False, True))
+    least, most = greedy.constraints.least, greedy.constraints.n_choices
+    track = model_path(greedy, statistics)
+    for k in range(max(least, 1), most + 1):
+        allowed = list(choices_of(asked, k))
+        best = max(separation(cover, each) for each in allowed)
+        slack = 1e-9 * max(1.0, abs(best))
+        for model in (greedy, exact):
+            selection = train(model, statistics, k).selection
+            support, proof = tuple(selection.support.tolist()), selection.certificate
+            assert support in allowed
+            assert proof.objective == pytest.approx(separation(cover, support), rel=1e-9, abs=1e-9)
+            assert proof.objective - slack <= best <= proof.bound + slack
+            assert proof.baseline == pytest.approx(separation(cover, ()))
+            assert (proof.k, proof.choice) == (k, model.constraints.choice(k))
+            without = [separation(cover, [j for j in support if j != i]) for i in support]
+            lost = proof.objective - np.array(without)
+            np.testing.assert_allclose(selection.gain, lost, rtol=1e-6, atol=1e-6)
+            if model is exact or n_classes == 2:
+                assert proof.proven_optimal
+                assert proof.objective == pytest.approx(best, abs=slack)
+            if model is greedy:
+                at = track.k.tolist().index(k)
+                assert tuple(track.support(k).tolist()) == support
+                assert track.objective[at] == pytest.approx(proof.objective, rel=1e-9, abs=1e-9)
+                assert track.bound[at] == pytest.approx(proof.bound, rel=1e-9, abs=1e-9)
+    first = {i: k for k in reversed(track.k.tolist()) for i in track.support(k).tolist()}
+    assert {i: k for i, k in enumerate(track.entry.tolist()) if k} == first
+    if least:
+        with pytest.raises(ValueError, match=f"`k` must be at least {least}: {least} are required"):
+            train(greedy, statistics, least - 1)
+
+
+@every_kind
+@pytest.mark.parametrize("asked", [{"required": [7, 31]}, {"excluded": [*range(0, 60, 7)]}])
+def test_the_order_is_that_beside_what_is_required(kind, asked, monkeypatch):
+    """Greedy steps and the elimination, with the energies of the required columns in F."""
+    monkeypatch.setattr(pairs, "_GIVEN_UP", 10)
+    monkeypatch.setattr(pairs, "_FIRST", 2)
+    statistics = known(kind, 4, m=60)
+    cover, required = cover_of(of(kind), statistics), asked.get("required", [])
+    free = np.setdiff1d(np.arange(60), [*required, *asked.get("excluded", [])])
+    base = cover.energy(np.array(required, dtype=np.int64))
+    rows, order, energy = cover.rows(free), [], base
+    for _ in range(20):
+        fall = -(np.expm1(-rows) * cover.share(energy)).sum(axis=1)
+        fall[order] = -1
+        order.append(int(np.flatnonzero(fall >= fall.max() * (1 - 1e-9))[0]))
+        energy = energy + rows[order[-1]]
+    left, given_up = sorted(order[:10]), []
+    while left:
+        kept = [[i for i in left if i != column] for column in left]
+        reached = np.array([cover.separation(base + rows[each].sum(axis=0)) for each in kept])
+        given_up.append([c for c, r in zip(left, reached, strict=True) if r >= reached.max() - 1e-9
+                         ][-1])  # fmt: skip
+        left.remove(given_up[-1])
+    expected = free[given_up[::-1] + order[10:]]
+    model = replace(of(kind), constraints=Constraints.checked(60, **asked))
+    for n in (1, 4, 10, 20):
+        found = train(model, statistics, n + len(required)).selection.support
+        np.testing.assert_array_equal(found, np.sort([*required, *expected[:n]]))
+
+
+@pytest.mark.parametrize("estimator", ESTIMATORS.values(), ids=ESTIMATORS)
+def test_estimators_search_and_fold_within_constraints(estimator):
+    kind = next(name for name, each in ESTIMATORS.items() if each is estimator)
+    X, y = rows_of(kind, 3, n=60)
+    asked = {"required": [6], "excluded": [0, 1], "objective": "pairs"}
+    model = within(of(kind), {"required": [6], "excluded": [0, 1]})
+    fitted = estimator(k=3, **asked).fit(X, y)
+    expected = train(fitted.model_, model.gather(X, y), 3).selection.support
+    assert fitted.get_support(indices=True).tolist() == expected.tolist()
+    auto = estimator(k="auto", **asked).fit(X, y).support_
+    assert auto[6]
+    assert not auto[:2].any()
+    search = SparsityCV(estimator(**asked), ks=[1, 3, 5], cv=3).fit(X, y)
+    loop = GridSearchCV(estimator(**asked), {"k": [1, 3, 5]}, cv=3).fit(X, y)
+    np.testing.assert_allclose(
+        search.cv_results_["mean_test_score"], loop.cv_results_["mean_test_score"]
+    )
+    curves = error_path(estimator(**asked), X, y, ks=[1, 3], n_folds=3)
+    assert np.isfinite(curves.cross_validated).all()
+
+
+@pytest.mark.parametrize("kind", ["bernoulli", "multinomial", "gaussian"])
+def test_weights_of_classes_weigh_the_pairs(kind):
+    X, y = rows_of(kind, 3, n=60)
+    weight = compute_sample_weight("balanced", y)
+    asked = {"k": 3, "objective": "pairs", "required": [4]}
+    fitted = ESTIMATORS[kind](class_weight="balanced", **asked).fit(X, y)
+    plain = ESTIMATORS[kind](**asked).fit(X, y, weight)
+    assert fitted.get_support(indices=True).tolist() == plain.get_support(indices=True).tolist()
+    assert fitted.certificate_.objective == pytest.approx(plain.certificate_.objective, rel=1e-9)
+
+
+@pytest.mark.parametrize("asked", [{"quota": 1}, {"costs": [1.0] * 9, "budget": 3.0}])
+def test_budgets_and_quotas_are_refused(asked):
+    X, y = rows_of("poisson", 3)
+    name = next(iter(asked))
+    with pytest.raises(ValueError, match=f"`objective`='pairs' and `{name}` cannot be asked for"):
+        SparsePoissonNB(k=3, objective="pairs", **asked).fit(X, y)
+
+
 # -- corners -----------------------------------------------------------------------------------
 
 
@@ -442,16 +582,7 @@ def test_a_search_of_the_likelihood_is_none_of_pairs():
     assert "objective" not in HybridNB().get_params()
     with pytest.raises(ValueError, match="`max_nodes` must be an int >= 1"):
         Pairs(max_nodes=0)
-
-
-def test_pairs_are_not_told_apart_within_constraints():
-    model = SparsePoissonNB(k=1, objective="pairs", excluded=[0])
-    for job in (model.fit, partial(sparsity_path, model), partial(error_path, model)):
-        with pytest.raises(ValueError, match="and constraints on the features cannot be"):
-            job([[1, 2, 0], [0, 1, 3]] * 4, [0, 1] * 4)
-    with pytest.raises(
-        ValueError, match="needs distances of classes, which the hybrid model lacks"
-    ):
+    with pytest.raises(ValueError, match="needs distances of classes, which the hybrid model"):
         with_objective(MODELS["hybrid"].build(), "pairs")
 
 

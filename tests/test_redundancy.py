@@ -177,6 +177,111 @@ def test_laws(seed, classes, k):
     assert (np.diff(selected(weighted)[1]) <= 1e-9).all()
 
 
+SETTLED = [
+    {"required": [5], "excluded": [0, 1]},
+    {"required": [4, 7, 2]},
+    {"excluded": [1, 2, 6]},
+]
+
+
+@pytest.mark.parametrize("asked", SETTLED)
+@pytest.mark.parametrize("kind", RELATED)
+@pytest.mark.parametrize("classes", [2, 3, 4])
+def test_the_order_starts_from_what_is_required(kind, classes, asked):
+    """Fleuret's loop with some columns forced in and some out, for every model."""
+    takes = MODELS[kind().fit(*presence())._model().name].takes
+    rng = np.random.default_rng(classes)
+    X, y = presence(80, 10, classes, 3)
+    X = {
+        "presence": X,
+        "counts": X * rng.integers(1, 4, X.shape),
+        "categories": X + rng.integers(0, 2, X.shape),
+        "values": X + rng.normal(size=X.shape),
+    }[takes]
+    if kind is SparseNegativeBinomialNB:  # whose statistics are moments
+        takes = "values"
+    weight, Z = np.ones(len(y)), (X > 0).astype(int) if takes == "counts" else X
+    gain = kind().fit(X, y).scores_
+    alone = [information(Z[:, i], y, weight) for i in range(10)] if takes != "values" else gain
+
+    def pair(i, j):
+        if takes == "values":
+            return gain[i] * (1 - correlation_within(X[:, i], X[:, j], y, weight) ** 2)
+        share = given(Z[:, i], y, Z[:, j], weight) / alone[i] if alone[i] > 1e-9 else 1.0
+        return gain[i] * share
+
+    if takes in ("presence", "categories"):
+        gain = alone
+
+        def pair(i, j):
+            return given(Z[:, i], y, Z[:, j], weight)
+
+    r = len(asked.get("required", []))
+    track = sparsity_path(kind(redundancy="conditional", **asked), X, y)
+    assert track.k.min() == max(r, 1)
+    assert track.k.max() == 10 - len(asked.get("excluded", []))
+    for k in range(max(r, 1), 7):
+        fitted = kind(k=k, redundancy="conditional", **asked).fit(X, y)
+        order, added, displaced = greedy(gain, pair, k, **asked)
+        assert fitted.get_support(indices=True).tolist() == sorted(order)
+        of_column = dict(zip(sorted(order), fitted.selection_.gain, strict=True))
+        np.testing.assert_allclose([of_column[i] for i in order], added, rtol=1e-6, atol=1e-8)
+        assert displaced_by(fitted) == displaced
+        assert track.support(k).tolist() == sorted(order)
+    if r > 1:
+        with pytest.raises(ValueError, match=f"`k` must be at least {r}: {r} are required"):
+            kind(k=r - 1, redundancy="conditional", **asked).fit(X, y)
+
+
+def test_few_candidates_beside_what_is_required():
+    X, y = presence()
+    asked = {"required": [7], "excluded": [0, 3]}
+    gain = SparseBernoulliNB(k=3).fit(X, y).scores_
+    free = [i for i in np.argsort(-gain, kind="stable").tolist() if i not in (0, 3, 7)]
+    track = sparsity_path(SparseBernoulliNB(redundancy="conditional", candidates=2, **asked), X, y)
+    assert track.support(3).tolist() == sorted([7, *free[:2]])
+    assert track.support(6).tolist() == sorted([7, *free[:5]])  # the others by their gains
+    free_path = sparsity_path(SparseBernoulliNB(**asked), X, y)
+    np.testing.assert_allclose(track.bound, free_path.bound)
+    assert (track.objective <= track.bound + 1e-9).all()
+    np.testing.assert_allclose(track.objective[-1], free_path.objective[-1])
+
+
+@pytest.mark.parametrize("kind", [SparseBernoulliNB, SparseMultinomialNB, SparseGaussianNB])
+def test_folds_and_searches_keep_to_what_is_settled(kind):
+    from sklearn.model_selection import GridSearchCV
+    from sklearn.utils.class_weight import compute_sample_weight
+
+    X, y = presence(120, 12, 2)
+    asked = {"required": [7], "excluded": [0, 1], "redundancy": "conditional"}
+    auto = kind(k="auto", **asked).fit(X, y).support_
+    assert auto[7]
+    assert not auto[:2].any()
+    search = SparsityCV(kind(**asked), ks=[2, 5], cv=3).fit(X, y)
+    loop = GridSearchCV(kind(**asked), {"k": [2, 5]}, cv=3).fit(X, y)
+    np.testing.assert_allclose(
+        search.cv_results_["mean_test_score"], loop.cv_results_["mean_test_score"]
+    )
+    curves = error_path(kind(**asked), X, y, ks=[1, 4])
+    assert np.isfinite(curves.leave_one_out).all()
+    if kind is not SparseGaussianNB:
+        weighted = kind(k=4, class_weight="balanced", **asked).fit(X[:90], y[:90])
+        plain = kind(k=4, **asked).fit(X[:90], y[:90], compute_sample_weight("balanced", y[:90]))
+        np.testing.assert_array_equal(weighted.support_, plain.support_)
+
+
+@pytest.mark.parametrize(
+    "asked", [{"quota": 1}, {"groups": np.arange(10)}, {"costs": np.ones(10), "budget": 3.0}]
+)
+def test_other_constraints_are_refused(asked):
+    X, y = presence()
+    name = next(iter(asked))
+    with pytest.raises(ValueError, match=f"`redundancy`='conditional' and `{name}` cannot be"):
+        SparseBernoulliNB(k=3, redundancy="conditional", **asked).fit(X, y)
+    with pytest.raises(ValueError, match="`objective`='pairs' and `redundancy`='conditional'"):
+        SparseBernoulliNB(k=3, redundancy="conditional", objective="pairs").fit(X, y)
+
+
 def test_rows_of_many_words_of_bits():
     """Lists and bits count alike: frequent and rare columns, more rows than fit in a word."""
     rng = np.random.default_rng(2)

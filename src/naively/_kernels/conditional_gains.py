@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from naively._kernels.compiled import kernel, kernel_part
-from naively._types import Array, FloatArray, IntArray
+from naively._types import Array, BoolArray, FloatArray, IntArray
 
 
 @kernel_part
@@ -136,7 +136,7 @@ def _dense_columns(
 
 
 @kernel
-def presence_order(
+def presence_order(  # noqa: C901 (the columns that come first, then the others)
     indices: Array,
     indptr: Array,
     words: IntArray,
@@ -146,6 +146,7 @@ def presence_order(
     class_weight: FloatArray,
     slack: float,
     scale: FloatArray,
+    inside: BoolArray,
     least: FloatArray,
     order: IntArray,
     added: FloatArray,
@@ -176,6 +177,8 @@ def presence_order(
         Gains that differ by no more are equal: the first column is taken.
     scale : (m,)
         What a nat of information of a column is worth; inf, where it has none to be lost.
+    inside : (m,)
+        Columns that come before all others.
     least : (m,)
         Gains of the columns alone; becomes the bounds.
     order, added : (k,)
@@ -191,7 +194,8 @@ def presence_order(
     bits = _dense_columns(indices, indptr, n_words, slot, most)
     chosen = np.zeros((k, n_words), dtype=np.uint64)
     columns = (indices, indptr, words, class_of, weights, slot, bits, chosen)
-    alone, left = least.copy(), np.ones(m, dtype=np.bool_)
+    alone, n_inside = least.copy(), np.count_nonzero(inside)
+    left = inside.copy() if n_inside > 0 else np.ones(m, dtype=np.bool_)
     seen = np.zeros(m, dtype=np.int64)
     for t in range(k):
         first, bar = -1, -1.0
@@ -213,6 +217,8 @@ def presence_order(
                 first = i if seen[i] == t and least[i] >= bar - slack else first
         order[t], added[t], left[first] = first, least[first], False
         _set_bits(indices, indptr[first], indptr[first + 1], chosen[t])
+        if t + 1 == n_inside:
+            left = ~inside
     for i in range(m):
         if k > 0 and left[i] and alone[i] > added[k - 1] + slack:
             _lower(i, k, -1.0, slack, least, seen, by, order, scale, table, class_weight, logs,

@@ -86,6 +86,35 @@ def label_pairs(
 
 
 @kernel
+def groups_of_pairs(
+    table: Array,
+    start: int,
+    stop: int,
+    group_of_cell: IntArray,
+    first_rest: int,
+    columns: IntArray,
+    out: IntArray,
+) -> None:
+    """Give the groups of some of the columns start..stop.
+
+    Parameters
+    ----------
+    table, start, stop, group_of_cell, first_rest : as in `label_pairs`
+    columns : (n,) ascending, of the range
+    out : (n,)
+    """
+    rest, n = first_rest, 0
+    for j in range(uint64(start), uint64(stop)):
+        if n == len(columns):
+            break
+        cell = _cell(table[j, 0], table[j, 1])
+        if uint64(columns[n]) == j:
+            out[n] = group_of_cell[uint64(cell)] if cell >= 0 else rest
+            n += 1
+        rest += cell < 0
+
+
+@kernel
 def take_pairs(
     table: Array,
     start: int,
@@ -142,7 +171,9 @@ def take_labelled(label: Array, quota: IntArray, columns: IntArray) -> None:
 
 
 @kernel
-def number_equal_rows(table: Array, limit: int, slots: Array, number: Array) -> int:
+def number_equal_rows(
+    table: Array, per: FloatArray, limit: int, slots: Array, number: Array
+) -> int:
     """Give numbers to the distinct rows of the table, in order of first appearance.
 
     Rows are looked up in an open hash table. Rows whose sum exceeds `limit` repeat too rarely to be
@@ -151,6 +182,7 @@ def number_equal_rows(table: Array, limit: int, slots: Array, number: Array) -> 
     Parameters
     ----------
     table : (m, C)
+    per : (C,) by which counts of each class are multiplied to be about whole
     limit : largest row sum that is looked up
     slots : hash table, -1 everywhere; its length is a power of two, above 2 * m
     number : (m,) receives the number of each row
@@ -167,8 +199,9 @@ def number_equal_rows(table: Array, limit: int, slots: Array, number: Array) -> 
         key = uint64(1469598103934665603)
         total = 0.0
         for c in range(n_classes):
-            value = table[i, c]
+            value = float(table[i, c])
             if value != 0:
+                value = value * per[c]
                 total += value
                 key = (key ^ uint64(value * 8191 + c)) * uint64(1099511628211)
                 key ^= key >> uint64(29)
@@ -196,7 +229,13 @@ def number_equal_rows(table: Array, limit: int, slots: Array, number: Array) -> 
 
 @kernel
 def number_equal_sparse_rows(
-    starts: IntArray, codes: IntArray, values: Array, limit: int, slots: Array, number: Array
+    starts: IntArray,
+    codes: IntArray,
+    values: Array,
+    per: FloatArray,
+    limit: int,
+    slots: Array,
+    number: Array,
 ) -> int:
     """As `number_equal_rows`, of rows of which only the entries that are not zero are given.
 
@@ -204,7 +243,7 @@ def number_equal_sparse_rows(
     ----------
     starts : (m + 1,) where the entries of each row start
     codes, values : column, ascending within a row, and value of each entry
-    limit : largest row sum that is looked up
+    per, limit : as above
     slots : hash table, -1 everywhere; its length is a power of two, above 2 * m
     number : (m,) receives the number of each row
 
@@ -220,8 +259,9 @@ def number_equal_sparse_rows(
         key = uint64(1469598103934665603)
         total = 0.0
         for k in range(begin, begin + length):
-            total += values[k]
-            key = (key ^ uint64(values[k] * 8191 + codes[k])) * uint64(1099511628211)
+            value = values[k] * per[codes[k]]
+            total += value
+            key = (key ^ uint64(value * 8191 + codes[k])) * uint64(1099511628211)
             key ^= key >> uint64(29)
         found = -1
         if total <= limit:

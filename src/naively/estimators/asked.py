@@ -125,12 +125,6 @@ class AskedMixin(Generic[S]):
         asked = {name: getattr(self, name, None) for name in CONSTRAINTS}
         constraints = Constraints.checked(n_features, names, **asked)
         if isinstance(model.exposure, int):
-            if model.objective is not None:
-                raise ValueError(
-                    f"`exposure`={self.exposure!r} is a column that must not be selected, and "
-                    "`objective`='pairs' selects from all; give `exposure`='total', or leave one "
-                    "of them out."
-                )
             constraints = (constraints or Constraints(n_features)).without(model.exposure, names)
         return replace(model, constraints=constraints)
 

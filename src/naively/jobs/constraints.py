@@ -62,11 +62,6 @@ def _without(model: Model[Any], data: Data, kept: IntArray | None) -> Model[Any]
     """Return the model with a column that holds the exposure never chosen."""
     if not isinstance(model.exposure, int):
         return model
-    if model.objective is not None:
-        raise InputError(
-            f"{data.name}: the column of the exposure must not be chosen, and --objective pairs "
-            "chooses from all; take the total as exposure, or leave one of them out."
-        )
     names = _Names(data, kept).kept
     constraints = model.constraints or Constraints(len(names))
     with told_of(data.name), in_options():

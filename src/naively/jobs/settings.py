@@ -11,7 +11,14 @@ from typing import Any
 from naively.judging.thresholds import Wanted
 from naively.models import MODELS
 from naively.models.kinds import ASKED, Kind
-from naively.models.model import Model, Objective, Pairs, with_objective
+from naively.models.model import (
+    NOT_WITH_PAIRS,
+    NOT_WITH_REDUNDANCY,
+    Model,
+    Objective,
+    Pairs,
+    with_objective,
+)
 from naively.read.errors import InputError
 from naively.read.formats import FORMATS, format_by_name, format_of
 from naively.read.layout import Layout, of_format
@@ -167,16 +174,7 @@ class ModelSettings:
                     f"`--{name.replace('_', '-')}` has no effect on --model {self.kind}; leave it "
                     f"out (it is for {others})."
                 )
-        ways = [
-            *["--objective pairs"] * (self.objective == "pairs"),
-            *["--redundancy"] * (self.redundancy is not None),
-            *["constraints (--require, --exclude, ...)"] * self.is_constrained,
-        ]
-        if len(ways) > 1:
-            raise InputError(
-                f"{' and '.join(ways)} are ways to choose the features, of which one can be asked "
-                "for; leave the other out."
-            )
+        self._check_ways()
         if self.class_weight is not None and kind.of_distances:
             raise InputError(
                 f"`--class-weight` has no effect on --model {self.kind}, for which all classes "
@@ -185,6 +183,24 @@ class ModelSettings:
         for one, other in (("costs", "budget"), ("budget", "costs")):
             if getattr(self, one) is not None and getattr(self, other) is None:
                 raise InputError(f"`--{one}` has no effect without --{other}; give both.")
+
+    def _check_ways(self) -> None:
+        """Raise an InputError if two ways to choose the features exclude each other."""
+        asked = {
+            "redundancy": self.redundancy, "groups": self.feature_groups, "costs": self.costs,
+            "budget": self.budget, "quota": self.quota,
+        }  # fmt: skip
+        for way, holds, others in (
+            ("--objective pairs", self.objective == "pairs", ("redundancy", *NOT_WITH_PAIRS)),
+            ("--redundancy", self.redundancy is not None, NOT_WITH_REDUNDANCY),
+        ):
+            for name in others:
+                if holds and asked[name] is not None:
+                    option = "feature-groups" if name == "groups" else name
+                    raise InputError(
+                        f"`{way}` and `--{option}` are ways to choose the features, of which one "
+                        "can be asked for; leave the other out."
+                    )
 
     def _objective(self) -> Objective:
         if self.objective == "pairs":

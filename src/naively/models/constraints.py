@@ -114,7 +114,8 @@ class Constraints:
         return found
 
     def _check_possible(self, names: Sequence[str] | None) -> None:
-        both = np.intersect1d(self.units_of(self.required), self.units_of(self.excluded))
+        inside, outside = self.units_of(self.required), self.units_of(self.excluded)
+        both = np.intersect1d(inside, outside, assume_unique=True)
         if len(both):
             column = int(np.flatnonzero(self.units == both[0])[0])
             what = f"column {column}" if names is None else f"`{short(names[column])}`"
@@ -131,6 +132,19 @@ class Constraints:
                 f"`budget` must be at least the cost of the `required` features, {least:g}; got "
                 f"{self.budget:g}."
             )
+
+    @property
+    def asked(self) -> tuple[str, ...]:
+        """Names of the parameters that say anything."""
+        given = {
+            "required": len(self.required),
+            "excluded": len(self.excluded),
+            "groups": self.groups is not None,
+            "costs": self.costs is not None,
+            "budget": self.costs is not None,
+            "quota": self.quota,
+        }
+        return tuple(name for name, holds in given.items() if holds)
 
     @cached_property
     def units(self) -> IntArray:
@@ -259,7 +273,8 @@ def _columns(parameter: str, given: Any, n: int, names: Sequence[str] | None) ->
                 f"`{parameter}` must hold column indices in [0, {n}) (n_features={n}); got "
                 f"{outside[0]}."
             )
-        return np.unique(listed).astype(np.int64)
+        ascending: IntArray = np.sort(listed.astype(np.int64))  # half the time of `unique`
+        return np.asarray(ascending[np.append(True, np.diff(ascending) > 0)])
     if listed.ndim == 1 and all(isinstance(each, str) for each in listed.tolist()):
         return _named(parameter, listed, names)
     raise ValueError(

@@ -79,7 +79,7 @@ class Ordered:
     The family is then bound to the rows from which the order was found.
     """
 
-    order: IntArray  # (m,) the first k of it are the k features
+    order: IntArray  # (m,) the first k of it are the k features; without those excluded, fewer
     added: FloatArray  # (q,) what each of the first q adds to those before it
     displaced: tuple[IntArray, ...]  # (q,) for each of these, features that say the same
     plain: Separable | SeparableCounts | Coupled  # the objective, and how large it could be

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
-from typing import Generic, Literal, Protocol, Self, TypeAlias, TypeVar
+from typing import Generic, Literal, NoReturn, Protocol, Self, TypeAlias, TypeVar
 
 from naively._types import Array, FloatArray, IntArray
 from naively.models.constraints import Constraints
@@ -186,6 +186,11 @@ class Redundancy:
         return cls(int(candidates))
 
 
+# Constraints that cannot be asked for together with these; the others can.
+NOT_WITH_PAIRS = ("costs", "budget", "quota")
+NOT_WITH_REDUNDANCY = ("groups", *NOT_WITH_PAIRS)
+
+
 def as_they_are(columns: Matrix) -> Matrix:
     """Return selected columns for a rule that reads the values themselves."""
     return columns
@@ -215,17 +220,17 @@ class Model(Generic[S]):
     project: Callable[[S, Matrix, IntArray], Matrix] | None = None
 
     def __post_init__(self) -> None:
-        asked = {
-            "an objective of pairs of classes": self.objective,
-            "constraints on the features": self.constraints,
-            "redundancy": self.redundancy,
-        }
-        given = [name for name, value in asked.items() if value is not None]
-        if len(given) > 1:
-            raise ValueError(
-                f"{' and '.join(given)} cannot be asked for together: each is a way to choose the "
-                "features; leave one out."
-            )
+        pairs, redundancy = "`objective`='pairs'", "`redundancy`='conditional'"
+        if self.objective is not None and self.redundancy is not None:
+            self._refuse(pairs, redundancy)
+        asked = () if self.constraints is None else self.constraints.asked
+        for way, given, others in (
+            (pairs, self.objective, NOT_WITH_PAIRS),
+            (redundancy, self.redundancy, NOT_WITH_REDUNDANCY),
+        ):
+            for name in others:
+                if given is not None and name in asked:
+                    self._refuse(way, f"`{name}`")
         if self.exposure is not None:
             for name in ("redundancy", "refit"):
                 if getattr(self, name) is not None:
@@ -233,6 +238,13 @@ class Model(Generic[S]):
                         f"`{name}` looks at the entries of single rows, and knows nothing of their "
                         "`exposure`; leave one of them out."
                     )
+
+    @staticmethod
+    def _refuse(one: str, other: str) -> NoReturn:
+        raise ValueError(
+            f"{one} and {other} cannot be asked for together: each is a way to choose the "
+            "features; leave one out."
+        )
 
     @property
     def of_columns(self) -> bool:

@@ -27,6 +27,7 @@ from naively.models.constraints import NONE, Constraints
 from naively.models.family import (
     Coupled,
     Family,
+    Ordered,
     Separable,
     SeparableCounts,
     blocks,
@@ -34,23 +35,30 @@ from naively.models.family import (
 )
 from naively.models.model import Limits, Model, S
 from naively.models.rules import weights_of_classes
-from naively.selection.canonical import class_order, of_classes
+from naively.selection.canonical import class_order, in_order, of_classes
 from naively.selection.certificate import Certificate, Selection, finite_baseline
 from naively.selection.coupled import Base, CoupledProblem, coupled_columns, grouped
 from naively.selection.dual import Problem, entropies
 from naively.selection.exact import TOLERANCE
-from naively.selection.groups import Groups, Matrix, SingleColumns, count_groups
+from naively.selection.groups import Groups, Matrix, SingleColumns, count_groups, first_of, without
 from naively.selection.path import (
     OrderedSupports,
     SparsityPath,
-    Supports,
     checked_grid,
     coupled_path,
     grouped_path,
+    ordered_path,
 )
-from naively.selection.polytope import Allowed
-from naively.selection.solve import best_counts, certified, grouped_gains, optimal, separate_gains
+from naively.selection.solve import (
+    best_counts,
+    certified,
+    first_in_order,
+    grouped_gains,
+    optimal,
+    separate_gains,
+)
 from naively.selection.top_k import TIE_TOLERANCE, gain_order, tie_class, top_k
+from naively.selection.units import Task, UnitSupports, constraints_of
 from naively.selection.within import Found, best_within, problem_of_gains
 from naively.statistics.moments import ClassMoments
 from naively.statistics.sparse_table import SparseTable
@@ -64,6 +72,10 @@ def select_within(model: Model[S], statistics: S, k: int, limits: Limits) -> Sel
     ValueError
         If no choice of k can meet them.
     """
+    problem = model.family.problem(statistics)
+    if isinstance(problem, Ordered):
+        task = Task.plain(constraints_of(model, statistics))
+        return first_in_order(problem, len(task.required) + task.to_choose(k))
     task = _task(model, statistics)
     found = task.select(k, limits)
     reached = found.k if task.constraints.costs is None else k
@@ -74,7 +86,13 @@ def select_within(model: Model[S], statistics: S, k: int, limits: Limits) -> Sel
 def path_within(model: Model[S], statistics: S, ks: Any) -> SparsityPath:
     """Solve for a grid of k under the constraints of a model: at every k what it selects alone."""
     task = _task(model, statistics)
-    return task.path(checked_grid(ks, task.constraints.n_choices, task.least))
+    track = task.path(checked_grid(ks, task.constraints.n_choices, task.least))
+    problem = model.family.problem(statistics)
+    if not isinstance(problem, Ordered):
+        return track
+    at = np.searchsorted(task.free, problem.order[len(task.required) :])
+    supports = UnitSupports(OrderedSupports(at, optimal=False), task)
+    return ordered_path(problem, track, supports)
 
 
 def interchangeable(model: Model[S], statistics: S, support: IntArray) -> tuple[int, int]:
@@ -93,53 +111,57 @@ def interchangeable(model: Model[S], statistics: S, support: IntArray) -> tuple[
     return int(taken[left > 0].sum()), int(left[taken > 0].sum())
 
 
-def _constraints(model: Model[S], statistics: S) -> Constraints:
-    constraints = model.constraints or Constraints(statistics.n_features)
-    if constraints.n_features != statistics.n_features:
-        raise ValueError(
-            f"The constraints are on n_features={constraints.n_features}; the statistics have "
-            f"n_features={statistics.n_features}."
-        )
-    return constraints
-
-
 def _task(
     model: Model[S], statistics: S, *, by_column: bool = False
 ) -> _Adding | _Repeating | _Tied:
-    constraints = _constraints(model, statistics)
+    constraints = constraints_of(model, statistics)
     problem = objective_of(model.family.problem(statistics))
-    speaks = speaks_for(model, statistics) if constraints.quota else None
+    plain = constraints.groups is None and constraints.costs is None and not constraints.quota
+    n_free = Task.plain(constraints).n_free if plain else 0
+    if plain and isinstance(problem, SeparableCounts) and not by_column and n_free:
+        return _Repeating(constraints, None, NONE, problem, model.family)
+    groups = None
+    if not isinstance(problem, Separable) and not (plain and isinstance(problem, Coupled)):
+        groups = _distinct(problem)
+    speaks = speaks_for(model, statistics, groups) if constraints.quota else None
     quota = NONE if speaks is None else _quota_left(constraints, speaks, statistics.classes)
     if isinstance(problem, Coupled):
-        return _Tied(constraints, speaks, quota, problem)
-    plain = constraints.groups is None and constraints.costs is None and speaks is None
-    if plain and isinstance(problem, SeparableCounts) and not by_column and len(constraints.free):
-        return _Repeating(constraints, speaks, quota, problem, model.family)
-    return _Adding.of(constraints, speaks, quota, problem, model.family)
+        return _Tied(constraints, speaks, quota, problem, groups)
+    return _Adding.of(constraints, speaks, quota, problem, model.family, groups)
 
 
-def speaks_for(model: Model[S], statistics: S) -> IntArray:
+def _distinct(problem: SeparableCounts | Coupled) -> Groups:
+    """Group the columns that a problem of counts does not tell apart."""
+    by_column = isinstance(problem, Coupled) and not isinstance(problem.alpha, float)
+    return count_groups(problem.table, by_column=by_column)
+
+
+def speaks_for(model: Model[S], statistics: S, groups: Groups | None = None) -> IntArray:
     """Class that each feature speaks for, (m,): the position of the first of the largest.
 
     Where its weight is largest in the rule over all features; in models of values, its center.
+    `groups` are of columns that nothing tells apart, if they are known.
     """
-    everything = np.arange(statistics.n_features)
-    problem = model.family.problem(statistics)
+    problem = objective_of(model.family.problem(statistics))
     if isinstance(problem, Coupled):
-        smooth = np.broadcast_to(np.reshape(problem.alpha, (-1, 1)), (len(everything), 1))
-        totals = problem.table.sum(axis=0) + smooth.sum()
+        groups = groups or _distinct(problem)
+        table, alpha = groups.dense(), np.reshape(problem.alpha, (-1, 1))
+        totals = groups.size @ table + np.broadcast_to(alpha, (len(problem.table), 1)).sum()
         totals = np.where(totals > 0, totals, 1.0)
-        parts = blocks(*problem.table.shape)
-        return np.concatenate(
-            [NONE, *(_largest((problem.table[each] + smooth[each]) / totals) for each in parts)]
-        )
+        parts = [(table[each] + alpha[each if len(alpha) > 1 else slice(1)]) / totals
+                 for each in blocks(*table.shape)]  # fmt: skip
+        return groups.columns.labels(np.concatenate([NONE, *map(_largest, parts)]))
     if isinstance(statistics, ClassMoments):
         return _largest(statistics.mean)
     if hasattr(statistics, "center"):  # medians, (C, m)
         return _largest(statistics.center.T)
-    rule = model.family.rule(statistics, everything, model.log_prior(statistics))
-    weights = weights_of_classes(rule)[: len(everything)]  # not that of an exposure
-    return _largest(weights, least=1.0)  # differences of logarithms
+    columns = np.arange(statistics.n_features)
+    if groups is not None:
+        columns = first_of(groups.columns.labels(np.arange(len(groups.size))), len(groups.size))
+    rule = model.family.rule(statistics, columns, model.log_prior(statistics))
+    weights = weights_of_classes(rule)[: len(columns)]  # not that of an exposure
+    largest = _largest(weights, least=1.0)  # differences of logarithms
+    return largest if groups is None else groups.columns.labels(largest)
 
 
 def _largest(values: FloatArray, *, least: float = 0.0) -> IntArray:
@@ -168,109 +190,36 @@ def _quota_left(constraints: Constraints, speaks: IntArray, classes: Array) -> I
     return left
 
 
-@dataclass(frozen=True, eq=False)
-class _Task:
-    """What both kinds of problems have in common."""
-
-    constraints: Constraints
-    speaks: IntArray | None  # (u,) class that each unit speaks for, with a quota
-    quota: IntArray  # (C,) how many of each class to choose beside the required ones
-
-    @cached_property
-    def free(self) -> IntArray:
-        """Units to choose from: what could still be paid, if there is a budget."""
-        free = self.constraints.free
-        if self.constraints.costs is None:
-            return free
-        return free[self.constraints.unit_costs[free] <= self._left + self.constraints.slack]
-
-    @cached_property
-    def required(self) -> IntArray:
-        """Units that are in."""
-        return self.constraints.units_of(self.constraints.required)
-
-    @property
-    def least(self) -> int:
-        """Fewest units that meet the constraints."""
-        return len(self.required) + int(self.quota.sum())
-
-    @cached_property
-    def _left(self) -> float:
-        """What the required units leave of the budget."""
-        spent = float(self.constraints.unit_costs[self.required].sum())
-        return self.constraints.budget - spent
-
-    def to_choose(self, k: int) -> int:
-        """How many of the free units k leaves to choose.
-
-        Raises
-        ------
-        ValueError
-            If k is less than what is required.
-        """
-        if k < self.least:
-            asked = [
-                (f"{len(self.required)} are required", len(self.required)),
-                (f"`quota` needs {self.quota.sum()}", self.quota.sum()),
-            ]
-            why = " and ".join(text for text, holds in asked if holds)
-            raise ValueError(f"`k` must be at least {self.least}: {why}; got {k}.")
-        return min(k - len(self.required), len(self.free))
-
-    def allowed(self, n: int) -> Allowed:
-        """Return which sets of n free units are allowed."""
-        free, paid = self.free, self.constraints.costs is not None
-        allowed = Allowed(
-            k=n,
-            cost=self.constraints.unit_costs[free] if paid else None,
-            budget=max(self._left, 0.0),
-            slack=self.constraints.slack,
-            speaks=None if self.speaks is None else self.speaks[free],
-            quota=None if self.speaks is None else self.quota,
-        )
-        if not allowed.is_possible(len(free)):
-            raise ValueError(
-                "`budget` must be enough for the `required` features and the `quota` of each "
-                f"class; got {self.constraints.budget:g}."
-            )
-        return allowed
-
-    def support(self, units: IntArray) -> IntArray:
-        """Columns of free units and of the required ones, ascending."""
-        return self.constraints.columns_of(np.concatenate([self.required, units]))
-
-
 # --- gains that add up ----------------------------------------------------------------------------
 
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Repeating(_Task):
+class _Repeating(Task):
     """Counts that repeat, of which some columns are in and some are out: the others in groups."""
 
     problem: SeparableCounts
     family: Family[Any]
 
     @cached_property
-    def _others(self) -> SeparableCounts:
-        return replace(self.problem, table=_rows_of(self.problem.table, self.free))
+    def _others(self) -> Groups:
+        return without(count_groups(self.problem.table), self.settled)
 
     @property
     def _settled(self) -> float:
         """Objective of the columns that are in or out in any case, with all of them pooled."""
-        settled = [self.constraints.required, self.constraints.excluded]
-        return float(np.sum(self.problem.pooled(self.problem.table[np.concatenate(settled)])))
+        return float(np.sum(self.problem.pooled(self.problem.table[self.settled])))
 
     def select(self, k: int, limits: Limits) -> Selection:
         """Select k columns."""
-        best, _, baseline = best_counts(self._others, self.to_choose(k))
-        columns = self.support(self.free[best])
+        best, _, baseline = best_counts(self.problem, self.to_choose(k), self._others)
+        columns = self.support(self.units_at(best))
         gain = self.problem.gain(self.problem.table[columns])
         return optimal(self.family, columns, gain, baseline + self._settled)
 
     def path(self, grid: IntArray) -> SparsityPath:
         """Select at every k of a grid."""
-        track = grouped_path(self._others, grid - len(self.required))
+        track = grouped_path(self.problem, grid - len(self.required), self._others)
         always = self._settled + self.problem.gain(self.problem.table[self.required]).sum()
         return SparsityPath(
             grid,
@@ -283,7 +232,7 @@ class _Repeating(_Task):
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Adding(_Task):
+class _Adding(Task):
     """Gains that add up."""
 
     family: Family[Any]
@@ -294,14 +243,14 @@ class _Adding(_Task):
     @classmethod
     def of(
         cls, constraints: Constraints, speaks: IntArray | None, quota: IntArray,
-        problem: Separable | SeparableCounts, family: Family[Any],
+        problem: Separable | SeparableCounts, family: Family[Any], groups: Groups | None,
     ) -> _Adding:  # fmt: skip
         """Compute the gains of all columns."""
         if isinstance(problem, Separable):
             gain, baseline = separate_gains(problem)
             error = problem.rounding(np.arange(len(gain)), gain)
         else:
-            groups = count_groups(problem.table)
+            assert groups is not None
             table, of_group, baseline = grouped_gains(problem, groups)
             label = groups.columns.labels(np.arange(len(of_group)))
             gain, error = of_group[label], problem.rounding(table, of_group)[label]
@@ -340,13 +289,14 @@ class _Adding(_Task):
         return np.concatenate(first)
 
     def _within_budget(self, n: int, limits: Limits) -> Selection:
-        gain = self._of_free(self.gain)
+        alike = self.alike(self.ties(), n)
+        gain = self._of_free(self.gain)[alike.first]
         finite = np.isfinite(gain)
-        beyond = 2.0 * float(gain[finite].sum()) + 1.0  # one infinite gain is worth all others
-        allowed = self.allowed(n)
-        problem = problem_of_gains(np.where(finite, gain, beyond))
-        found = best_within(problem, allowed, replace(limits, exact=True))
-        take = _lowest(self, self.free, found.take, self.ties())
+        # One infinite gain is worth all others.
+        beyond = 2.0 * float((gain * alike.size)[finite].sum()) + 1.0
+        problem = problem_of_gains(np.where(finite, gain, beyond), alike.size)
+        found = best_within(problem, self.allowed(n, alike), replace(limits, exact=True))
+        take = alike.lowest(found.take)
         columns = self.support(self.free[take])
         selection = self._counted(optimal(self.family, columns, self.gain[columns], self.baseline))
         certificate = selection.proof
@@ -402,18 +352,7 @@ def _order(gain: FloatArray, error: FloatArray) -> IntArray:
     return gain_order(gain, lambda columns, some: error[columns])
 
 
-def _lowest(task: _Task, free: IntArray, take: BoolArray, key: Array) -> BoolArray:
-    """Take the lowest of some units of equal keys, costs and classes instead of others: (n,)."""
-    near, number = _alike(task, free, take, key)
-    order = np.argsort(number, kind="stable")
-    start = np.searchsorted(number[order], number[order])
-    chosen = np.bincount(number, take[near])
-    lowest = take.copy()
-    lowest[near[order]] = np.arange(len(near)) - start < chosen[number[order]]
-    return lowest
-
-
-def _alike(task: _Task, free: IntArray, take: BoolArray, key: Array) -> tuple[IntArray, IntArray]:
+def _alike(task: Task, free: IntArray, take: BoolArray, key: Array) -> tuple[IntArray, IntArray]:
     """Units with the key of one that is taken, and equal numbers where all else is equal."""
     near = np.flatnonzero(np.isin(key, key[take]))
     keys = [key[near]]
@@ -435,10 +374,15 @@ def _alike(task: _Task, free: IntArray, take: BoolArray, key: Array) -> tuple[In
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Tied(_Task):
+class _Tied(Task):
     """Gains tied together by the class totals of what is chosen."""
 
     counts: Coupled
+    distinct: Groups | None  # columns that nothing tells apart, if they are known
+
+    @cached_property
+    def _groups(self) -> Groups:
+        return self.distinct or _distinct(self.counts)
 
     @property
     def _polytope(self) -> bool:
@@ -447,17 +391,17 @@ class _Tied(_Task):
     def select(self, k: int, limits: Limits) -> Selection:
         """Select k units."""
         n = self.to_choose(k)
-        if self._polytope or len(self.free) == 0:
+        if self._polytope or self.n_free == 0:
             return self._chosen(n, limits)
         coupled = self._coupled(screen=not limits.exact)
         take, certificate = certified(coupled, n, limits)
-        columns = self.support(self.free[coupled.groups.expand(take)[0]])
+        columns = self.support(self.units_at(coupled.groups.expand(take)[0]))
         k = len(self.required) + n
         return Selection(columns, self._gains(columns), replace(certificate, k=k))
 
     def path(self, grid: IntArray) -> SparsityPath:
         """Select at every k of a grid."""
-        if self._polytope or len(self.free) == 0:
+        if self._polytope or self.n_free == 0:
             # Each k by itself: from other shares the search may end at another set than a fit does.
             found = [self.select(k, Limits()) for k in grid.tolist()]
             return _listed_path(self, grid, found)
@@ -470,12 +414,17 @@ class _Tied(_Task):
         if self.constraints.groups is not None:
             return self._coupled_groups()
         table, alpha = self.counts.table, self.counts.alpha
-        others = np.concatenate([self.constraints.required, self.constraints.excluded])
+        others = self.settled
         wide = isinstance(table, SparseTable)
         sums = table.sum(axis=1)[others] if wide else table[others].sum(axis=1)
         g = sums + table.shape[1] * _some(alpha, others)
         base = self._base(*self._columns(self.required))
         base = replace(base, pooled=float(np.sum(xlogy(g, g))), total=float(np.sum(g)))
+        if isinstance(alpha, float) and len(others):
+            groups = count_groups(table)
+            if not isinstance(groups.columns, SingleColumns):  # no copy of the others
+                order = class_order(table)
+                return grouped(without(in_order(groups, order), others), order, alpha, base)
         free = _rows_of(table, self.free)
         some_alpha = alpha if isinstance(alpha, float) else alpha[self.free]
         return coupled_columns(Coupled(free, some_alpha), screen=screen, base=base)
@@ -495,11 +444,11 @@ class _Tied(_Task):
 
     def _baseline(self) -> float:
         """Objective with all columns pooled: nats."""
-        g = self.counts.table.sum(axis=1) + self.counts.table.shape[1] * np.asarray(
-            self.counts.alpha
-        )
-        total = float(np.sum(g))
-        return finite_baseline(float(np.sum(xlogy(g, g)) - xlogy(total, total)))
+        groups = self._groups
+        sums = np.asarray(groups.counts.sum(axis=1)).ravel()
+        g = sums + self.counts.table.shape[1] * np.asarray(self.counts.alpha)
+        total = float(np.sum(groups.size * g))
+        return finite_baseline(float(np.sum(groups.size * xlogy(g, g)) - xlogy(total, total)))
 
     # units one by one
 
@@ -515,7 +464,7 @@ class _Tied(_Task):
         They are sums over the columns of a group that have counts.
         """
         constraints, alpha = self.constraints, self.counts.alpha
-        distinct = count_groups(self.counts.table, by_column=not isinstance(alpha, float))
+        distinct = self._groups
         number = distinct.columns.labels(np.arange(len(distinct.size)))
         counts = distinct.counts.astype(np.float64, copy=False)
         smooth = np.where(distinct.seen, alpha, 0.0)
@@ -533,32 +482,15 @@ class _Tied(_Task):
         order = class_order(self.counts.table)
         inside = row[self.required]
         base = self._base(counts[inside], alpha[inside], entropy[inside])
-        kept = self._enough(row[self.free], n)
-        free = self.free[kept]
-        some = row[free]
+        alike = self.alike(row[self.free], n)
+        some = row[self.free[alike.first]]
         inner = of_classes(counts[some], order)
         inner = inner if sparse.issparse(inner) else np.ascontiguousarray(inner)
-        problem = Problem(inner, alpha[some], entropy[some], np.ones(len(free), dtype=np.int64))
-        problem = base.under(problem, order)
-        found = best_within(problem, self.allowed(n).without(NONE, kept), limits)
-        value = problem.value(found.take.astype(np.int64))
-        lowest = _lowest(self, free, found.take, problem.gains(np.log(found.shares)))
-        if problem.value(lowest.astype(np.int64)) >= value:
-            found = replace(found, take=lowest)
-        columns = self.support(free[found.take])
+        problem = base.under(Problem(inner, alpha[some], entropy[some], alike.size), order)
+        found = best_within(problem, self.allowed(n, alike), limits)
+        columns = self.support(self.free[alike.lowest(found.take)])
         certificate = self._certificate(found, columns)
         return Selection(columns, self._gains(columns), certificate)
-
-    def _enough(self, row: IntArray, n: int) -> IntArray:
-        """Positions of the free units from which n are chosen: of equal ones the first n do."""
-        keys: list[Array] = [row]
-        if self.constraints.costs is not None:
-            keys.insert(0, self.constraints.unit_costs[self.free])
-        order = np.lexsort(keys)
-        new = np.ones(len(row), dtype=np.bool_)
-        new[1:] = np.any([np.diff(key[order]) != 0 for key in keys], axis=0)
-        start = np.maximum.accumulate(np.where(new, np.arange(len(row)), 0))
-        return np.sort(order[np.arange(len(row)) - start < n])
 
     def _certificate(self, found: Found, columns: IntArray) -> Certificate:
         baseline = self._baseline()
@@ -593,45 +525,6 @@ def _some(alpha: float | FloatArray, columns: IntArray) -> FloatArray:
 
 
 # --- paths ----------------------------------------------------------------------------------------
-
-
-@final
-@dataclass(frozen=True, slots=True)
-class UnitSupports:
-    """Supports over the free units, with the columns behind them and those that are required."""
-
-    inner: Supports  # over the free units, for k less what is required
-    task: _Task
-
-    @property
-    def n_features(self) -> int:
-        """See `Supports`."""
-        return self.task.constraints.n_features
-
-    def at(self, k: int) -> IntArray:
-        """See `Supports`."""
-        return self.task.support(self.task.free[self.inner.at(self.task.to_choose(k))])
-
-    def first_grid_position(self, k: IntArray) -> IntArray:
-        """See `Supports`."""
-        first = np.full(self.task.constraints.n_units, len(k))
-        first[self.task.required] = 0
-        inner = k - len(self.task.required)
-        first[self.task.free] = self.inner.first_grid_position(inner)
-        return np.asarray(first[self.task.constraints.units])
-
-    def order(self, k: IntArray) -> IntArray:
-        """See `Supports`."""
-        inner = self.task.free[self.inner.order(k - len(self.task.required))]
-        units = np.concatenate([self.task.required, inner])
-        rank = np.full(self.task.constraints.n_units, len(units))
-        rank[units] = np.arange(len(units))
-        of_column = rank[self.task.constraints.units]
-        return np.argsort(of_column, kind="stable")[: np.count_nonzero(of_column < len(units))]
-
-    def a_priori(self, k: IntArray, objective: FloatArray) -> FloatArray:
-        """See `Supports`."""
-        return self.inner.a_priori(k - len(self.task.required), objective)
 
 
 @final

@@ -18,7 +18,9 @@ from __future__ import annotations
 
 import heapq
 import time
+from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
+from typing import Generic, TypeVar, final
 
 import numpy as np
 
@@ -60,7 +62,7 @@ def branch_and_bound(
     low, high = tightened(dual, np.zeros_like(problem.size), problem.size, k, value)
     left = np.flatnonzero(high > low)
     tree = _Tree(
-        _fixed(problem, low, high, left), k - int(low.sum()), value, dual, _rounding(problem, dual)
+        fixed(problem, low, high, left), k - int(low.sum()), value, dual, _rounding(problem, dual)
     )
     tree.search(limits)
     if tree.take is not None:
@@ -75,7 +77,7 @@ def _rounding(problem: Problem, dual: DualSolution) -> float:
     return ROUNDING * entropy + MARGIN * float(problem.totals(dual.fraction).sum())
 
 
-def _fixed(problem: Problem, low: IntArray, high: IntArray, left: IntArray) -> Problem:
+def fixed(problem: Problem, low: IntArray, high: IntArray, left: IntArray) -> Problem:
     """Restrict to the groups `left`, with `low` of every group in and at most `high` allowed."""
     return replace(
         restricted(problem, left),
@@ -85,21 +87,17 @@ def _fixed(problem: Problem, low: IntArray, high: IntArray, left: IntArray) -> P
     )
 
 
-class _Tree:
-    """Nodes that are still open, best bound first, and the best selection found."""
+N = TypeVar("N")
 
-    def __init__(
-        self, problem: Problem, k: int, value: float, dual: DualSolution, rounding: float
-    ) -> None:
-        self.problem, self.k = problem, k
-        self.value = value
-        self.take: IntArray | None = None  # only if better than the value given
-        self.bound = dual.bound
-        self.tolerance = TOLERANCE * abs(dual.bound) + rounding
+
+class SearchTree(ABC, Generic[N]):
+    """Nodes that are still open, best bound first, and the best value found."""
+
+    def __init__(self, value: float, bound: float, tolerance: float) -> None:
+        self.value, self.bound, self.tolerance = value, bound, tolerance
         self.nodes = 0
         self.closed = -np.inf  # largest bound of a node that cannot be divided further
-        self._open: list[tuple[float, int, IntArray, IntArray, DualSolution]] = []
-        self._visit(np.zeros_like(problem.size), problem.size, dual.shares)
+        self._open: list[tuple[float, int, N]] = []
 
     def search(self, limits: Limits) -> None:
         """Divide the node of largest bound until none can improve on the best selection."""
@@ -108,22 +106,53 @@ class _Tree:
             if self.nodes >= limits.max_nodes or time.monotonic() >= deadline:
                 self.bound = max(-self._open[0][0], self.closed)
                 return
-            _, _, low, high, dual = heapq.heappop(self._open)
-            low, high = tightened(dual, low, high, self.k - int(low.sum()), self.value)
-            x = low + dual.fraction
-            marginal = np.abs(x - np.rint(x))
-            branch = int(np.argmax(marginal))
-            if marginal[branch] < WHOLE:
-                # The solution is whole, and known. What its bound leaves open is rounding, or else
-                # the dual was not solved: then any group that is still open will do.
-                branch = int(np.argmax(high - low))
-                rounding = dual.bound - self.value <= SMALL * abs(dual.bound)
-                if rounding or high[branch] == low[branch]:
-                    self.closed = max(self.closed, dual.bound)
-                    continue
-            for child_low, child_high in _halves(low, high, branch, x[branch]):
-                self._visit(child_low, child_high, dual.shares)
+            self._divide(heapq.heappop(self._open)[2])
         self.bound = max(self.value, self.closed)
+
+    @abstractmethod
+    def _divide(self, node: N) -> None:
+        """Visit the parts of a node."""
+
+    def _keep(self, bound: float, node: N) -> None:
+        heapq.heappush(self._open, (-bound, self.nodes, node))
+
+    def _halves(
+        self, bound: float, low: IntArray, high: IntArray, x: FloatArray
+    ) -> list[tuple[IntArray, IntArray]]:
+        """Bounds on the columns of each group in the parts of a node, cut at its solution x."""
+        marginal = np.abs(x - np.rint(x))
+        branch = int(np.argmax(marginal))
+        if marginal[branch] < WHOLE:
+            # The solution is whole, and known. What its bound leaves open is rounding, or else
+            # the dual was not solved: then any group that is still open will do.
+            branch = int(np.argmax(high - low))
+            if bound - self.value <= SMALL * abs(bound) or high[branch] == low[branch]:
+                self.closed = max(self.closed, bound)
+                return []
+        # More than x of a group, or no more; neither is all.
+        cut = int(np.clip(np.floor(x[branch] + WHOLE), low[branch], high[branch] - 1))
+        more, less = low.copy(), high.copy()
+        more[branch], less[branch] = cut + 1, cut
+        return [(more, high), (low, less)]
+
+
+@final
+class _Tree(SearchTree[tuple[IntArray, IntArray, DualSolution]]):
+    """Selections of k columns."""
+
+    def __init__(
+        self, problem: Problem, k: int, value: float, dual: DualSolution, rounding: float
+    ) -> None:
+        super().__init__(value, dual.bound, TOLERANCE * abs(dual.bound) + rounding)
+        self.problem, self.k = problem, k
+        self.take: IntArray | None = None  # only if better than the value given
+        self._visit(np.zeros_like(problem.size), problem.size, dual.shares)
+
+    def _divide(self, node: tuple[IntArray, IntArray, DualSolution]) -> None:
+        low, high, dual = node
+        low, high = tightened(dual, low, high, self.k - int(low.sum()), self.value)
+        for part in self._halves(dual.bound, low, high, low + dual.fraction):
+            self._visit(*part, dual.shares)
 
     def _visit(self, low: IntArray, high: IntArray, start: FloatArray) -> None:
         """Bound a node, try its rounding, and keep it if it may hold something better."""
@@ -131,24 +160,14 @@ class _Tree:
         if missing < 0 or missing > int((high - low).sum()):
             return
         self.nodes += 1
-        problem = _fixed(self.problem, low, high, np.arange(len(low)))
+        problem = fixed(self.problem, low, high, np.arange(len(low)))
         dual = solve_dual(problem, missing, start=start)
         if dual.bound <= self.value + self.tolerance:
             return
         take, value = round_solution(problem, missing, dual)
         if value > self.value:
             self.take, self.value = low + take, value
-        heapq.heappush(self._open, (-dual.bound, self.nodes, low, high, dual))
-
-
-def _halves(
-    low: IntArray, high: IntArray, branch: int, x: float
-) -> list[tuple[IntArray, IntArray]]:
-    """Bounds with more than x of a group, and with no more, x in [low, high]; neither is all."""
-    cut = int(np.clip(np.floor(x + WHOLE), low[branch], high[branch] - 1))
-    more, less = low.copy(), high.copy()
-    more[branch], less[branch] = cut + 1, cut
-    return [(more, high), (low, less)]
+        self._keep(dual.bound, (low, high, dual))
 
 
 def tightened(

@@ -21,6 +21,7 @@ from naively._kernels.compiled import read_only
 from naively._kernels.count_groups import (
     SIDE,
     count_pairs,
+    groups_of_pairs,
     label_pairs,
     nonzeros_of_rows,
     number_equal_rows,
@@ -28,7 +29,7 @@ from naively._kernels.count_groups import (
     take_labelled,
     take_pairs,
 )
-from naively._types import Array, BoolArray, IntArray
+from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.statistics.sparse_table import SparseTable
 
 R = TypeVar("R")
@@ -65,6 +66,10 @@ class Columns(Protocol):
         """Label of each column, from the label of each group: (m,)."""
         ...
 
+    def groups(self, columns: IntArray) -> IntArray:
+        """Group of each of some columns, ascending: (n,)."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class Groups:
@@ -98,7 +103,8 @@ def count_groups(table: Array | SparseTable, *, by_column: bool = False) -> Grou
     Parameters
     ----------
     table : (m, C)
-        Counts, int64 or float64. Real numbers are not grouped, whole numbers are.
+        Counts, int64 or float64. Real numbers are not grouped; whole numbers are, also if those of
+        a class are all multiplied by its weight.
     by_column : bool
         Keep every column a group of its own, because columns differ in more than their counts.
     """
@@ -110,11 +116,32 @@ def count_groups(table: Array | SparseTable, *, by_column: bool = False) -> Grou
         )
     if by_column:
         return single_columns(table)
+    weights = _class_weights(table)
+    if weights is None:
+        return single_columns(table)
     if table.shape[1] == 2:
-        return _group_pairs(table) or single_columns(table)
-    if table.dtype.kind in "iu" or _is_whole(table):
-        return _group_rows(table)
+        return _group_pairs(table, weights) or single_columns(table)
+    if (weights != 1).any() or _is_whole(table):
+        return _group_rows(table, weights)
     return single_columns(table)
+
+
+def _class_weights(table: Array) -> FloatArray | None:
+    """Weights (C,) of which the counts looked at are multiples; None if they are real numbers.
+
+    Counts of 1 are what occurs most: the weight of a class is its smallest count.
+    """
+    ones = np.ones(table.shape[1])
+    probe = table[:: max(1, len(table) // PROBE)]
+    if table.dtype.kind in "iu":
+        return ones
+    fractions = np.count_nonzero(np.any(np.mod(probe, 1.0) != 0, axis=1))
+    if fractions:
+        smallest = np.where(probe > 0, probe, np.inf).min(axis=0)
+        weights = np.where(np.isfinite(smallest), smallest, ones)
+        if (np.rint(probe / weights) * weights == probe).all():
+            return weights
+    return ones if fractions <= len(probe) // 4 + 16 else None
 
 
 # --- every column its own group ---------------------------------------------------------------
@@ -126,13 +153,16 @@ class SingleColumns:
 
     def take(self, label: IntArray, quota: IntArray) -> tuple[IntArray, IntArray]:
         """See `Columns`."""
-        columns = np.empty(int(quota.sum()), dtype=np.int64)
-        take_labelled(label, quota.copy(), columns)
+        columns = lowest(label, quota)
         return columns, columns
 
     def labels(self, label: IntArray) -> IntArray:
         """See `Columns`."""
         return label
+
+    def groups(self, columns: IntArray) -> IntArray:
+        """See `Columns`."""
+        return columns
 
 
 def single_columns(table: Array) -> Groups:
@@ -154,6 +184,49 @@ def _compressed_rows(table: Array, rows: IntArray) -> sparse.csr_array:
     indices, data = np.empty(indptr[-1], dtype=np.int32), np.empty(indptr[-1])
     nonzeros_of_rows(table, rows, indptr, indices, data)
     return sparse.csr_array((data, indices, indptr), shape=(len(rows), table.shape[1]))
+
+
+# --- some columns left out ---------------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class OtherColumns:
+    """Groups of all columns but some; columns are numbered without these."""
+
+    inner: Columns
+    out: IntArray  # (s,) columns that are left out, ascending
+    group: IntArray  # (s,) their groups
+
+    def take(self, label: IntArray, quota: IntArray) -> tuple[IntArray, IntArray]:
+        """See `Columns`."""
+        # As many more of each label as are left out of it: then enough are left.
+        more = np.bincount(label[self.group], minlength=len(quota)) * (quota > 0)
+        columns, groups = self.inner.take(label, quota + more)
+        place = np.searchsorted(self.out, columns)
+        kept = np.append(self.out, -1)[place] != columns
+        columns, groups = (columns - place)[kept], groups[kept]
+        first = lowest(label[groups], quota)
+        return columns[first], groups[first]
+
+    def labels(self, label: IntArray) -> IntArray:
+        """See `Columns`."""
+        return np.delete(self.inner.labels(label), self.out)
+
+    def groups(self, columns: IntArray) -> IntArray:
+        """See `Columns`."""
+        return self.inner.groups(others_at(self.out, columns))
+
+
+def others_at(out: IntArray, positions: IntArray) -> IntArray:
+    """Return numbers at some positions among those that are not `out`, which are ascending."""
+    return positions + np.searchsorted(out - np.arange(len(out)), positions, side="right")
+
+
+def without(groups: Groups, out: IntArray) -> Groups:
+    """Leave some columns, ascending, out of groups of all."""
+    group = groups.columns.groups(out)
+    size = groups.size - np.bincount(group, minlength=len(groups.size))
+    return Groups(groups.counts, size, OtherColumns(groups.columns, out, group))
 
 
 # --- two classes: a direct table of small counts ------------------------------------------------
@@ -214,6 +287,22 @@ class PairColumns:
         in_threads(run, len(self.per_chunk))
         return out
 
+    def groups(self, columns: IntArray) -> IntArray:
+        """See `Columns`."""
+        group_of_cell, found = self._group_of_cell(), np.empty(len(columns), dtype=np.int64)
+        bounds = np.searchsorted(columns, np.arange(len(self.per_chunk) + 1) * CHUNK)
+
+        def run(t: int) -> None:
+            begin, end = _chunk(t, len(self.table))
+            part = slice(bounds[t], bounds[t + 1])
+            groups_of_pairs(
+                self.table, begin, end, group_of_cell, self.rest_start[t], columns[part],
+                found[part],
+            )  # fmt: skip
+
+        in_threads(run, len(self.per_chunk))
+        return found
+
     def _group_of_cell(self) -> IntArray:
         group_of_cell = np.zeros(SIDE * SIDE, dtype=np.int64)
         group_of_cell[self.cells] = np.arange(len(self.cells))
@@ -235,13 +324,13 @@ def _chunk(t: int, m: int) -> tuple[int, int]:
     return t * CHUNK, min((t + 1) * CHUNK, m)
 
 
-def _group_pairs(table: Array) -> Groups | None:
-    """Group the columns of a two-class table; None if too many are large or fractional."""
-    m = len(table)
-    table = read_only(table)
-    probe = table[:: max(1, m // PROBE)]
-    if np.count_nonzero(np.any(np.mod(probe, 1.0) != 0, axis=1)) > len(probe) // 4 + 16:
-        return None
+def _group_pairs(table: Array, weights: FloatArray) -> Groups | None:
+    """Group the columns of a two-class table, whole numbers times weights of the classes.
+
+    None if too many are large, or no such numbers.
+    """
+    m, weighted = len(table), bool((weights != 1).any())
+    given, table = table, read_only(_unweighted(table, weights) if weighted else table)
     n_chunks = max(1, -(-m // CHUNK))
     cells = np.zeros((n_chunks, SIDE * SIDE), dtype=np.int64)
 
@@ -257,14 +346,27 @@ def _group_pairs(table: Array) -> Groups | None:
     occurring = np.flatnonzero(cells.any(axis=0))
     per_chunk = cells[:, occurring]
     pairs = np.column_stack([occurring // SIDE, occurring % SIDE])
-    counts = np.concatenate([pairs, *(table[part] for part in rest)]).astype(np.float64)
+    counts = np.concatenate([pairs * weights, *(given[part] for part in rest)])
     individual = np.ones(len(counts) - len(pairs), dtype=np.int64)
     rest_start = np.cumsum([len(pairs), *(len(part) for part in rest)])
     return Groups(
-        counts,
+        counts.astype(np.float64, copy=False),
         np.concatenate([per_chunk.sum(axis=0), individual]),
         PairColumns(table, occurring, per_chunk, rest_start),
     )
+
+
+def _unweighted(table: Array, weights: FloatArray) -> Array:
+    """Divide counts by the weights of their classes; what is no multiple of them is made a half."""
+    whole = np.empty_like(table)
+
+    def run(t: int) -> None:
+        part = slice(*_chunk(t, len(table)))
+        np.rint(np.divide(table[part], weights, out=whole[part]), out=whole[part])
+        whole[part][whole[part] * weights != table[part]] = 0.5
+
+    in_threads(run, max(1, -(-len(table) // CHUNK)))
+    return whole
 
 
 def in_threads(run: Callable[[int], R], n: int) -> list[R]:
@@ -286,29 +388,65 @@ class NumberedColumns:
 
     def take(self, label: IntArray, quota: IntArray) -> tuple[IntArray, IntArray]:
         """See `Columns`."""
-        columns = np.empty(int(quota.sum()), dtype=np.int64)
-        take_labelled(label[self.number], quota.copy(), columns)
+        columns = lowest(label[self.number], quota)
         return columns, self.number[columns].astype(np.int64)
 
     def labels(self, label: IntArray) -> IntArray:
         """See `Columns`."""
         return label[self.number]
 
+    def groups(self, columns: IntArray) -> IntArray:
+        """See `Columns`."""
+        return self.number[columns].astype(np.int64)
+
 
 def _is_whole(table: Array) -> bool:
+    if table.dtype.kind in "iu":
+        return True
     return all(bool(np.all(np.mod(part, 1.0) == 0)) for part in np.array_split(table, 16))
 
 
-def _group_rows(table: Array) -> Groups:
+def _group_rows(table: Array, weights: FloatArray) -> Groups:
+    number, first = equal_rows(table, 1.0 / weights, SMALL_SUM)
+    size = np.bincount(number, minlength=len(first))
+    return Groups(_compressed_rows(table, first), size, NumberedColumns(number))
+
+
+def equal_rows(table: Array, per: FloatArray, small: int = 1 << 62) -> tuple[Array, IntArray]:
+    """Give numbers to the distinct rows of a table, by their first appearance.
+
+    Parameters
+    ----------
+    table : (m, C)
+    per : (C,)
+        By which values are multiplied to be about whole: what tells them apart at a glance.
+    small : int
+        Rows with a larger sum of these have a number of their own.
+
+    Returns
+    -------
+    number : (m,)
+    first : (number of distinct rows,) the first row of each
+    """
     m = len(table)
     slots = np.full(1 << max(4, int(2 * m).bit_length()), -1, dtype=np.int32)
     number = np.empty(m, dtype=np.int32)
-    d = number_equal_rows(read_only(table), SMALL_SUM, slots, number)
+    d = number_equal_rows(read_only(table), per, small, slots, number)
+    return number, first_of(number, d)
+
+
+def first_of(number: Array, d: int) -> IntArray:
+    """Position at which each of d numbers is there for the first time; all of them are: (d,)."""
     first = np.empty(d, dtype=np.int64)
-    first[number[::-1]] = np.arange(m - 1, -1, -1)
-    return Groups(
-        _compressed_rows(table, first), np.bincount(number, minlength=d), NumberedColumns(number)
-    )
+    first[number[::-1]] = np.arange(len(number) - 1, -1, -1)
+    return first
+
+
+def lowest(label: Array, take: IntArray) -> IntArray:
+    """Positions of the first `take[label]` of every label, ascending."""
+    positions = np.empty(int(take.sum()), dtype=np.int64)
+    take_labelled(label, take.copy(), positions)
+    return positions
 
 
 # --- wide tables: the columns that occur, and all the others as one group -------------------------
@@ -321,6 +459,7 @@ class OccurringColumns:
     inner: Columns  # groups of occurring columns, by position among them
     columns: IntArray  # (u,) the columns that occur, ascending
     n_columns: int  # m
+    n_inner: int  # groups of occurring columns; the next one is that of the others
 
     def take(self, label: IntArray, quota: IntArray) -> tuple[IntArray, IntArray]:
         """See `Columns`."""
@@ -340,6 +479,14 @@ class OccurringColumns:
         n_inner = len(label) - (len(self.columns) < self.n_columns)
         out[self.columns] = self.inner.labels(label[:n_inner])
         return out
+
+    def groups(self, columns: IntArray) -> IntArray:
+        """See `Columns`."""
+        place = np.searchsorted(self.columns, columns)
+        occurs = np.append(self.columns, -1)[place] == columns
+        found = np.full(len(columns), self.n_inner, dtype=np.int64)
+        found[occurs] = self.inner.groups(place[occurs])
+        return found
 
     def _tied_with_empty(self, label: IntArray, n: int) -> tuple[IntArray, IntArray]:
         """Return the first n columns with the label of the empty ones, and their groups."""
@@ -373,12 +520,13 @@ def _group_sparse(table: SparseTable) -> Groups:
     """Group the columns of a wide table."""
     columns, starts = table.occurring()
     rows, size, inner = _group_occurring(table, starts)
+    n_inner = len(size)
     if len(columns) < len(table):
         indptr = np.append(rows.indptr, rows.indptr[-1])
         shape = (len(indptr) - 1, table.shape[1])
         rows = sparse.csr_array((rows.data, rows.indices, indptr), shape=shape)
         size = np.append(size, len(table) - len(columns))
-    return Groups(rows, size, OccurringColumns(inner, columns, len(table)))
+    return Groups(rows, size, OccurringColumns(inner, columns, len(table), n_inner))
 
 
 def _group_occurring(
@@ -388,11 +536,14 @@ def _group_occurring(
     n_classes = table.shape[1]
     codes, values = table.codes.astype(np.int64), table.values.astype(np.float64)
     rows = sparse.csr_array((values, codes, starts), shape=(len(starts) - 1, n_classes))
-    if not (np.mod(values, 1.0) == 0).all():
-        return rows, np.ones(rows.shape[0], dtype=np.int64), SingleColumns()
+    weights = np.ones(n_classes)
+    if not _is_whole(values):
+        weights[:] = np.inf
+        np.minimum.at(weights, codes, values)  # of most classes that of a count of 1
+        weights = np.where(np.isfinite(weights), weights, 1.0)
+        if not (np.rint(values / weights[codes]) * weights[codes] == values).all():
+            return rows, np.ones(rows.shape[0], dtype=np.int64), SingleColumns()
     slots = np.full(1 << max(4, (2 * rows.shape[0]).bit_length()), -1, dtype=np.int32)
     number = np.empty(rows.shape[0], dtype=np.int32)
-    d = number_equal_sparse_rows(starts, codes, values, SMALL_SUM, slots, number)
-    first = np.empty(d, dtype=np.int64)
-    first[number[::-1]] = np.arange(len(number) - 1, -1, -1)
-    return rows[first], np.bincount(number, minlength=d), NumberedColumns(number)
+    d = number_equal_sparse_rows(starts, codes, values, 1.0 / weights, SMALL_SUM, slots, number)
+    return rows[first_of(number, d)], np.bincount(number, minlength=d), NumberedColumns(number)

@@ -33,6 +33,10 @@ simplex of the pairs
 which is convex in l. Simplicial decomposition minimises it, as the dual of the multinomial model:
 keep a few supports, take the point of their hull with the least F, its shares, and the k features
 of largest h as the next support. With one pair h = e, and the bound is reached by the k largest.
+
+Constraints. Required features are constants of the problem: their energies are taken off the
+log w_p, and the others are chosen for the same F. The distances of a group are the sums of those
+of its columns. So nothing above changes.
 """
 
 from __future__ import annotations
@@ -40,15 +44,17 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, partial
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from scipy.special import logsumexp, xlogy
 
 from naively._kernels.pair_cover import DONE, cover_pairs, first_equal, mix_vertices, row_sums
 from naively._types import BoolArray, FloatArray, IntArray
+from naively.models.constraints import NONE, Constraints
 from naively.models.distances import Distances, in_blocks
 from naively.models.family import ROUNDING
 from naively.models.kinds import SEPARATION
@@ -56,6 +62,7 @@ from naively.models.model import Limits, Model, S
 from naively.selection.certificate import Certificate, Selection, refuse_huge
 from naively.selection.path import SparsityPath, checked_grid
 from naively.selection.top_k import TIE_TOLERANCE, gain_order, top_k
+from naively.selection.units import Task, UnitSupports, constraints_of
 
 _CELLS = 1 << 25  # distances held at a time: 256 MB
 _GIVEN_UP = 64  # columns that elimination starts from
@@ -76,6 +83,7 @@ class Cover:
     exponent: float
     kept: IntArray  # (Q,) pairs of classes that occur, among all P
     log_weight: FloatArray  # (Q,)
+    nothing: float  # separation without any feature, not even those that are required
 
     @property
     def n_features(self) -> int:
@@ -152,13 +160,57 @@ def cover_of(model: Model[S], statistics: S) -> Cover:
     with np.errstate(invalid="ignore"):
         log_weight = 0.5 * (log_prior[a] + log_prior[b]) - logsumexp(log_prior)
     kept = np.flatnonzero(log_weight > -np.inf)
-    return Cover(
-        model.family.distances(statistics), float(model.objective.exponent), kept, log_weight[kept]
-    )
+    distances, exponent = model.family.distances(statistics), float(model.objective.exponent)
+    nothing = float(-logsumexp(log_weight)) if len(kept) else 0.0
+    return Cover(distances, exponent, kept, log_weight[kept], nothing)
+
+
+def _beside(cover: Cover, task: Task) -> Cover:
+    """Return the problem over the units that are left to choose, with the required ones in."""
+    if len(task.free) == cover.n_features:
+        return cover
+    required = task.support(NONE)
+    log_weight = cover.log_weight - cover.energy(required)
+    distances = _of_units(cover.distances, task.constraints, task.free)
+    return replace(cover, distances=distances, log_weight=log_weight)
+
+
+def _of_units(distances: Distances, constraints: Constraints, units: IntArray) -> Distances:
+    """Distances of units, the sums of those of their columns."""
+    if constraints.groups is None:
+        return replace(
+            distances,
+            n_features=len(units),
+            between=lambda some: distances.between(units[some]),
+            weighed=lambda weights: distances.weighed(weights)[units],
+            size=lambda some: distances.size(units[some]),
+        )
+    shape = (constraints.n_units, distances.n_features)
+    ones, columns = np.ones(distances.n_features), np.arange(distances.n_features)
+    members: Any = sparse.csr_array((ones, (constraints.units, columns)), shape)[units]
+    step = max(_CELLS // max(distances.n_pairs, 1), 1)
+
+    def between(some: IntArray) -> FloatArray:
+        of_some, sums = members[some], np.zeros((len(some), distances.n_pairs))
+        number = np.repeat(np.arange(len(some)), np.diff(of_some.indptr))
+        for start in range(0, len(number), step):
+            part = slice(start, start + step)
+            np.add.at(sums, number[part], distances.between(of_some.indices[part]))
+        return sums
+
+    def size(some: IntArray) -> FloatArray:  # sum_i s_i B_i^(1/2) at most, by Cauchy and Schwarz
+        of_some = members[some]
+        squares = distances.size(of_some.indices) ** 2
+        return np.sqrt(np.add.reduceat(squares, of_some.indptr[:-1]))
+
+    def weighed(weights: FloatArray) -> FloatArray:
+        return np.asarray(members @ distances.weighed(weights))
+
+    return Distances(len(units), distances.n_classes, between, weighed, size)
 
 
 def select_pairs(model: Model[S], statistics: S, k: int, limits: Limits) -> Selection:
-    """Select k features that tell every pair of classes apart.
+    """Select k features, or groups of them, that tell every pair of classes apart.
 
     Parameters
     ----------
@@ -167,16 +219,25 @@ def select_pairs(model: Model[S], statistics: S, k: int, limits: Limits) -> Sele
     statistics
         Class statistics of the data.
     k : int
-        Number of features, >= 0; all of them if there are fewer.
+        Number of features, >= 0; all that may be chosen if there are fewer.
     limits : Limits
         Whether to search on until the choice is optimal, and how far.
+
+    Raises
+    ------
+    ValueError
+        If more than k are required.
     """
-    cover = cover_of(model, statistics)
-    k = min(k, cover.n_features)
-    support = np.sort(_order(cover, k)[:k])
-    return _told(
-        cover, _searched(cover, k, support, limits) if limits.exact else _proven(cover, support)
-    )
+    everything, task = cover_of(model, statistics), Task.plain(constraints_of(model, statistics))
+    n, cover = task.to_choose(k), _beside(everything, task)
+    chosen = np.sort(_order(cover, n)[:n])
+    found = _searched(cover, n, chosen, limits) if limits.exact else _proven(cover, chosen)
+    told = _told(everything, task.support(task.free[found.support]), found)
+    if model.constraints is None:
+        return told
+    k = len(task.required) + n
+    proof = replace(told.proof, k=k, choice=model.constraints.choice(k))
+    return replace(told, certificate=proof)
 
 
 # --- the order ----------------------------------------------------------------------------------
@@ -187,7 +248,9 @@ def _order(cover: Cover, k: int) -> IntArray:
     if len(cover.kept) > 1:
         order = _greedy_order(cover, max(k, min(_GIVEN_UP, cover.n_features)))
         return np.append(_elimination_order(cover, order[:_GIVEN_UP]), order[_GIVEN_UP:])
-    return gain_order(_of_one_pair(cover), partial(_rounding, cover))
+    gain = _of_one_pair(cover)
+    first = top_k(gain, k, partial(_rounding, cover))  # few, as a rule: not all have to be sorted
+    return first[gain_order(gain[first], lambda at, e: _rounding(cover, first[at], e))]
 
 
 def _of_one_pair(cover: Cover) -> FloatArray:
@@ -287,7 +350,7 @@ def _proven(cover: Cover, support: IntArray) -> _Found:
     objective = _separation_or_nothing(cover, energy)
     if len(cover.kept) < 2 or k in (0, cover.n_features):
         return _Found(support, objective, objective)
-    baseline, share, columns = _nothing(cover), cover.share(energy), support
+    baseline, share, columns = cover.nothing, cover.share(energy), support
     most = cover.most(share)
     bound, rounds = _largest_sum(most, k) + _entropy(cover, share), 1
     for _ in range(_ENLARGED):
@@ -369,7 +432,7 @@ def _relax(
             value, best = separation, at
         relaxed = float(cover.separation(energy)) if len(vertices) else -np.inf
         open_gap = _LITTLE * (bound - max(known, value))
-        if bound - max(relaxed, value) <= max(_NEAR * abs(bound - _nothing(cover)), open_gap):
+        if bound - max(relaxed, value) <= max(_NEAR * abs(bound - cover.nothing), open_gap):
             break
         if any(np.array_equal(at, each) for each in chosen):
             break
@@ -385,28 +448,23 @@ def _relax(
     return _Relaxed(bound, share, energy, h, x, best, value, len(vertices) + 1)
 
 
-def _nothing(cover: Cover) -> float:
-    """Separation without any feature."""
-    return _separation_or_nothing(cover, np.zeros(len(cover.kept)))
-
-
-def _told(cover: Cover, found: _Found) -> Selection:
-    energy, parts = cover.energy(found.support), cover.parts(found.support)
+def _told(cover: Cover, support: IntArray, found: _Found) -> Selection:
+    """Return the selection of some columns, of all of them, with what is proven of their choice."""
+    energy, parts = cover.energy(support), cover.parts(support)
     gain = np.concatenate([np.zeros(0), *(_losses(cover, cover.rows(p), energy) for p in parts)])
-    baseline = _nothing(cover)
-    possible = abs(found.bound - baseline)
+    possible = abs(found.bound - cover.nothing)
     certificate = Certificate(
-        k=len(found.support),
+        k=len(support),
         objective=found.objective,
         bound=found.bound,
-        baseline=baseline,
+        baseline=cover.nothing,
         a_priori=-np.inf,
         proven_optimal=found.bound - found.objective <= _CLOSED * possible,
         evaluations=found.rounds,
         nodes=found.nodes,
         quantity=SEPARATION,
     )
-    return Selection(found.support, gain, certificate)
+    return Selection(support, gain, certificate)
 
 
 def _losses(cover: Cover, rows: FloatArray, energy: FloatArray) -> FloatArray:
@@ -425,7 +483,7 @@ def _losses(cover: Cover, rows: FloatArray, energy: FloatArray) -> FloatArray:
 def _searched(cover: Cover, k: int, support: IntArray, limits: Limits) -> _Found:
     """Branch and bound, from a support that is good already."""
     found = _proven(cover, support)
-    if found.bound - found.objective <= _CLOSED * abs(found.bound - _nothing(cover)):
+    if found.bound - found.objective <= _CLOSED * abs(found.bound - cover.nothing):
         return found
     m = cover.n_features
     columns = np.arange(m)
@@ -452,7 +510,7 @@ class _Tree:
         self.cover, self.rows, self.k = cover, rows, k
         self.support, self.value = self._swapped(support)
         self.bound, self.nodes = np.inf, 0
-        self.tolerance = _CLOSED * max(abs(self.value - _nothing(cover)), 1e-300)
+        self.tolerance = _CLOSED * max(abs(self.value - cover.nothing), 1e-300)
         self._open: list[tuple[float, int, BoolArray, BoolArray, int]] = []
         nobody = np.zeros(len(rows), dtype=np.bool_)
         self._visit(nobody, ~nobody)
@@ -535,17 +593,19 @@ class _Tree:
 
 def pairs_path(model: Model[S], statistics: S, ks: Any = None) -> SparsityPath:
     """Greedy selections over a grid of k; their bounds are computed when asked for."""
-    cover = cover_of(model, statistics)
-    grid = checked_grid(ks, cover.n_features)
-    order = _order(cover, int(grid[-1]))
+    task = Task.plain(constraints_of(model, statistics))
+    cover = _beside(cover_of(model, statistics), task)
+    grid = checked_grid(ks, task.constraints.n_choices, task.least)
+    inner = grid - len(task.required)
+    order = _order(cover, int(inner[-1]))
     supports = CoverSupports(cover, order)
-    energy = _energies(cover, order, grid)
+    energy = _energies(cover, order, inner)
     objective = np.array([_separation_or_nothing(cover, each) for each in energy])
-    baseline = _nothing(cover)
     bound: FloatArray | Callable[[], FloatArray] = objective
     if len(cover.kept) > 1:
-        bound = cache(partial(_bounds, cover, supports, grid, objective))
-    return SparsityPath(grid, objective, bound, baseline, supports)
+        bound = cache(partial(_bounds, cover, supports, inner, objective))
+    shown = supports if model.constraints is None else UnitSupports(supports, task)
+    return SparsityPath(grid, objective, bound, cover.nothing, shown)
 
 
 def _bounds(

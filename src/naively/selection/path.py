@@ -19,7 +19,7 @@ from naively._notebook import table_html
 from naively._types import FloatArray, IntArray
 from naively.models.family import Coupled, Family, Ordered, Problem, SeparableCounts
 from naively.selection.coupled import CoupledProblem, a_priori_objective, coupled_columns
-from naively.selection.groups import Columns, count_groups
+from naively.selection.groups import Columns, Groups, count_groups
 from naively.selection.redundancy import gained
 from naively.selection.solve import best_classes, grouped_gains, separate_gains
 from naively.selection.top_k import gain_order
@@ -180,7 +180,8 @@ def path(family: Family[S], statistics: S, ks: Any = None) -> SparsityPath:
 
 def _path(problem: Problem, ks: Any) -> SparsityPath:
     if isinstance(problem, Ordered):
-        return _ordered_path(problem, checked_grid(ks, len(problem.order)))
+        track = _path(problem.plain, checked_grid(ks, len(problem.order)))
+        return ordered_path(problem, track, OrderedSupports(problem.order, optimal=False))
     if isinstance(problem, Coupled):
         grid = checked_grid(ks, len(problem.table))
         return coupled_path(coupled_columns(problem), grid)
@@ -222,18 +223,18 @@ def _separable_path(
     return SparsityPath(grid, objective, objective, baseline, supports)
 
 
-def _ordered_path(problem: Ordered, grid: IntArray) -> SparsityPath:
+def ordered_path(problem: Ordered, plain: SparsityPath, supports: Supports) -> SparsityPath:
     """Path of an order that nothing was proven of; no k features pass the bound all the same."""
-    plain = _path(problem.plain, grid)
-    objective = plain.baseline + gained(problem, grid)
+    objective = plain.baseline + gained(problem, plain.k)
     bound = np.maximum(plain.bound, objective)
-    supports = OrderedSupports(problem.order, optimal=False)
-    return SparsityPath(grid, objective, bound, plain.baseline, supports)
+    return SparsityPath(plain.k, objective, bound, plain.baseline, supports)
 
 
-def grouped_path(problem: SeparableCounts, grid: IntArray) -> SparsityPath:
+def grouped_path(
+    problem: SeparableCounts, grid: IntArray, groups: Groups | None = None
+) -> SparsityPath:
     """Order the features of a problem of counts by their gains, for every k of a grid."""
-    groups = count_groups(problem.table)
+    groups = groups or count_groups(problem.table)
     table, gain, baseline = grouped_gains(problem, groups)
     label, _ = best_classes(gain, problem.rounding(table, gain), groups.size, 0)
     order = np.argsort(label, kind="stable")

@@ -18,6 +18,9 @@ Counts are told apart by presence, but valued by their model: the multinomial on
 gain that some classes have longer rows, and with g_i = n I(x_i; y) its 300 words of twenty
 newsgroups were worse than those of the plain gains.
 
+Required features come first, put in order among themselves; the others are chosen for what they add
+to these too. Excluded ones are no candidates.
+
 Of features that tie for a place that of the largest gain of its own comes first, then that of the
 lowest column.
 
@@ -41,8 +44,9 @@ import scipy.sparse as sp
 from scipy.special import xlogy
 
 from naively._kernels.conditional_gains import presence_order
-from naively._types import Array, FloatArray, IntArray
+from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.models.bernoulli import bernoulli_gain
+from naively.models.constraints import Constraints
 from naively.models.family import Coupled, Ordered, Problem, Separable
 from naively.models.kinds import MODELS
 from naively.models.model import Model, RowsOver, S
@@ -89,8 +93,10 @@ def of_rows(
         raise TypeError("The model is bound to an order already.")
     gain, columns = model.family.gain(statistics), candidates(model, statistics)
     most = len(columns) if k is None else min(k, len(columns))
-    found = _found(model, statistics, rows(columns), gain[columns], most)
-    ordered = _ordered(plain, gain, columns, found)
+    constraints = model.constraints or Constraints(len(gain))
+    inside = np.isin(columns, constraints.required)
+    found = _found(model, statistics, rows(columns), gain[columns], most, inside)
+    ordered = _ordered(plain, gain, columns, found, constraints.excluded)
     family = replace(model.family, problem=partial(_known, ordered))
     return replace(model, family=family, redundancy=None)
 
@@ -106,9 +112,14 @@ def own(model: Model[S], statistics: S, rows: RowsOver | None, k: int | None = N
 
 
 def candidates(model: Model[S], statistics: S) -> IntArray:
-    """Columns that are put in order, ascending."""
+    """Columns that are put in order, ascending: those of the largest gains, and the required."""
     asked = model.redundancy.candidates if model.redundancy else None
-    return top_k(model.family.gain(statistics), asked or CANDIDATES)
+    gain = model.family.gain(statistics)
+    if model.constraints is None:
+        return top_k(gain, asked or CANDIDATES)
+    free = model.constraints.free
+    best = free[top_k(gain[free], asked or CANDIDATES)]
+    return np.union1d(model.constraints.required, best)
 
 
 def refuse_no_rows(name: str, value: str) -> NoReturn:
@@ -120,20 +131,24 @@ def refuse_no_rows(name: str, value: str) -> NoReturn:
 
 
 def _found(
-    model: Model[Any], statistics: Any, rows: LabelledRows, gain: FloatArray, k: int
-) -> Found:
+    model: Model[Any], statistics: Any, rows: LabelledRows, gain: FloatArray, k: int,
+    inside: BoolArray,
+) -> Found:  # fmt: skip
     """Put candidates in order, by the measure for what their entries are."""
     if isinstance(statistics, ClassCounts):
-        return of_presence(rows, k, None if MODELS[model.name].takes == "presence" else gain)
+        worth = None if MODELS[model.name].takes == "presence" else gain
+        return of_presence(rows, k, inside, worth)
     if isinstance(statistics, ClassCategories):
-        return _in_turn(_Categories(rows), k)
-    return _in_turn(_Correlated(rows, gain), k)
+        return _in_turn(_Categories(rows), k, inside)
+    return _in_turn(_Correlated(rows, gain), k, inside)
 
 
-def _ordered(plain: Any, gain: FloatArray, columns: IntArray, found: Found) -> Ordered:
+def _ordered(
+    plain: Any, gain: FloatArray, columns: IntArray, found: Found, excluded: IntArray
+) -> Ordered:
     order, added, alone, by = found
     rest = np.ones(len(gain), dtype=np.bool_)
-    rest[columns[order]] = False
+    rest[columns[order]] = rest[excluded] = False
     others = np.flatnonzero(rest)
     others = others[np.argsort(-gain[others], kind="stable")]
     said = np.flatnonzero(by >= 0)
@@ -149,13 +164,17 @@ def _ordered(plain: Any, gain: FloatArray, columns: IntArray, found: Found) -> O
 # Presence ----------------------------------------------------------------------------------------
 
 
-def of_presence(rows: LabelledRows, k: int, worth: FloatArray | None = None) -> Found:
+def of_presence(
+    rows: LabelledRows, k: int, inside: BoolArray, worth: FloatArray | None = None
+) -> Found:
     """Order of the first k columns of rows (n, q), an entry above 0 being present.
 
     Parameters
     ----------
     rows : LabelledRows
     k : int
+    inside : (q,)
+        Columns that are required, and come first.
     worth : (q,), optional
         Gains of the columns, if they are not those of presence: what is left of them is the same
         share.
@@ -180,7 +199,7 @@ def of_presence(rows: LabelledRows, k: int, worth: FloatArray | None = None) -> 
     order, added = np.empty(k, dtype=np.int64), np.empty(k)
     presence_order(
         number[X.indices], X.indptr.astype(np.int64), words, weights, table, logs, total, slack,
-        scale, least, order, added, by,
+        scale, inside[by_gain], least, order, added, by,
     )  # fmt: skip
     return by_gain[order], added, gain, by[np.argsort(by_gain)]
 
@@ -213,14 +232,18 @@ def _numbers(codes: Array, n_classes: int) -> tuple[IntArray, IntArray]:
 # Categories and real values: all candidates at once, given one feature ---------------------------
 
 
-def _in_turn(given: Any, k: int) -> Found:
-    """Choose greedily; `given.gains(j)` are those of all candidates given one of them."""
+def _in_turn(given: Any, k: int, inside: BoolArray) -> Found:
+    """Choose greedily; `given.gains(j)` are those of all candidates given one of them.
+
+    The columns `inside` come first.
+    """
     gain = given.alone
     least, taken = gain.copy(), np.zeros(len(gain), dtype=np.bool_)
-    by = np.full(len(gain), -1, dtype=np.int64)
+    by, n_inside = np.full(len(gain), -1, dtype=np.int64), np.count_nonzero(inside)
     order, added = [], []
     for t in range(min(k, len(gain))):
-        left = np.where(taken, -np.inf, least)
+        barred = taken | ~inside if t < n_inside else taken
+        left = np.where(barred, -np.inf, least)
         tied = np.flatnonzero(left >= left.max() - given.slack)
         j = int(tied[np.argmax(np.rint(gain[tied] / max(given.slack, 1e-300)))])
         order.append(j)

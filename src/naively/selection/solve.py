@@ -37,7 +37,7 @@ def solve(family: Family[S], statistics: S, k: int, limits: Limits = NO_SEARCH) 
     """
     problem = family.problem(statistics)
     if isinstance(problem, Ordered):
-        return _first(problem, k)
+        return first_in_order(problem, k)
     if isinstance(problem, Coupled):
         return _solve_coupled(problem, k, limits)
     if isinstance(problem, SeparableCounts):
@@ -45,7 +45,7 @@ def solve(family: Family[S], statistics: S, k: int, limits: Limits = NO_SEARCH) 
     return optimal(family, *_best(problem, k))
 
 
-def _first(problem: Ordered, k: int) -> Selection:
+def first_in_order(problem: Ordered, k: int) -> Selection:
     """Return the first k features of an order; nothing is proven of them."""
     order, added = problem.order[:k], problem.added[:k]
     more = np.zeros(len(order) - len(added))  # of those that were not put in order
@@ -119,9 +119,11 @@ def grouped_gains(problem: SeparableCounts, groups: Groups) -> tuple[Array, Floa
     return table, gain, finite_baseline(baseline)
 
 
-def best_counts(problem: SeparableCounts, k: int) -> tuple[IntArray, FloatArray, float]:
+def best_counts(
+    problem: SeparableCounts, k: int, groups: Groups | None = None
+) -> tuple[IntArray, FloatArray, float]:
     """Columns of the k largest gains, these gains, and the baseline; by groups of equal columns."""
-    groups = count_groups(problem.table)
+    groups = groups or count_groups(problem.table)
     table, gain, baseline = grouped_gains(problem, groups)
     label, quota = best_classes(gain, problem.rounding(table, gain), groups.size, k)
     support, group = groups.columns.take(label, quota)
