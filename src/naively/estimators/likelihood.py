@@ -32,9 +32,10 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
 
     Parameters
     ----------
-    k : int, float, "all" or "auto", default=10
+    k : int, float, "all", "auto" or "fdr", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
-        with the selection inside each fold (see :func:`naively.error_path`). "all" gives
+        with the selection inside each fold (see :func:`naively.error_path`), "fdr" takes all that
+        are significant (see `q`). "all" gives
         :class:`~sklearn.naive_bayes.GaussianNB`.
     variance : {"class", "shared"}, default="class"
         Whether the variance of a selected feature differs between the classes, or only its mean
@@ -66,6 +67,8 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
         With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
     temperature_ : float
         What the scores were divided by; 1 without `calibration`.
+    stability_ : SelectionStability
+        With `stable`: how often each feature was selected.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_prior_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -104,6 +107,8 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
         candidates: int | None = None,
         refit: str | None = None,
         calibration: str | None = None,
+        q: float | None = None,
+        stable: float | None = None,
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -123,6 +128,7 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
             refit,
             calibration,
         )
+        self.q, self.stable = q, stable
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
         self.class_weight = class_weight
@@ -173,9 +179,10 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
 
     Parameters
     ----------
-    k : int, float, "all" or "auto", default=10
+    k : int, float, "all", "auto" or "fdr", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
-        with the selection inside each fold (see :func:`naively.error_path`).
+        with the selection inside each fold (see :func:`naively.error_path`), "fdr" takes all that
+        are significant (see `q`).
     alpha : float or array-like of shape (n_features,), default=1.0
         Smoothing: added to the sums of the classes, on average over the classes, in proportion
         to their rows. With 0, a row can rule out a class; a row that rules out every class gets
@@ -210,6 +217,8 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
     temperature_ : float
         What the scores were divided by; 1 without `calibration`.
+    stability_ : SelectionStability
+        With `stable`: how often each feature was selected.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -246,6 +255,8 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         candidates: int | None = None,
         refit: str | None = None,
         calibration: str | None = None,
+        q: float | None = None,
+        stable: float | None = None,
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -265,6 +276,7 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
             refit,
             calibration,
         )
+        self.q, self.stable = q, stable
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
         self.class_weight = class_weight
@@ -310,9 +322,10 @@ class SparseNegativeBinomialNB(
 
     Parameters
     ----------
-    k : int, float, "all" or "auto", default=10
+    k : int, float, "all", "auto" or "fdr", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
-        with the selection inside each fold (see :func:`naively.error_path`).
+        with the selection inside each fold (see :func:`naively.error_path`), "fdr" takes all that
+        are significant (see `q`).
     alpha : float or array-like of shape (n_features,), default=1.0
         Smoothing: added to the sums of the classes, on average over the classes, in proportion
         to their rows. With 0, a row can rule out a class; a row that rules out every class gets
@@ -352,6 +365,8 @@ class SparseNegativeBinomialNB(
         With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
     temperature_ : float
         What the scores were divided by; 1 without `calibration`.
+    stability_ : SelectionStability
+        With `stable`: how often each feature was selected.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -405,6 +420,8 @@ class SparseNegativeBinomialNB(
         candidates: int | None = None,
         refit: str | None = None,
         calibration: str | None = None,
+        q: float | None = None,
+        stable: float | None = None,
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -425,6 +442,7 @@ class SparseNegativeBinomialNB(
             refit,
             calibration,
         )
+        self.q, self.stable = q, stable
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
         self.class_weight = class_weight
@@ -478,9 +496,10 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
 
     Parameters
     ----------
-    k : int, float, "all" or "auto", default=10
+    k : int, float, "all", "auto" or "fdr", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
-        with the selection inside each fold (see :func:`naively.error_path`). "all" gives
+        with the selection inside each fold (see :func:`naively.error_path`), "fdr" takes all that
+        are significant (see `q`). "all" gives
         :class:`~sklearn.naive_bayes.CategoricalNB`.
     alpha : float, default=1.0
         Smoothing, added to the count of every category in every class. With 0, a row can rule
@@ -514,6 +533,8 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         gain and were left out because it says the same; those of the largest gain first.
     temperature_ : float
         What the scores were divided by; 1 without `calibration`.
+    stability_ : SelectionStability
+        With `stable`: how often each feature was selected.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -552,6 +573,8 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         redundancy: str | None = None,
         candidates: int | None = None,
         calibration: str | None = None,
+        q: float | None = None,
+        stable: float | None = None,
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -567,6 +590,7 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         self.min_categories = min_categories
         self.objective = objective
         self.redundancy, self.candidates, self.calibration = redundancy, candidates, calibration
+        self.q, self.stable = q, stable
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
         self.class_weight = class_weight

@@ -16,6 +16,7 @@ from naively.models.rules import Rule
 from naively.models.value_rules import tempered
 from naively.selection.certificate import Selection
 from naively.selection.constrained import path_within, select_within
+from naively.selection.given import given
 from naively.selection.pairs import pairs_path, select_pairs
 from naively.selection.path import SparsityPath, checked_grid, path
 from naively.selection.redundancy import of_rows, refuse_no_rows
@@ -56,6 +57,7 @@ def train(
     k: int,
     limits: Limits | None = None,
     rows: RowsOver | None = None,
+    support: IntArray | None = None,
 ) -> Trained[S]:
     """Select k features and learn the rule.
 
@@ -72,6 +74,8 @@ def train(
     rows : callable, optional
         Gives the rows behind the statistics over some columns, for a model that needs them
         (:attr:`Model.needs_rows`).
+    support : (k,) int, optional
+        Features that were chosen by other means, ascending, instead of the best.
 
     Raises
     ------
@@ -80,7 +84,11 @@ def train(
     """
     log_prior = model.log_prior(statistics)
     model = of_rows(model, statistics, rows, k)
-    selection = select(model, statistics, k, model.limits if limits is None else limits)
+    limits = model.limits if limits is None else limits
+    if support is None:
+        selection = select(model, statistics, k, limits)
+    else:
+        selection = given(model, statistics, support, limits)
     if model.refit is None or len(selection.support) == 0:  # the prior alone
         rule = model.family.rule(statistics, selection.support, log_prior)
         return Trained(model, statistics, selection, rule)
@@ -176,6 +184,11 @@ def is_auto(k: object) -> bool:
     return isinstance(k, str) and k == "auto"
 
 
+def is_fdr(k: object) -> bool:
+    """Whether the features are to be those that chance does not account for."""
+    return isinstance(k, str) and k == "fdr"
+
+
 def resolve_k(k: K, n_features: int, *, stacklevel: int = 4) -> int:
     """Return the number of features that `k` asks for.
 
@@ -219,6 +232,11 @@ def resolve_k(k: K, n_features: int, *, stacklevel: int = 4) -> int:
         raise ValueError(
             "`k`='auto' is chosen by cross-validation, which needs all rows at once: use `fit`, or "
             "give a number."
+        )
+    if is_fdr(k):
+        raise ValueError(
+            "`k`='fdr' chooses features by their p-values, and is no number of them: it is for the "
+            "fit of naive Bayes models alone; give a number."
         )
     raise ValueError(
         f"`k` must be an int in [0, {n_features}] (n_features={n_features}), a fraction in "
