@@ -116,10 +116,10 @@ def _give_up_output() -> None:
 class Amount(AnyType):
     """How many features: a number, a share of all, all of them, or what cross-validation finds."""
 
-    name = "INTEGER|FRACTION|all|auto"
+    name = "INTEGER|FRACTION|all|fdr|auto"
 
     def __init__(self, *, auto: bool = True) -> None:
-        self.words = ("all", "auto") if auto else ("all",)
+        self.words = ("all", "fdr", "auto") if auto else ("all", "fdr")
         self.name = "|".join(["INTEGER", "FRACTION", *self.words])
 
     def convert(self, value: Any, param: Any, ctx: Any) -> int | float | str:
@@ -141,8 +141,8 @@ class Amount(AnyType):
             if 0 < share <= 1 and not text.isdecimal():
                 return share
         return self.fail(
-            f"{value!r} is not a number of features (100), a share of them (0.01 or 1%)"
-            f"{', all or auto' if 'auto' in self.words else ' or all'}.",
+            f"{value!r} is not a number of features (100), a share of them (0.01 or 1%), "
+            f"{', '.join(self.words[:-1])} or {self.words[-1]}.",
             param,
             ctx,
         )
@@ -286,7 +286,9 @@ def kind_option(known: Collection[str]) -> Callable[[Callable[..., Any]], Callab
 
 def amount_option(*, auto: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the option that says how many features."""
-    words = "all, or auto (cross-validated)" if auto else "all"
+    words = "all, or fdr (all that are significant)"
+    if auto:
+        words = "all, auto (cross-validated), or fdr (all that are significant)"
     return click.option(
         "-k",
         "--fraction",
@@ -296,6 +298,12 @@ def amount_option(*, auto: bool) -> Callable[[Callable[..., Any]], Callable[...,
         "[default: 100, or all if there are fewer]",
     )
 
+
+RATE = click.option(
+    "--q",
+    type=Finite(0, 1, min_open=True, max_open=True),
+    help="Of -k fdr: expected share of the features that are there by chance, at most.  [0.1]",
+)
 
 KIND = kind_option(MODELS)
 
@@ -375,7 +383,7 @@ EXACT: Options = [
     click.option("--time-limit", type=Finite(min=0), metavar="SECONDS", help="Of --exact."),
 ]
 
-MODEL: Options = [KIND, amount_option(auto=True), *SMOOTHING, *OBJECTIVE, *EXACT, *CONSTRAINTS]
+MODEL: Options = [KIND, amount_option(auto=True), RATE, *SMOOTHING, *OBJECTIVE, *EXACT, *CONSTRAINTS]
 
 TESTING: Options = [
     click.option(
@@ -524,6 +532,12 @@ SELECT: Options = [
         help="Tell how many of 100 random halves of the rows select each feature.",
     ),
     click.option(
+        "--stable",
+        type=Finite(0.5, 1, min_open=True),
+        metavar="SHARE",
+        help="Keep the features that so large a share of these halves selects, such as 0.9.",
+    ),
+    click.option(
         "--quick", is_flag=True, help="Only the features, the model and its test: a plain report."
     ),
     *STREAMING,
@@ -614,7 +628,7 @@ def recipe_of(input: str, options: Mapping[str, Any]) -> Any:
     """Return what the learner is asked; options that a command does not have are at defaults."""
     from naively.jobs.settings import ModelSettings, Recipe
 
-    settings = ["k", "alpha", "min_count", "min_documents", "weights", "norm", "scale"]
+    settings = ["k", "q", "alpha", "min_count", "min_documents", "weights", "norm", "scale"]
     settings += ["objective", "exponent", "exact", "time_limit"]
     settings += ["require", "exclude", "feature_groups", "costs", "budget", "quota", "class_weight"]
     settings += ASKED
@@ -629,6 +643,7 @@ def recipe_of(input: str, options: Mapping[str, Any]) -> Any:
         engine=_engine_of(options),
         quick=options.get("quick", False),
         stability=options.get("stability", False),
+        stable=options.get("stable"),
         command=repeatable_command(),
     )
 

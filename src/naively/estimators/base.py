@@ -194,6 +194,11 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
         statistics = self._weighed(counted)
         weight = self._weighted_rows(y, sample_weight)
         k, support = self._choice(model, X, y, weight, statistics)
+        if support is not None and model.calibration is not None:
+            raise ValueError(
+                "`calibration` is fitted on folds that choose the k best features, not those of "
+                "`k`='fdr' or `stable`; leave one of them out."
+            )
         rows = model.rows_over(statistics, X, y, weight)
         trained = train(model, statistics, k, rows=rows, support=support)
         if model.calibration is not None:

@@ -12,6 +12,7 @@ from naively.models.model import Model, Objective, Pairs, with_objective
 from naively.read.errors import InputError
 from naively.read.formats import FORMATS, format_by_name, format_of
 from naively.read.layout import Layout, of_format
+from naively.selection.train import is_fdr
 from naively.text.features import Norm, TextFeatures, Weights
 
 DEFAULT_HOLDOUT = 0.2
@@ -24,6 +25,7 @@ class ModelSettings:
 
     kind: str = "multinomial"
     k: int | float | str | None = None  # None: DEFAULT_K, or all where there are fewer
+    q: float | None = None  # false discovery rate, of k "fdr"
     alpha: float | None = None
     exact: bool = False
     time_limit: float | None = None  # seconds
@@ -160,6 +162,7 @@ class ModelSettings:
                 f"{' and '.join(ways)} are ways to choose the features, of which one can be asked "
                 "for; leave the other out."
             )
+        self._check_discoveries(kind)
         if self.class_weight is not None and kind.of_distances:
             raise InputError(
                 f"`--class-weight` has no effect on --model {self.kind}, for which all classes "
@@ -168,6 +171,29 @@ class ModelSettings:
         for one, other in (("costs", "budget"), ("budget", "costs")):
             if getattr(self, one) is not None and getattr(self, other) is None:
                 raise InputError(f"`--{one}` has no effect without --{other}; give both.")
+
+    def _check_discoveries(self, kind: Kind) -> None:
+        """Raise an InputError if features are to be chosen by p-values that do not hold."""
+        if not is_fdr(self.k):
+            if self.q is not None:
+                raise InputError("`--q` has no effect without -k fdr; add it.")
+            return
+        norm = self.norm is not None or self.weights in ("log", "tfidf")
+        hindrances = {
+            f"--model {self.kind}, which has none": kind.of_distances or kind.regions,
+            "--class-weight, after which gains follow no known law": self.class_weight is not None,
+            "weights that are no counts (--weights log, --weights tfidf, --norm)": norm,
+            "--objective pairs, which is another choice": self.objective != "likelihood",
+            "--redundancy, which is another choice": self.redundancy is not None,
+            "constraints on the features, which are another choice": self.is_constrained,
+            "--calibration, whose folds choose the k best": self.calibration is not None,
+        }
+        for name, hinders in hindrances.items():
+            if hinders:
+                raise InputError(
+                    f"`-k fdr` chooses by p-values that hold, not with {name}; leave it out, or "
+                    "give -k a number."
+                )
 
     def _objective(self) -> Objective:
         if self.objective == "pairs":
@@ -242,6 +268,7 @@ class Recipe:
     engine: Engine = Engine()
     command: str = ""  # to repeat the run
     stability: bool = False  # tell how often each feature is selected on halves of the rows
+    stable: float | None = None  # keep the features that so large a share of the halves selects
     quick: bool = False  # no other k, no rows to quote, no charts
 
     def model_of(self) -> Model[Any]:

@@ -15,7 +15,7 @@ from naively.judging.folds import stratified_folds
 from naively.judging.stability import BUCKETS, HALVES, times_selected
 from naively.models import MODELS
 from naively.read.errors import InputError, told_of
-from naively.selection.train import Trained
+from naively.selection.train import Trained, is_fdr
 from naively.work.bucketed import bucketed, summed
 from naively.work.judged import Look
 
@@ -30,7 +30,9 @@ def check_stability(recipe: Recipe) -> None:
     InputError
         Naming what stands in the way.
     """
-    settings = recipe.model
+    settings, option = recipe.model, "--stability" if recipe.stable is None else "--stable"
+    if not recipe.stability and recipe.stable is None:
+        return
     hindrances = {
         f"--model {settings.kind}": MODELS[settings.kind].statistic is None,
         "--objective pairs": settings.objective != "likelihood",
@@ -38,11 +40,13 @@ def check_stability(recipe: Recipe) -> None:
         "--class-weight": settings.class_weight is not None,
         "--weights tfidf": settings.weights == "tfidf",
         "constraints on the features": settings.is_constrained,
+        "-k fdr": is_fdr(settings.k),
+        "--calibration": recipe.stable is not None and settings.calibration is not None,
     }
     for name, hinders in hindrances.items():
         if hinders:
             raise InputError(
-                f"`--stability` selects on sums of counts by the gains alone, not with {name}; "
+                f"`{option}` selects on sums of counts by the gains alone, not with {name}; "
                 "leave one of them out."
             )
 
@@ -59,7 +63,7 @@ def stability_of(
     """
     if data.n_rows(*kinds) < _FEWEST:
         raise InputError(
-            f"{data.name}: `--stability` needs {_FEWEST} rows or more to train on, of which there "
+            f"{data.name}: `{'--stability' if recipe.stable is None else '--stable'}` needs {_FEWEST} rows or more to train on, of which there "
             f"are {data.n_rows(*kinds)}; leave it out, or use selection_stability in Python."
         )
     kept = data.kept(kinds, recipe.model)
