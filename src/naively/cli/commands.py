@@ -507,6 +507,13 @@ CALIBRATION = click.option(
     help="Make probabilities credible: fitted to the rows of five folds, their answers the same.",
 )
 
+MARKERS = click.option(
+    "--markers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Tell, for each class, N of the features that set it apart from all others (markers.csv).",
+)
+
 SELECT: Options = [
     *INPUT,
     *MODEL,
@@ -531,6 +538,7 @@ SELECT: Options = [
         is_flag=True,
         help="Tell how many of 100 random halves of the rows select each feature.",
     ),
+    MARKERS,
     click.option(
         "--stable",
         type=Finite(0.5, 1, min_open=True),
@@ -606,7 +614,8 @@ def select(input: str, as_json: bool, quiet: bool, **options: Any) -> None:
     FILE may be - for the standard input, with --format, or many files: a pattern in quotes, such
     as 'part-?.csv'.
 
-    The folder gets features.csv, model.npz, summary.json and report.html. It appears when all is
+    The folder gets features.csv, model.npz, summary.json and report.html, with --markers also
+    markers.csv. It appears when all is
     done. A folder that is empty or holds an earlier result is replaced; one with other files
     needs --force.
     """
@@ -644,6 +653,7 @@ def recipe_of(input: str, options: Mapping[str, Any]) -> Any:
         quick=options.get("quick", False),
         stability=options.get("stability", False),
         stable=options.get("stable"),
+        markers=options.get("markers"),
         command=repeatable_command(),
     )
 

@@ -11,6 +11,7 @@ from naively.cli.commands import (
     BESIDE,
     CONSTRAINTS,
     EXACT,
+    MARKERS,
     NUMBERS,
     OBJECTIVE,
     RATE,
@@ -76,6 +77,7 @@ SOLVE: Options = [
     *OBJECTIVE,
     *EXACT,
     *CONSTRAINTS,
+    MARKERS,
     click.option("--text", default="text", show_default=True, metavar="NAME", help="Text column."),
     click.option(
         "-o", "--out", default="result", show_default=True, metavar="FOLDER", help="Where to write."
@@ -156,6 +158,7 @@ def solve(
     from naively.jobs.settings import ModelSettings
     from naively.report.documents import summary_json
 
+    markers = options.pop("markers")
     settings = ModelSettings(kind=options.pop("model"), **options)
     with screen.progress(quiet=quiet) as progress:
         summary = run(
@@ -166,6 +169,7 @@ def solve(
             text_column=text,
             force=force,
             command=repeatable_command(),
+            markers=markers,
         )
     if as_json:
         echo_json(summary_json(summary))

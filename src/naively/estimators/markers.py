@@ -33,9 +33,10 @@ def markers(
     k : int or None, default=10
         Most features of each class; None: all that the class has more of than the others.
     prior : float, default=None
-        Strength of the prior of the z-scores, in rows like the average of all rows: 1 by default.
-        For multinomial models this is Monroe's alpha_0, in units of the mean number of occurrences
-        of a row. Not for models of real numbers.
+        Strength of the prior of the z-scores, in rows like the average of all rows; by default as
+        many as there are, so that what is expected a priori is the counts of all classes together.
+        For multinomial models it is Monroe's alpha_0, in units of the mean number of occurrences
+        in a row. Not for models of real numbers.
     presence : ClassCounts, default=None
         Rows of each class that hold each feature (``ClassCounts.from_matrix(X, y,
         presence=True)``), for the shares of models that do not count them: multinomial, Poisson,
@@ -62,7 +63,7 @@ def markers(
     >>> model = SparseMultinomialNB(k=2).fit(X, ["a", "a", "b", "b", "c", "c"])
     >>> found = markers(model)
     >>> found.label.tolist(), found.feature.tolist(), found.z.round(1).tolist()
-    (['a', 'b'], [0, 1], [4.2, 4.2])
+    (['a', 'b'], [0, 1], [2.8, 2.8])
     >>> print(found.coverage)
     1 of 3 classes has no feature of their own: c.
     """

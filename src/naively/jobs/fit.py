@@ -25,6 +25,7 @@ from naively.models.kinds import COUNTS
 from naively.models.model import Model
 from naively.models.rules import HybridRule, Rule, weights_of_classes
 from naively.read.errors import told_of
+from naively.report.summary import MarkerRow
 from naively.selection.certificate import Selection
 from naively.selection.chance import RATE, discoveries
 from naively.selection.constrained import interchangeable
@@ -68,6 +69,7 @@ class Fitted:
     notes: tuple[str, ...] = ()  # what the reader should know of the training
     stability: FloatArray | None = None  # (k,) share of halves of the rows that select each
     displaced: tuple[tuple[str, ...], ...] = ()  # (k,) names; (): it was not asked for
+    markers: tuple[MarkerRow, ...] = ()  # class by class, if they were asked for
 
 
 def fit(

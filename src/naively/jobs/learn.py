@@ -20,6 +20,7 @@ from naively.jobs.data import Data, Kinds, data_of, notes_on
 from naively.jobs.engines import Workers, working
 from naively.jobs.fit import Fitted, firm, fit, kept_firm
 from naively.jobs.folds import N_FOLDS, choose_k, chooser, fitted_temperature, training
+from naively.jobs.markers import check_markers, with_markers
 from naively.jobs.model_file import ModelFile
 from naively.jobs.outcome import Tested, files_of, summarize
 from naively.jobs.quote import examples
@@ -80,6 +81,7 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
     """
     model, parting = recipe.model_of(), parting_of(recipe)
     check_stability(recipe)
+    check_markers(recipe.model, recipe.markers)
     with working(recipe.engine) as workers:
         data = data_of(recipe, model, parting, workers, progress)
         kinds = training(parting)
@@ -111,6 +113,7 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
             final, trained = fitting.of(kinds)
         if recipe.stability and recipe.stable is None:
             final = firm(final, fitting.stability(trained, kinds))
+        final = with_markers(final, data, trained, settings, kinds, recipe.markers)
         curve = None if recipe.quick else path_curve(trained, accuracies)
         found = [] if recipe.quick else examples(data, final, kinds, workers)
     return summarize(recipe, files_of(recipe, data, test), test, final, curve, found), final.file

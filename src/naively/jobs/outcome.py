@@ -97,6 +97,7 @@ def summarize(
         evaluation=None if test is None else _evaluation(test, final),
         notes=tuple(notes),
         path=path,
+        markers=final.markers,
     )
 
 

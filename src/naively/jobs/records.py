@@ -10,6 +10,7 @@ from pathlib import Path
 from naively.jobs.data import definition, names_of, of_record
 from naively.jobs.fit import fit
 from naively.jobs.learn import one_class
+from naively.jobs.markers import check_markers, with_markers
 from naively.jobs.model_file import ModelFile
 from naively.jobs.outcome import file_rows, summarize
 from naively.jobs.results import RESULT_FILES, write_result
@@ -136,10 +137,11 @@ def solve(
     text_column: str = "text",
     force: bool = False,
     command: str = "",
+    markers: int | None = None,
 ) -> Summary:
     """Select features and train a classifier from statistics alone, and write the result folder."""
     with reserved_directory(out, RESULT_FILES, force=force):
-        summary, model = _solved(source, settings, progress, text_column, command)
+        summary, model = _solved(source, settings, progress, text_column, command, markers)
         progress("writing", 0, 0)
         with atomic_directory(out, RESULT_FILES, force=force) as folder:
             write_result(folder, summary, model)
@@ -147,8 +149,9 @@ def solve(
 
 
 def _solved(
-    source: str, settings: ModelSettings, progress: Progress, text_column: str, command: str
-) -> tuple[Summary, ModelFile]:
+    source: str, settings: ModelSettings, progress: Progress, text_column: str, command: str,
+    markers: int | None,
+) -> tuple[Summary, ModelFile]:  # fmt: skip
     progress("reading", 0, 0)
     record = _totals_in(source)
     check_statistics(record, settings)
@@ -162,7 +165,9 @@ def _solved(
         norm = getattr(record.features, "norm", None)
         settings = replace(settings, weights=weights, norm=norm)
     model = settings.model(of_text=isinstance(record.features, TextFeatures))
+    check_markers(settings, markers)
     fitted, trained = fit(data, model, settings, (TRAIN,))
+    fitted = with_markers(fitted, data, trained, settings, (TRAIN,), markers)
     recipe = Recipe((source,), Layout(text=data.text_columns), model=settings, command=command)
     curve = path_curve(trained, None)
     summary = summarize(recipe, file_rows(record.shards), None, fitted, curve)

@@ -269,6 +269,7 @@ class Recipe:
     command: str = ""  # to repeat the run
     stability: bool = False  # tell how often each feature is selected on halves of the rows
     stable: float | None = None  # keep the features that so large a share of the halves selects
+    markers: int | None = None  # features to tell of each class against all others
     quick: bool = False  # no other k, no rows to quote, no charts
 
     def model_of(self) -> Model[Any]:

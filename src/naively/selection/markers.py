@@ -182,8 +182,8 @@ def markers_of(
     k : int or None
         Most features of each class; None: all.
     prior : float, optional
-        Rows like the average of all that are expected a priori in the class, and outside: 1 by
-        default. Of models of counts, presence or categories.
+        Rows like the average of all that are expected a priori in the class, and outside: by default
+        as many as there are. Of models of counts, presence or categories.
     presence : (q, C), optional
         Rows of each class that hold each of the features.
     names : (q,), optional
@@ -202,9 +202,10 @@ def markers_of(
         )
     if k is not None and (isinstance(k, bool) or not isinstance(k, Integral) or int(k) < 1):
         raise ValueError(f"`k` must be an int >= 1, of features of a class, or None; got {k!r}.")
-    prior = _checked_prior(model, prior)
+    rows = _checked_prior(model, prior)
+    rows = float(statistics.class_weight.sum()) if rows is None else rows
     of_class = [
-        _of_class(model, two, support, k, prior, _sides(presence, statistics, c))
+        _of_class(model, two, support, k, rows, _sides(presence, statistics, c))
         for c, two in enumerate(against_rest(statistics))
     ]
     places, parts = zip(*of_class, strict=True)
@@ -229,9 +230,9 @@ def _comparing() -> list[str]:
     return [name for name, kind in MODELS.items() if kind.statistic is not None]
 
 
-def _checked_prior(model: Model[Any], prior: float | None) -> float:
+def _checked_prior(model: Model[Any], prior: float | None) -> float | None:
     if prior is None:
-        return 1.0
+        return None
     if MODELS[model.name].takes == "values":
         raise ValueError(
             f"`prior` has no effect on the {model.name} model, whose means are compared as they "
