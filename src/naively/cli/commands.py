@@ -383,7 +383,15 @@ EXACT: Options = [
     click.option("--time-limit", type=Finite(min=0), metavar="SECONDS", help="Of --exact."),
 ]
 
-MODEL: Options = [KIND, amount_option(auto=True), RATE, *SMOOTHING, *OBJECTIVE, *EXACT, *CONSTRAINTS]
+MODEL: Options = [
+    KIND,
+    amount_option(auto=True),
+    RATE,
+    *SMOOTHING,
+    *OBJECTIVE,
+    *EXACT,
+    *CONSTRAINTS,
+]
 
 TESTING: Options = [
     click.option(

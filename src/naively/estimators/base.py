@@ -209,7 +209,7 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
     def _choice(
         self, model: Model[S], X: Matrix, y: Array, sample_weight: ArrayLike | None, statistics: S
     ) -> tuple[int, IntArray | None]:
-        """Number of features, and which they are where this is not for the model to say."""
+        """Find the number of features, and which they are where the model is not to say so."""
         if is_auto(self.k):
             self._checked_rate()
             self.fold_errors_ = choose_k(model, X, y, sample_weight, statistics)

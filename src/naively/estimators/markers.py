@@ -63,7 +63,7 @@ def markers(
     >>> model = SparseMultinomialNB(k=2).fit(X, ["a", "a", "b", "b", "c", "c"])
     >>> found = markers(model)
     >>> found.label.tolist(), found.feature.tolist(), found.z.round(1).tolist()
-    (['a', 'b'], [0, 1], [2.8, 2.8])
+    (['a', 'b'], [0, 1], [3.2, 3.1])
     >>> print(found.coverage)
     1 of 3 classes has no feature of their own: c.
     """

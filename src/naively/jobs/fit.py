@@ -307,7 +307,7 @@ def _discovery_note(trained: Trained[Any], settings: ModelSettings) -> Iterator[
     bursts = ""
     if trained.model.words == COUNTS:
         bursts = (
-            ", and the law of the model for counts to hold: words come in bursts, and then far more "
+            ", and counts to follow the law of the model: words come in bursts, and then far more "
             "look significant than are (--weights presence counts each row once)"
         )
     yield (

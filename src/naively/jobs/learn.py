@@ -24,7 +24,7 @@ from naively.jobs.markers import check_markers, with_markers
 from naively.jobs.model_file import ModelFile
 from naively.jobs.outcome import Tested, files_of, summarize
 from naively.jobs.quote import examples
-from naively.jobs.results import RESULT_FILES, write_result
+from naively.jobs.results import ALSO, RESULT_FILES, write_result
 from naively.jobs.settings import ModelSettings, Recipe
 from naively.jobs.stability import check_stability, stability_of
 from naively.jobs.study import (
@@ -63,10 +63,10 @@ def select(
     OutputError
         If the result cannot be written. The result folder is then as it was before.
     """
-    with reserved_directory(out, RESULT_FILES, force=force):
+    with reserved_directory(out, RESULT_FILES, sometimes=ALSO, force=force):
         summary, model = learn(recipe, progress)
         progress("writing", 0, 0)
-        with atomic_directory(out, RESULT_FILES, force=force) as folder:
+        with atomic_directory(out, RESULT_FILES, sometimes=ALSO, force=force) as folder:
             write_result(folder, summary, model)
     return summary
 

@@ -13,7 +13,7 @@ from naively.jobs.learn import one_class
 from naively.jobs.markers import check_markers, with_markers
 from naively.jobs.model_file import ModelFile
 from naively.jobs.outcome import file_rows, summarize
-from naively.jobs.results import RESULT_FILES, write_result
+from naively.jobs.results import ALSO, RESULT_FILES, write_result
 from naively.jobs.settings import ModelSettings, Recipe
 from naively.jobs.study import path_curve
 from naively.judging.parting import TRAIN
@@ -140,10 +140,10 @@ def solve(
     markers: int | None = None,
 ) -> Summary:
     """Select features and train a classifier from statistics alone, and write the result folder."""
-    with reserved_directory(out, RESULT_FILES, force=force):
+    with reserved_directory(out, RESULT_FILES, sometimes=ALSO, force=force):
         summary, model = _solved(source, settings, progress, text_column, command, markers)
         progress("writing", 0, 0)
-        with atomic_directory(out, RESULT_FILES, force=force) as folder:
+        with atomic_directory(out, RESULT_FILES, sometimes=ALSO, force=force) as folder:
             write_result(folder, summary, model)
     return summary
 

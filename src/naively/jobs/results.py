@@ -10,7 +10,8 @@ from naively.report.documents import features_csv, markers_csv, summary_json
 from naively.report.page import summary_html
 from naively.report.summary import Summary
 
-RESULT_FILES = ("features.csv", "markers.csv", "model.npz", "report.html", "summary.json")
+RESULT_FILES = ("features.csv", "model.npz", "report.html", "summary.json")
+ALSO = ("markers.csv",)  # with --markers
 
 
 def write_result(folder: Path, summary: Summary, model: ModelFile) -> None:

@@ -30,7 +30,7 @@ def check_stability(recipe: Recipe) -> None:
     InputError
         Naming what stands in the way.
     """
-    settings, option = recipe.model, "--stability" if recipe.stable is None else "--stable"
+    settings, option = recipe.model, _option(recipe)
     if not recipe.stability and recipe.stable is None:
         return
     hindrances = {
@@ -51,6 +51,10 @@ def check_stability(recipe: Recipe) -> None:
             )
 
 
+def _option(recipe: Recipe) -> str:
+    return "--stability" if recipe.stable is None else "--stable"
+
+
 def stability_of(
     recipe: Recipe, data: Data, trained: Trained[Any], kinds: Kinds, workers: Workers
 ) -> FloatArray:
@@ -63,8 +67,8 @@ def stability_of(
     """
     if data.n_rows(*kinds) < _FEWEST:
         raise InputError(
-            f"{data.name}: `{'--stability' if recipe.stable is None else '--stable'}` needs {_FEWEST} rows or more to train on, of which there "
-            f"are {data.n_rows(*kinds)}; leave it out, or use selection_stability in Python."
+            f"{data.name}: `{_option(recipe)}` needs {_FEWEST} rows or more to train on, of which "
+            f"there are {data.n_rows(*kinds)}; leave it out, or use selection_stability in Python."
         )
     kept = data.kept(kinds, recipe.model)
     classes = trained.classes

@@ -112,8 +112,8 @@ class SelectionStability:
         """
         _check_threshold(threshold)
         least = threshold * self.n_subsamples * (1 - 1e-12)
-        rows = self.times if k is None else self.times[[self._position(k)]]
-        rows = rows.tocoo()
+        at = np.arange(len(self.k)) if k is None else [self._position(k)]
+        rows = self.times[at].tocoo()
         return np.unique(rows.coords[1][rows.data >= least]).astype(np.int64)
 
     def false_choices(
@@ -310,8 +310,8 @@ def refuse_other_choices(model: Model[S], threshold: object) -> None:
     for name, way in ways.items():
         if way is not None:
             raise ValueError(
-                f"`stable` keeps some of the k features of the largest likelihood, not with {name}; "
-                "leave one of them out."
+                f"`stable` keeps some of the k features of the largest likelihood, not with {name};"
+                " leave one of them out."
             )
 
 

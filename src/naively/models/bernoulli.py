@@ -44,7 +44,6 @@ from scipy.special import xlogy
 
 from naively._kernels.residue import RESIDUE
 from naively._types import Array, FloatArray, IntArray
-from naively.models.counting import of_own_counts, presence_of
 from naively.models.contrast import (
     Contrast,
     log2_ratio,
@@ -54,6 +53,7 @@ from naively.models.contrast import (
     shares_of,
     weight_difference,
 )
+from naively.models.counting import of_own_counts, presence_of
 from naively.models.distances import (
     Distances,
     in_blocks,

@@ -1,4 +1,4 @@
-r"""How two classes differ in each feature, and how sure that is: log-odds ratios and their z-scores.
+r"""How two classes differ in each feature, and how sure that is: log-odds ratios and z-scores.
 
 Of a feature that makes up y of n in a class (occurrences of all occurrences, or rows of all rows),
 with y_0 of n_0 that are expected a priori, the log-odds are
@@ -7,10 +7,11 @@ with y_0 of n_0 that are expected a priori, the log-odds are
     var(delta) = 1 / (y + y_0) + 1 / (n + n_0 - y - y_0)
 
 approximately, and z is the difference of two classes over the root of the sum of their variances
-(Monroe, Colaresi, Quinn 2008, "Fightin' words", Political Analysis 16, equations 15 to 22). The prior is informative: y_0 is n_0 times the share of the feature in both classes
-together, n_0 as large as asked for. So a rare feature, whose odds may differ by chance, is drawn
-towards no difference. A rate, a mean y / n of counts, has log(y + y_0) - log(n + n_0) of
-variance 1 / (y + y_0) under the Gamma prior of the same kind.
+(Monroe, Colaresi, Quinn 2008, "Fightin' words", Political Analysis 16, equations 15 to 22). The
+prior is informative: y_0 is n_0 times the share of the feature in both classes together, n_0 as
+large as asked for. So a rare feature, whose odds may differ by chance, is drawn towards no
+difference. A rate, a mean y / n of counts, has log(y + y_0) - log(n + n_0) of variance
+1 / (y + y_0) under the Gamma prior of the same kind.
 """
 
 from __future__ import annotations
@@ -39,9 +40,7 @@ class Contrast:
     category: IntArray | None = None  # that tells the second class best, of categories
 
 
-def log_odds(
-    y: FloatArray, n: FloatArray, prior: float
-) -> tuple[FloatArray, FloatArray]:
+def log_odds(y: FloatArray, n: FloatArray, prior: float) -> tuple[FloatArray, FloatArray]:
     """Log-odds ratio of two classes, and its standard error: (k,) each.
 
     Parameters
@@ -117,5 +116,5 @@ def weight_difference(rule: LinearRule) -> FloatArray:
 
 
 def root_of_sum(variance: FloatArray) -> FloatArray:
-    """Standard error of a difference of two classes, from the variances (k, 2)."""
+    """Return the standard error of a difference of two classes, from their variances (k, 2)."""
     return np.asarray(np.sqrt(variance.sum(axis=1)))

@@ -57,7 +57,6 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from naively._types import Array, FloatArray, IntArray
-from naively.models.counting import of_own_counts, presence_of
 from naively.models.contrast import (
     Contrast,
     log2_ratio,
@@ -67,6 +66,7 @@ from naively.models.contrast import (
     shares_of,
     weight_difference,
 )
+from naively.models.counting import of_own_counts, presence_of
 from naively.models.distances import Distances, euclidean
 from naively.models.family import (
     CountTable,

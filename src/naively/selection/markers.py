@@ -53,9 +53,9 @@ class Markers:
         Log-odds ratio with an informative prior over its standard error (of rates for Poisson and
         negative binomial models; Welch's statistic for means).
     log2_fold_change : ndarray of shape (n,)
-        Binary logarithm of the ratio of the rates inside and outside of the class, as counted: share
-        of all occurrences (multinomial), mean, or share of the rows (presence, categories). It is
-        infinite where the others have none, NaN for means below 0.
+        Binary logarithm of the ratio of the rates inside and outside of the class, as counted:
+        share of all occurrences (multinomial), mean, or share of the rows (presence, categories).
+        It is infinite where the others have none, NaN for means below 0.
     share_in, share_out : ndarray of shape (n,)
         Share of the rows with the feature, inside and outside of the class; NaN where it was not
         counted.
@@ -152,11 +152,14 @@ class Markers:
     def _repr_html_(self) -> str:
         """Show the first as a table, for notebooks."""
         rows = [
-            (short(label), str(rank), short(str(name)), f"{gain:.4g}", f"{z:.3g}")
-            for label, rank, name, gain, z in zip(
-                self.label.astype(str)[:_LISTED].tolist(),
-                self.rank.tolist(), self.feature.tolist(), self.gain.tolist(), self.z.tolist(),
-            )  # fmt: skip
+            (
+                short(str(self.label[i])),
+                str(self.rank[i]),
+                short(str(self.feature[i])),
+                f"{self.gain[i]:.4g}",
+                f"{self.z[i]:.3g}",
+            )
+            for i in range(min(len(self), _LISTED))
         ]
         return f"<p>{self}</p>" + table_html(("class", "rank", "feature", "gain", "z"), rows)
 
@@ -182,8 +185,8 @@ def markers_of(
     k : int or None
         Most features of each class; None: all.
     prior : float, optional
-        Rows like the average of all that are expected a priori in the class, and outside: by default
-        as many as there are. Of models of counts, presence or categories.
+        Rows like the average of all that are expected a priori in the class, and outside: by
+        default as many as there are. Of models of counts, presence or categories.
     presence : (q, C), optional
         Rows of each class that hold each of the features.
     names : (q,), optional

@@ -29,7 +29,10 @@ def against_rest(statistics: A) -> Iterator[A]:
             yield reduce(add, [*outside, named(first, 1)])
             return
         middle = (first + last) // 2
-        for start, stop, others in ((first, middle, (middle, last)), (middle, last, (first, middle))):
+        for start, stop, others in (
+            (first, middle, (middle, last)),
+            (middle, last, (first, middle)),
+        ):
             rest = [*outside, *(named(c, 0) for c in range(*others))]
             yield from within(start, stop, [reduce(add, rest)])
 
