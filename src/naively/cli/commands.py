@@ -286,9 +286,9 @@ def kind_option(known: Collection[str]) -> Callable[[Callable[..., Any]], Callab
 
 def amount_option(*, auto: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the option that says how many features."""
-    words = "all, or fdr (all that are significant)"
+    words = "all or fdr (all that are significant)"
     if auto:
-        words = "all, auto (cross-validated), or fdr (all that are significant)"
+        words = "all, auto (cross-validated) or fdr (all that are significant)"
     return click.option(
         "-k",
         "--fraction",
@@ -546,13 +546,13 @@ SELECT: Options = [
         is_flag=True,
         help="Tell how many of 100 random halves of the rows select each feature.",
     ),
-    MARKERS,
     click.option(
         "--stable",
         type=Finite(0.5, 1, min_open=True),
         metavar="SHARE",
         help="Keep the features that so large a share of these halves selects, such as 0.9.",
     ),
+    MARKERS,
     click.option(
         "--quick", is_flag=True, help="Only the features, the model and its test: a plain report."
     ),
