@@ -22,7 +22,7 @@ from naively import (
     SparseNegativeBinomialNB,
     SparsePoissonNB,
 )
-from naively.models.multinomial import class_shares, multinomial_gain
+from naively.models.multinomial import multinomial_gain
 
 PERMUTATIONS, BLOCK = 10_000, 250
 STRONGEST, SAMPLE, LEAST = 50, 150, 20  # features: strongest, others, of so many occurrences
@@ -56,10 +56,16 @@ def data_set(folder, name, entries):
     return X, np.unique(y, return_inverse=True)[1]
 
 
+def named(model):
+    return type(model).__name__ + " (class)" * (getattr(model, "variance", "") == "class")
+
+
 def chosen(model, X, scores, rng):
     """The strongest features, and a sample of the others that occur often enough."""
     order = np.argsort(-scores)
-    often = order[STRONGEST:][np.asarray((X[:, order[STRONGEST:]] > 0).sum(axis=0)).ravel() >= LEAST]
+    often = order[STRONGEST:][
+        np.asarray((X[:, order[STRONGEST:]] > 0).sum(axis=0)).ravel() >= LEAST
+    ]
     return order[:STRONGEST], rng.choice(often, min(SAMPLE, len(often)), replace=False)
 
 
@@ -117,13 +123,13 @@ def permuted(folder, name, model, entries):
         by_chance = chdtrc(freedom, 2 * found)
         below += [(by_chance <= level).sum(axis=0) for level in LEVELS]
     share = (times + 1) / (PERMUTATIONS + 1)
-    middle = (share > 0.001) & (share < 0.5)
+    middle = (share > 0.001) & (share < 0.5) & (p > 0)
     error = np.median(np.abs(np.log10(p[middle] / share[middle])))
     agree = np.mean((p <= 0.01) == (share <= 0.01))
     sizes = " | ".join(f"{each:.4f}" for each in below.mean(axis=1) / PERMUTATIONS)
     unresolved = (share[: len(strong)] <= 1.5 / (PERMUTATIONS + 1)).sum()
     print(
-        f"| {name} | {type(model).__name__}{' (class)' * (getattr(model, 'variance', '') == 'class')} "
+        f"| {name} | {named(model)} "
         f"| {entries} | {sizes} | {error:.2f} ({middle.sum()}) | {agree:.3f} | {unresolved} |",
         flush=True,
     )
@@ -157,7 +163,7 @@ def discovered(folder, name, model, entries):
             total.append(len(found))
     model.set_params(k=10, q=None)
     print(
-        f"| {name} | {type(model).__name__}{' (class)' * (getattr(model, 'variance', '') == 'class')} "
+        f"| {name} | {named(model)} "
         f"| {entries} | {X.shape[1]:,} | {len(kept):,} | {np.mean(total):,.0f} | "
         f"{np.mean(false):.3f} | {np.std(false) / np.sqrt(REPEATS):.3f} |",
         flush=True,

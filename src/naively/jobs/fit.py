@@ -304,7 +304,12 @@ def _discovery_note(trained: Trained[Any], settings: ModelSettings) -> Iterator[
     if not is_fdr(settings.k) or not n:
         return
     q = RATE if settings.q is None else settings.q
-    bursts = ""
+    asked = bursts = ""
+    if settings.kind == "multinomial":
+        asked = (
+            " It asks whether the share of all occurrences is alike: where rows of a class are "
+            "longer, what is as frequent in all rows is not (--model bernoulli asks for rows)."
+        )
     if trained.model.words == COUNTS:
         bursts = (
             ", and counts to follow the law of the model: words come in bursts, and then far more "
@@ -312,7 +317,7 @@ def _discovery_note(trained: Trained[Any], settings: ModelSettings) -> Iterator[
         )
     yield (
         f"{n:,} features are significant at a false discovery rate of {q:g} (Benjamini and "
-        f"Hochberg); this takes rows to be independent{bursts}."
+        f"Hochberg); this takes rows to be independent{bursts}.{asked}"
     )
 
 

@@ -68,6 +68,8 @@ class Markers:
     uncovered : ndarray of shape (n_uncovered,)
         Classes without a feature of their own: none of those selected speaks most for them (in the
         sense of the parameter `quota`).
+    coverage : str
+        A sentence on these classes.
 
     See Also
     --------

@@ -164,7 +164,7 @@ def k_of(model: Model[S], statistics: S, k: K) -> int:
     """
     constraints = model.constraints
     if constraints is None:
-        return resolve_k(k, statistics.n_features, stacklevel=5)
+        return resolve_k(k, statistics.n_features, stacklevel=6)
     most = constraints.n_choices
     if k is None and constraints.costs is not None:
         return most
@@ -173,10 +173,10 @@ def k_of(model: Model[S], statistics: S, k: K) -> int:
             f"`k`={k} is greater than {most}, the number of {constraints.counted} that may be "
             "chosen: all of them are used.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
         return most
-    return resolve_k(k, most, stacklevel=5)
+    return resolve_k(k, most, stacklevel=6)
 
 
 def is_auto(k: object) -> bool:
