@@ -48,8 +48,8 @@ calibration : {None, "cross-fitted"}, default=None
 q : float, default=None
     With `k="fdr"`: the false discovery rate (0.1 by default). The features are those that Benjamini
     and Hochberg (1995) call significant by `pvalues_`, and a share of `q` of them at most is alike
-    in all classes, in expectation, as far as the p-values hold. (Alike is, in a multinomial model,
-    the share of the occurrences of all features.)""",
+    in all classes, in expectation, as far as the p-values hold. In a multinomial model alike is
+    the share of a feature in the occurrences of all.""",
     "stable": """
 stable : float, default=None
     Share in (0.5, 1]. Of the `k` features only those are kept that are selected on so large a share
