@@ -1,10 +1,13 @@
 """p-values against the tests of SciPy, against permutations, and under chance."""
 
+import json
 from functools import partial
 
 import numpy as np
 import pytest
+from click.testing import CliRunner
 from scipy import sparse, stats
+from sklearn.base import clone
 from sklearn.feature_selection import SelectFdr, SelectKBest, chi2
 
 from naively import (
@@ -19,6 +22,7 @@ from naively import (
     SparsePoissonNB,
     gain,
 )
+from naively.cli.scale import naively
 from naively.selection.chance import significant
 
 LIKELIHOODS = [
@@ -188,3 +192,186 @@ def test_what_may_be_chosen_has_no_part_in_a_gain():
     for asked in ({"required": [2]}, {"quota": 1}, {"refit": "logistic"}, {"objective": "pairs"}):
         for found, expected in zip(gain(X, y, model=SparsePoissonNB(**asked)), plain, strict=True):
             np.testing.assert_array_equal(found, expected)
+
+
+# -- features by their false discovery rate -------------------------------------------------------
+
+NAIVE_BAYES = [*LIKELIHOODS, SparseMultinomialNB(), SparseBernoulliNB(), SparsePoissonNB()]
+
+
+def stepped_up(p, q):
+    """Benjamini and Hochberg (1995), section 3.1, in plain loops: which hypotheses are rejected."""
+    order, n = sorted(range(len(p)), key=lambda i: p[i]), 0
+    for rank in range(1, len(p) + 1):
+        if p[order[rank - 1]] <= rank / len(p) * q:
+            n = rank
+    return sorted(order[:n])
+
+
+def signal(n=400, m=60, seed=5):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    rate = np.ones((3, m))
+    rate[rng.integers(0, 3, 15), np.arange(15)] += 0.5
+    return np.minimum(rng.poisson(rate[y]), 4), y
+
+
+@pytest.mark.parametrize("q", [None, 0.01, 0.4])
+@pytest.mark.parametrize("model", NAIVE_BAYES, ids=str)
+def test_features_are_those_of_benjamini_and_hochberg(model, q):
+    X, y = signal()
+    fitted = clone(model).set_params(k="fdr", q=q).fit(X, y)
+    p, rate = fitted.pvalues_, 0.1 if q is None else q
+    chosen = fitted.get_support(indices=True).tolist()
+    assert chosen == stepped_up(p.tolist(), rate)
+    assert chosen == np.flatnonzero(stats.false_discovery_control(p) <= rate).tolist()
+    assert 0 < len(chosen) < 60
+
+
+@pytest.mark.parametrize("model", NAIVE_BAYES[:7], ids=str)
+def test_batches_and_statistics_choose_the_same(model):
+    X, y = signal()
+    X[0] = 4
+    asked = clone(model).set_params(k="fdr", q=0.2)
+    whole = asked.fit(X, y)
+    batches = clone(asked).partial_fit(X[:150], y[:150], classes=[0, 1, 2])
+    batches.partial_fit(X[150:], y[150:])
+    parameters = clone(model).get_params() | {"k": "fdr", "q": 0.2}
+    known = type(model).from_statistics(whole.statistics_, **parameters)
+    for other in (batches, known):
+        np.testing.assert_array_equal(other.support_, whole.support_)
+
+
+def test_the_certificate_is_of_any_as_many():
+    """Their objective by the model of these features alone, the bound of as many by the best."""
+    X, y = signal()
+    for model in (SparseMultinomialNB(), SparseCategoricalNB(), SparsePoissonNB()):
+        found = clone(model).set_params(k="fdr", q=0.2).fit(X, y)
+        chosen = found.get_support(indices=True)
+        best = clone(model).set_params(k=len(chosen)).fit(X, y).certificate_
+        held = clone(model).set_params(k=len(chosen), required=chosen).fit(X, y).certificate_
+        assert found.certificate_.bound == best.bound
+        assert found.certificate_.objective == pytest.approx(held.objective)
+        assert found.certificate_.k == len(chosen)
+        assert found.certificate_.proven_optimal == (found.certificate_.relative_gap < 1e-6)
+        np.testing.assert_array_equal(
+            clone(model).set_params(k=len(chosen), required=chosen).fit(X, y).predict(X),
+            found.predict(X),
+        )
+
+
+def test_false_discoveries_of_the_model():
+    rng, share = np.random.default_rng(7), []
+    for _ in range(30):
+        y = rng.integers(0, 2, 400)
+        X = rng.poisson(1.0, (400, 300))
+        X[:, :30] = rng.poisson(1.0 + 0.3 * y[:, None], (400, 30))
+        found = SparsePoissonNB(k="fdr", q=0.2).fit(X, y).support_
+        share.append(found[30:].sum() / max(found.sum(), 1))
+    assert 0.1 < np.mean(share) < 0.25
+
+
+def test_nothing_is_significant():
+    X, y = np.random.default_rng(0).poisson(1, (60, 20)), np.arange(60) % 2
+    with pytest.warns(UserWarning, match="No feature is significant at a false discovery rate of"):
+        model = SparsePoissonNB(k="fdr", q=1e-6).fit(X, y)
+    assert not model.support_.any()
+    np.testing.assert_allclose(model.predict_proba(X), 0.5)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        (SparsePoissonNB(k=3, q=0.1), "`q` has no effect without `k`='fdr'"),
+        (SparsePoissonNB(k="auto", q=0.1), "`q` has no effect without `k`='fdr'"),
+        (SparsePoissonNB(k="fdr", q=0), r"`q` must be a false discovery rate in \(0, 1\)"),
+        (SparsePoissonNB(k="fdr", q=1.0), r"`q` must be a false discovery rate in \(0, 1\)"),
+        (SparsePoissonNB(k="fdr", class_weight="balanced"), "not with `class_weight`"),
+        (SparsePoissonNB(k="fdr", quota=1), "not with constraints"),
+        (SparsePoissonNB(k="fdr", objective="pairs"), "not with `objective`='pairs'"),
+        (SparsePoissonNB(k="fdr", redundancy="conditional"), "not with `redundancy`"),
+        (SparsePoissonNB(k="fdr", calibration="cross-fitted"), "`calibration` is fitted on folds"),
+        (SparsePoissonNB(k="fdr", stable=0.9), "not of `k`='fdr'"),
+        (SparseL2Centers(k="fdr"), "l2-centers model, whose gain is no likelihood ratio"),
+        (SparseL1Centers(k="fdr"), "l1-centers model, whose gain is no likelihood ratio"),
+    ],
+    ids=str,
+)
+def test_where_p_values_do_not_choose(model, message):
+    X, y = signal()
+    with pytest.raises(ValueError, match=message):
+        model.fit(X, y)
+
+
+def run(*arguments):
+    result = CliRunner().invoke(naively, list(map(str, arguments)))
+    return result.exit_code, " ".join(result.output.split())
+
+
+def write(path, model):
+    """Write a table of numbers, and fit a model to the same rows."""
+    X, y = signal()
+    lines = [",".join(["label", *(f"f{i}" for i in range(60))])]
+    lines += [",".join(map(str, [f"c{c}", *row])) for row, c in zip(X.tolist(), y, strict=True)]
+    path.write_text("\n".join(lines) + "\n")
+    return model.fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("name", "model"),
+    [
+        ("multinomial", SparseMultinomialNB(k="fdr", q=0.2)),
+        ("bernoulli", SparseBernoulliNB(k="fdr", q=0.2)),
+        ("negative-binomial", SparseNegativeBinomialNB(k="fdr", q=0.2)),
+        ("gaussian", SparseGaussianNB(k="fdr", q=0.2)),
+        ("categorical", SparseCategoricalNB(k="fdr", q=0.2)),
+    ],
+)
+def test_the_command_chooses_what_python_does(tmp_path, name, model):
+    fitted = write(tmp_path / "a.csv", model)
+    # Sums of squares over the rows tested on and all others are rounded in another order.
+    share = 0.0 if fitted.model_.name in ("negative-binomial", "gaussian") else 0.3
+    asked = ("--numbers", "--model", name, "-k", "fdr", "--q", 0.2, "-q", "--holdout", share)
+    status, said = run("select", tmp_path / "a.csv", *asked, "--out", tmp_path / "r")
+    assert status == 0, said
+    summary = json.loads((tmp_path / "r" / "summary.json").read_text())
+    found = sorted(row["column"] for row in summary["features"])
+    assert found == fitted.get_support(indices=True).tolist()
+    assert f"{len(found)} features are significant at a false discovery rate of 0.2" in said
+    assert ("words come in bursts" in said) == (name == "multinomial")
+    assert "so many are significant" in (tmp_path / "r" / "report.html").read_text()
+    assert run("count", tmp_path / "a.csv", "--numbers", "--model", name, "-o", tmp_path / "s",
+               "-q")[0] == 0  # fmt: skip
+    (record,) = (tmp_path / "s").glob("*.npz")
+    solved = ("--model", name, "-k", "fdr", "--q", 0.2, "-q", "-o", tmp_path / "r2")
+    assert run("solve", record, *solved)[0] == 0
+    same = [(tmp_path / each / "model.npz").read_bytes() for each in ("r", "r2")]
+    assert same[0] == same[1]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("-k", 5, "--q", 0.1), "`--q` has no effect without -k fdr"),
+        (("-k", "fdr", "--model", "l2-centers"), "not with --model l2-centers, which has none"),
+        (("-k", "fdr", "--class-weight", "balanced"), "not with --class-weight"),
+        (("-k", "fdr", "--weights", "log"), "not with weights that are no counts"),
+        (("-k", "fdr", "--quota", 1), "not with constraints"),
+        (("-k", "fdr", "--calibration", "cross-fitted"), "not with --calibration"),
+        (("-k", "fdr", "--stability"), "not with -k fdr"),
+    ],
+)
+def test_the_command_says_where_p_values_do_not_choose(tmp_path, options, message):
+    write(tmp_path / "a.csv", SparsePoissonNB(k=1))
+    asked = ("--numbers", "--out", tmp_path / "r", *options)
+    status, said = run("select", tmp_path / "a.csv", *asked)
+    assert status == 2
+    assert message in said
+
+
+def test_a_command_of_which_nothing_is_significant(tmp_path):
+    write(tmp_path / "a.csv", SparsePoissonNB(k=1))
+    asked = ("--numbers", "-k", "fdr", "--q", 1e-300, "-q", "--out", tmp_path / "r")
+    status, said = run("select", tmp_path / "a.csv", *asked)
+    assert status == 0, said
+    assert "No feature is significant" in said

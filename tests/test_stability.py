@@ -24,7 +24,10 @@ from naively import (
     SparseMultinomialNB,
     SparseNegativeBinomialNB,
     SparsePoissonNB,
+    SparsityCV,
+    error_path,
     selection_stability,
+    sparsity_path,
 )
 from naively.cli.scale import naively
 from naively.judging.folds import stratified_folds
@@ -294,6 +297,95 @@ def test_halves_do_not_depend_on_the_division_of_the_work(tmp_path):
         assert status == 0, said
         found.append((out / "features.csv").read_bytes())
     assert found[0] == found[1] == found[2]
+
+
+def test_the_stable_ones_are_kept(tmp_path):
+    """The model is that of the features on 70 % of the halves, where tested and where written."""
+    rows, labels = texts()
+    data, kept, answers = tmp_path / "a.jsonl", tmp_path / "kept", tmp_path / "p.csv"
+    write(data, rows, labels)
+    asked = ("select", data, "-k", 9, "--model", "bernoulli", "--quick", "-q")
+    told = ("--holdout", 0, "--stability", "--out", tmp_path / "all")
+    assert run(*asked, *told)[0] == 0
+    status, said = run(*asked, "--holdout", 0, "--stable", 0.7, "--out", kept)
+    assert status == 0, said
+    expected = {name: f for name, f in stability_of(tmp_path / "all").items() if f >= 0.7}
+    assert stability_of(kept) == expected
+    assert 0 < len(expected) < 9
+    assert f"{len(expected)} of the 9 best features were kept" in said
+    vectorizer = CountVectorizer(binary=True, vocabulary=sorted(expected))
+    alone = SparseBernoulliNB(k="all").fit(vectorizer.transform(rows), labels)
+    assert run("predict", kept / "model.npz", data, "-q", "--out", answers)[0] == 0
+    found = [line.split(",")[1] for line in answers.read_text().splitlines()[1:]]
+    assert found == alone.predict(vectorizer.transform(rows)).tolist()
+    for how in (("--jobs", 2, "--holdout", 0), ("--holdout", 0.3)):
+        status, said = run(*asked, *how, "--stable", 0.7, "--out", tmp_path / "again")
+        assert status == 0, said
+        assert stability_of(tmp_path / "again") == expected
+
+
+@pytest.mark.parametrize("estimator", MODELS, ids=str)
+def test_fitted_on_the_stable_ones(estimator):
+    X, y = counts()
+    found = selection_stability(estimator, X, y, [8]).stable(8, 0.7)
+    model = clone(estimator).set_params(k=8, stable=0.7).fit(X, y)
+    assert model.get_support(indices=True).tolist() == found.tolist()
+    assert 0 < len(found) < 8
+    np.testing.assert_array_equal(
+        model.stability_.times.toarray(),
+        selection_stability(estimator, X, y, [8]).times.toarray(),
+    )
+    held = clone(estimator).set_params(k=len(found), required=found).fit(X, y)
+    np.testing.assert_array_equal(model.predict(X), held.predict(X))
+    best = clone(estimator).set_params(k=len(found)).fit(X, y).certificate_
+    assert model.certificate_.bound == best.bound
+    assert model.certificate_.objective == pytest.approx(held.certificate_.objective)
+
+
+def test_stable_at_some_k():
+    """The union over the grid (Meinshausen, Buehlmann), bounded by what is selected anywhere."""
+    X, y = counts()
+    for estimator in (SparseBernoulliNB(), SparseMultinomialNB()):
+        found = selection_stability(estimator, X, y, [2, 5, 9], n_subsamples=20)
+        share = found.times.toarray() / 20
+        assert found.stable(None, 0.8).tolist() == np.flatnonzero(share.max(axis=0) >= 0.8).tolist()
+        q = found.anywhere.toarray().sum() / 20
+        assert 9 <= q <= 16
+        assert found.false_choices(None, 0.8) == pytest.approx(q * q / 0.6 / 30)
+    nested = selection_stability(SparseBernoulliNB(), X, y, [2, 5, 9], n_subsamples=20)
+    np.testing.assert_array_equal(nested.anywhere.toarray()[0], nested.times.toarray()[-1])
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ({"stable": 0.5}, r"`stable` must be a share of the halves in \(0.5, 1\]"),
+        ({"stable": "yes"}, "`stable` must be a share"),
+        ({"stable": 0.9, "quota": 1}, "not with constraints on the features"),
+        ({"stable": 0.9, "objective": "pairs"}, "not with `objective`='pairs'"),
+        ({"stable": 0.9, "redundancy": "conditional"}, "not with `redundancy`"),
+        ({"stable": 0.9, "calibration": "cross-fitted"}, "`calibration` is fitted on folds"),
+    ],
+)
+def test_where_stable_has_no_sense(asked, message):
+    X, y = counts()
+    with pytest.raises(ValueError, match=message):
+        SparseBernoulliNB(k=5, **asked).fit(X, y)
+
+
+def test_stable_needs_the_rows_and_one_k():
+    X, y = counts()
+    model = SparseBernoulliNB(k=5, stable=0.9)
+    with pytest.raises(ValueError, match="`stable`=0.9 needs the rows themselves"):
+        model.partial_fit(X, y, classes=[0, 1, 2])
+    for job in (sparsity_path, error_path, selection_stability):
+        with pytest.raises(ValueError, match="has no part where every k is tried"):
+            job(model, X, y)
+    with pytest.raises(ValueError, match="has no part where every k is tried"):
+        SparsityCV(model, ks=[1, 2]).fit(X, y)
+    automatic = SparseBernoulliNB(k="auto", stable=0.9).fit(X, y)
+    plain = SparseBernoulliNB(k="auto").fit(X, y)
+    assert automatic.stability_.k.tolist() == [plain.fold_errors_.best_k()]
 
 
 @pytest.mark.parametrize(

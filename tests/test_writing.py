@@ -202,3 +202,22 @@ def test_a_terminal_of_no_width(monkeypatch, columns):
     output = CliRunner().invoke(naively, ["select", "a.csv", "-k", "2"]).stdout
     assert "speaks for" in output
     assert "Accuracy 1.0000" in output
+
+
+def test_a_file_that_some_results_have(tmp_path):
+    """It is part of an earlier result, and goes with it, also beside what is foreign."""
+    out = tmp_path / "result"
+
+    def fill(*names, force=False):
+        with atomic_directory(out, NAMES, sometimes=("more",), force=force) as to:
+            for name in names:
+                (to / name).write_text("new")
+
+    for names in (NAMES, (*NAMES, "more"), NAMES):
+        fill(*names)
+        assert {each.name for each in out.iterdir()} == set(names)
+    (out / "foreign").write_text("mine")
+    fill(*NAMES, "more", force=True)
+    assert (out / "more").exists()
+    fill(*NAMES, force=True)
+    assert {each.name for each in out.iterdir()} == {*NAMES, "foreign"}

@@ -14,6 +14,7 @@ from naively.estimators.likelihood import (
     SparseNegativeBinomialNB as SparseNegativeBinomialNB,
     SparsePoissonNB as SparsePoissonNB,
 )
+from naively.estimators.markers import markers as markers
 from naively.estimators.naive_bayes import (
     SparseBernoulliNB as SparseBernoulliNB,
     SparseMultinomialNB as SparseMultinomialNB,
@@ -40,6 +41,7 @@ from naively.plots.feature_weights import FeatureWeightsDisplay as FeatureWeight
 from naively.plots.sparsity_path import SparsityPathDisplay as SparsityPathDisplay
 from naively.plots.stability import StabilityDisplay as StabilityDisplay
 from naively.selection.certificate import Certificate as Certificate
+from naively.selection.markers import Markers as Markers
 from naively.selection.path import SparsityPath as SparsityPath
 from naively.statistics.categories import ClassCategories as ClassCategories
 from naively.statistics.counts import ClassCounts as ClassCounts

@@ -45,6 +45,12 @@ _SELECT: dict[str, dict[str, tuple[str, ...]]] = {
         "k fraction": ("review_tables", "select reviews.csv -k 0.25 --quick"),
         "k percent": ("review_tables", "select reviews.csv --fraction 20% --quick"),
         "k auto": ("review_tables", "select reviews.csv -k auto"),
+        "k fdr": ("review_tables", "select reviews.csv -k fdr --q 0.05 --markers 3"),
+        "stable": ("review_tables", "select reviews.csv -k 12 --stable 0.8 --holdout 0 --quick"),
+        "markers, and classes without any": (
+            "topics",
+            "select topics.csv --text body --label topic -k 2 --markers 2 --model bernoulli",
+        ),
         "redundancy": (
             "review_tables",
             "select reviews.csv -k 4 --model bernoulli --redundancy conditional --candidates 12",
@@ -174,6 +180,10 @@ _SELECT: dict[str, dict[str, tuple[str, ...]]] = {
             "select genes.csv --label type --model l2-centers --scale variance -k 3",
         ),
         "gaussian": ("genes", "select genes.csv --label type --model gaussian -k 3"),
+        "gaussian fdr": (
+            "genes",
+            "select genes.csv --label type --model gaussian -k fdr --markers 2 --quick",
+        ),
         "gaussian smoothed": (
             "genes",
             "select genes.csv --label type --model gaussian --alpha 0.1 -k 3 --quick",
@@ -668,6 +678,7 @@ _OTHER: dict[str, dict[str, tuple[str, ...]]] = {
             "merge records -o all.stats",
             "solve all.stats -k 4",
             "solve all.stats -k 0.2 --exact -o other --json",
+            "solve all.stats -k fdr --markers 2 -o markers",
         ),
         "presence": (
             "shards",

@@ -29,6 +29,7 @@ from naively import (
     accuracy_coverage_curve,
     error_path,
     expected_error,
+    markers,
     sparsity_path,
 )
 
@@ -523,3 +524,22 @@ def _coverage() -> Sections:
 
 
 add("errors", "coverage", _coverage)
+
+
+def described_markers(estimator: Any, X: Any, y: Any) -> Sections:
+    found = markers(estimator.fit(X, y), 3)
+    rest = {name: values.tolist() for name, values in found.columns().items()}
+    return texts(uncovered=found.uncovered.tolist(), **rest)
+
+
+_V, _L = numbers()
+for _model, _X, _y in (
+    (SparseMultinomialNB(k=4), X3, Y3),
+    (SparseBernoulliNB(k="fdr", q=0.3), X3, Y3),
+    (SparsePoissonNB(k="fdr", q=0.01), X3, Y3),
+    (SparseNegativeBinomialNB(k=4), X3, Y3),
+    (SparseCategoricalNB(k=4), np.minimum(X3, 3), Y3),
+    (SparseGaussianNB(k=4, variance="shared"), _V, _L),
+    (SparseL2Centers(k=4, scale="std"), _V, _L),
+):
+    add("markers", str(_model), lambda m=_model, X=_X, y=_y: described_markers(m, X, y))

@@ -118,10 +118,10 @@ def _give_up_output() -> None:
 class Amount(AnyType):
     """How many features: a number, a share of all, all of them, or what cross-validation finds."""
 
-    name = "INTEGER|FRACTION|all|auto|best"
+    name = "INTEGER|FRACTION|all|fdr|auto|best"
 
     def __init__(self, *, auto: bool = True) -> None:
-        self.words = ("all", "auto", "best") if auto else ("all",)
+        self.words = ("all", "fdr", "auto", "best") if auto else ("all", "fdr")
         self.name = "|".join(["INTEGER", "FRACTION", *self.words])
 
     def convert(self, value: Any, param: Any, ctx: Any) -> int | float | str:
@@ -143,8 +143,8 @@ class Amount(AnyType):
             if 0 < share <= 1 and not text.isdecimal():
                 return share
         return self.fail(
-            f"{value!r} is not a number of features (100), a share of them (0.01 or 1%)"
-            f"{', all, auto or best' if 'auto' in self.words else ' or all'}.",
+            f"{value!r} is not a number of features (100), a share of them (0.01 or 1%), "
+            f"{', '.join(self.words[:-1])} or {self.words[-1]}.",
             param,
             ctx,
         )
@@ -322,8 +322,12 @@ def kind_option(known: Collection[str]) -> Callable[[Callable[..., Any]], Callab
 
 def amount_option(*, auto: bool) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return the option that says how many features."""
-    found = "cross-validated: auto (fewest within one standard error of the best) or best"
-    words = f"all, or {found}" if auto else "all"
+    words = "all or fdr (all that are significant)"
+    if auto:
+        words = (
+            "all, fdr (all that are significant), or cross-validated: auto (fewest within one "
+            "standard error of the best) or best"
+        )
     return click.option(
         "-k",
         "--fraction",
@@ -333,6 +337,12 @@ def amount_option(*, auto: bool) -> Callable[[Callable[..., Any]], Callable[...,
         "[default: 100, or all if there are fewer]",
     )
 
+
+RATE = click.option(
+    "--q",
+    type=Finite(0, 1, min_open=True, max_open=True),
+    help="Of -k fdr: expected share of the features that are there by chance, at most.  [0.1]",
+)
 
 KIND = kind_option(MODELS)
 
@@ -427,6 +437,7 @@ MODEL: Options = [
     KIND,
     amount_option(auto=True),
     SCORING,
+    RATE,
     *SMOOTHING,
     *OBJECTIVE,
     *EXACT,
@@ -575,6 +586,13 @@ EXPOSURE = click.option(
     "counts are expected in proportion. Of --model poisson and negative-binomial.",
 )
 
+MARKERS = click.option(
+    "--markers",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Tell, for each class, N of the features that set it apart from all others (markers.csv).",
+)
+
 SELECT: Options = [
     *INPUT,
     *MODEL,
@@ -600,6 +618,13 @@ SELECT: Options = [
         is_flag=True,
         help="Tell how many of 100 random halves of the rows select each feature.",
     ),
+    click.option(
+        "--stable",
+        type=Finite(0.5, 1, min_open=True),
+        metavar="SHARE",
+        help="Keep the features that so large a share of these halves selects, such as 0.9.",
+    ),
+    MARKERS,
     click.option(
         "--quick", is_flag=True, help="Only the features, the model and its test: a plain report."
     ),
@@ -681,7 +706,8 @@ def select(input: str, as_json: bool, quiet: bool, **options: Any) -> None:
     FILE may be - for the standard input, with --format, or many files: a pattern in quotes, such
     as 'part-?.csv'.
 
-    The folder gets features.csv, model.npz, summary.json and report.html. It appears when all is
+    The folder gets features.csv, model.npz, summary.json and report.html, with --markers also
+    markers.csv. It appears when all is
     done. A folder that is empty or holds an earlier result is replaced; one with other files
     needs --force.
     """
@@ -703,7 +729,7 @@ def recipe_of(input: str, options: Mapping[str, Any]) -> Any:
     """Return what the learner is asked; options that a command does not have are at defaults."""
     from naively.jobs.settings import ModelSettings, Recipe
 
-    settings = ["k", "alpha", "min_count", "min_documents", "weights", "norm", "scale"]
+    settings = ["k", "q", "alpha", "min_count", "min_documents", "weights", "norm", "scale"]
     settings += ["objective", "exponent", "exact", "time_limit"]
     settings += ["require", "exclude", "feature_groups", "costs", "budget", "quota", "class_weight"]
     settings += [*ASKED, "exposure"]
@@ -720,6 +746,8 @@ def recipe_of(input: str, options: Mapping[str, Any]) -> Any:
         stability=options.get("stability", False),
         scoring=options.get("scoring"),
         wanted=(*options.get("precision", ()), *options.get("recall", ())),
+        stable=options.get("stable"),
+        markers=options.get("markers"),
         command=repeatable_command(),
     )
 

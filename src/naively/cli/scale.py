@@ -12,8 +12,10 @@ from naively.cli.commands import (
     CONSTRAINTS,
     EXACT,
     EXPOSURE,
+    MARKERS,
     NUMBERS,
     OBJECTIVE,
+    RATE,
     READING,
     SMOOTHING,
     TERMS,
@@ -72,10 +74,12 @@ SOLVE: Options = [
     click.argument("statistics", metavar="STATISTICS"),
     kind_option(ADDED),
     amount_option(auto=False),
+    RATE,
     *SMOOTHING,
     *OBJECTIVE,
     *EXACT,
     *CONSTRAINTS,
+    MARKERS,
     click.option("--text", default="text", show_default=True, metavar="NAME", help="Text column."),
     click.option(
         "-o", "--out", default="result", show_default=True, metavar="FOLDER", help="Where to write."
@@ -157,6 +161,7 @@ def solve(
     from naively.jobs.settings import ModelSettings
     from naively.report.documents import summary_json
 
+    markers = options.pop("markers")
     settings = ModelSettings(kind=options.pop("model"), **options)
     with screen.progress(quiet=quiet) as progress:
         summary = run(
@@ -167,6 +172,7 @@ def solve(
             text_column=text,
             force=force,
             command=repeatable_command(),
+            markers=markers,
         )
     if as_json:
         echo_json(summary_json(summary))

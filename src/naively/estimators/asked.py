@@ -52,6 +52,16 @@ refit : {None, "logistic"}, default=None
 calibration : {None, "cross-fitted"}, default=None
     "cross-fitted" divides the scores by a temperature fitted to the rows of five folds, each judged
     by a model of the others: the predictions stay, their probabilities can be believed.""",
+    "q": """
+q : float, default=None
+    With `k="fdr"`: the false discovery rate (0.1 by default). The features are those that Benjamini
+    and Hochberg (1995) call significant by `pvalues_`, and a share of `q` of them at most is alike
+    in all classes, in expectation, as far as the p-values hold. In a multinomial model alike is
+    the share of a feature in the occurrences of all.""",
+    "stable": """
+stable : float, default=None
+    Share in (0.5, 1]. Of the `k` features only those are kept that are selected on so large a share
+    of 100 random halves of the rows (:func:`naively.selection_stability`); there may be none.""",
     "required": """
 required : array-like of str, int or bool, default=None
     Features that are chosen in any case, and count among the `k`: names (of a data frame),
@@ -137,6 +147,16 @@ class AskedMixin(Generic[S]):
     def _exposure(self) -> Exposure:
         """Exposure as the model takes it."""
         return checked_exposure(self.exposure, getattr(self, "n_features_in_", None), self._names)
+
+    def _of_path(self) -> Model[S]:
+        """Return the model of which every k is tried, in which `stable` has no part."""
+        stable = getattr(self, "stable", None)
+        if stable is not None:
+            raise ValueError(
+                f"`stable`={stable!r} has no part where every k is tried; leave it out, or "
+                "cross-validate the estimator as a whole."
+            )
+        return self._asked()
 
     def _weighed(self, statistics: Any) -> Any:
         """Statistics with the weights of the classes, from those of rows that weigh the same."""

@@ -30,13 +30,14 @@ from naively.judging.calibration import cross_fitted
 from naively.judging.error_path import FoldErrors
 from naively.judging.folds import choose_k
 from naively.judging.rows import checked_rows
+from naively.judging.stability import SelectionStability, stability_at
 from naively.models.model import A, Model, RowsOver, S
 from naively.models.rules import LinearRule, Rule, winners
 from naively.selection.certificate import UNPROVEN, Certificate, Selection
-from naively.selection.chance import p_values
+from naively.selection.chance import RATE, discoveries, p_values
 from naively.selection.redundancy import refuse_no_rows
 from naively.selection.refit import Refitted
-from naively.selection.train import Trained, is_auto, k_of, train
+from naively.selection.train import Trained, is_auto, is_fdr, k_of, train
 from naively.statistics.matrix import Matrix, as_matrix, canonical, check_library, is_sparse
 
 
@@ -153,6 +154,7 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
     """A classifier that uses k features, and the selector of those features."""
 
     k: K
+    stable: float | None
     model_: Model[S]
     statistics_: S
     selection_: Selection
@@ -160,6 +162,7 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
     refitted_: Refitted | None
     temperature_: float
     fold_errors_: FoldErrors  # with k="auto" or "best"
+    stability_: SelectionStability  # with `stable`
 
     # -- training -------------------------------------------------------------------------------
 
@@ -187,24 +190,57 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
         """
         X, y = self._check_batch(X, y, reset=True)
         model = self._asked()
-        model = self._asked()
         counted = model.gather(X, y, sample_weight)
         statistics = self._weighed(counted)
         weight = self._weighted_rows(y, sample_weight)
-        k = self._chosen_k(model, X, y, weight, statistics)
-        trained = train(model, statistics, k, rows=model.rows_over(statistics, X, y, weight))
+        k, support = self._choice(model, X, y, weight, statistics)
+        if support is not None and model.calibration is not None:
+            raise ValueError(
+                "`calibration` is fitted on folds that choose the k best features, not those of "
+                "`k`='fdr' or `stable`; leave one of them out."
+            )
+        rows = model.rows_over(statistics, X, y, weight)
+        trained = train(model, statistics, k, rows=rows, support=support)
         if model.calibration is not None:
             judged = checked_rows(X, y, weight)
             trained = trained.at(cross_fitted(model, judged, statistics, k))
         return self._store(trained, counted)
 
-    def _chosen_k(
+    def _choice(
         self, model: Model[S], X: Matrix, y: Array, sample_weight: ArrayLike | None, statistics: S
-    ) -> int:
-        if not is_auto(self.k):
-            return k_of(model, statistics, self.k)
-        self.fold_errors_, k = choose_k(model, X, y, sample_weight, statistics, self.k)
-        return k
+    ) -> tuple[int, IntArray | None]:
+        """Find the number of features, and which they are where the model is not to say so."""
+        if is_auto(self.k):
+            self._checked_rate()
+            self.fold_errors_, k = choose_k(model, X, y, sample_weight, statistics, self.k)
+            support = None
+        else:
+            k, support = self._asked_for(model, statistics)
+        if self.stable is None:
+            return k, support
+        self.stability_ = stability_at(
+            model, checked_rows(X, y, sample_weight), statistics, k, self.stable, known=support
+        )
+        support = self.stability_.stable(k, self.stable)
+        return len(support), support
+
+    def _asked_for(self, model: Model[S], statistics: S) -> tuple[int, IntArray | None]:
+        """Return the same from statistics alone."""
+        q = self._checked_rate()
+        if q is None:
+            return k_of(model, statistics, self.k), None
+        weighed = getattr(self, "class_weight", None) is not None
+        support = discoveries(model, statistics, q, class_weights=weighed)
+        return len(support), support
+
+    def _checked_rate(self) -> float | None:
+        """Return the false discovery rate, where it chooses the features."""
+        q = getattr(self, "q", None)
+        if is_fdr(self.k):
+            return RATE if q is None else q
+        if q is not None:
+            raise ValueError(f"`q` has no effect without `k`='fdr'; give both or neither. Got {q}.")
+        return None
 
     def gather(
         self,
@@ -248,7 +284,7 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
         ----------
         statistics : ClassCounts, ClassMoments or ClassValues
             Statistics of the kind that this model counts (its `statistics_`).
-        k : int, float or "all", default=10
+        k : int, float, "all" or "fdr", default=10
             As in the constructor.
         feature_names : array-like of str of shape (n_features,), default=None
             Becomes `feature_names_in_`.
@@ -277,7 +313,10 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
         model, weighed = self._asked(), self._weighed(statistics)
         if model.calibration is not None:
             refuse_no_rows("calibration", model.calibration)
-        trained = train(model, weighed, k_of(model, weighed, self.k), rows=rows)
+        if self.stable is not None:
+            refuse_no_rows("stable", self.stable)
+        k, support = self._asked_for(model, weighed)
+        trained = train(model, weighed, k, rows=rows, support=support)
         return self._store(trained, statistics)
 
     def _store(self, trained: Trained[S], counted: S) -> Self:

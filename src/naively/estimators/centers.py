@@ -72,6 +72,8 @@ class SparseL2Centers(
         With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
     temperature_ : float
         What the scores were divided by; 1 without `calibration`.
+    stability_ : SelectionStability
+        With `stable`: how often each feature was selected.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_prior_ : ndarray of shape (n_classes,)
@@ -123,6 +125,7 @@ class SparseL2Centers(
         candidates: int | None = None,
         refit: str | None = None,
         calibration: str | None = None,
+        stable: float | None = None,
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -140,6 +143,7 @@ class SparseL2Centers(
             refit,
             calibration,
         )
+        self.stable = stable
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
 
@@ -255,6 +259,7 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
         redundancy: str | None = None,
         candidates: int | None = None,
         refit: str | None = None,
+        stable: float | None = None,
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -266,6 +271,7 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
         self.priors = priors
         self.objective = objective
         self.redundancy, self.candidates, self.refit = redundancy, candidates, refit
+        self.stable = stable
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
 

@@ -83,7 +83,7 @@ def error_path(
     check_sparse_classifier(estimator)
     estimator = clone(estimator)
     X, y = estimator._check_batch(X, y, reset=True)
-    model = estimator._asked()
+    model = estimator._of_path()
     for name in ("refit", "calibration"):
         if getattr(model, name) is not None:
             raise ValueError(

@@ -33,10 +33,11 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
 
     Parameters
     ----------
-    k : int, float, "all", "auto" or "best", default=10
+    k : int, float, "all", "auto", "best" or "fdr", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
         with the selection inside each fold (see :func:`naively.error_path`): the fewest within one
-        standard error of the best, and "best" the best. "all" gives
+        standard error of the best, and "best" the best; "fdr" takes all
+        that are significant (see `q`). "all" gives
         :class:`~sklearn.naive_bayes.GaussianNB`.
     variance : {"class", "shared"}, default="class"
         Whether the variance of a selected feature differs between the classes, or only its mean
@@ -68,6 +69,8 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
         With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
     temperature_ : float
         What the scores were divided by; 1 without `calibration`.
+    stability_ : SelectionStability
+        With `stable`: how often each feature was selected.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_prior_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -106,6 +109,8 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
         candidates: int | None = None,
         refit: str | None = None,
         calibration: str | None = None,
+        q: float | None = None,
+        stable: float | None = None,
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -125,6 +130,7 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
             refit,
             calibration,
         )
+        self.q, self.stable = q, stable
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
         self.class_weight = class_weight
@@ -175,10 +181,11 @@ class SparsePoissonNB(ExposedMixin[ClassCounts], AbstractSparseNaiveBayes[ClassC
 
     Parameters
     ----------
-    k : int, float, "all", "auto" or "best", default=10
+    k : int, float, "all", "auto", "best" or "fdr", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
         with the selection inside each fold (see :func:`naively.error_path`): the fewest within one
-        standard error of the best, and "best" the best.
+        standard error of the best, and "best" the best; "fdr" takes all
+        that are significant (see `q`).
     alpha : float or array-like of shape (n_features,), default=1.0
         Smoothing: added to the sums of the classes, on average over the classes, in proportion
         to their rows. With 0, a row can rule out a class; a row that rules out every class gets
@@ -216,6 +223,8 @@ class SparsePoissonNB(ExposedMixin[ClassCounts], AbstractSparseNaiveBayes[ClassC
         With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
     temperature_ : float
         What the scores were divided by; 1 without `calibration`.
+    stability_ : SelectionStability
+        With `stable`: how often each feature was selected.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -253,6 +262,8 @@ class SparsePoissonNB(ExposedMixin[ClassCounts], AbstractSparseNaiveBayes[ClassC
         candidates: int | None = None,
         refit: str | None = None,
         calibration: str | None = None,
+        q: float | None = None,
+        stable: float | None = None,
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -273,6 +284,7 @@ class SparsePoissonNB(ExposedMixin[ClassCounts], AbstractSparseNaiveBayes[ClassC
             refit,
             calibration,
         )
+        self.q, self.stable = q, stable
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
         self.class_weight = class_weight
@@ -319,10 +331,11 @@ class SparseNegativeBinomialNB(ExposedMixin[ClassMoments], AbstractSparseNaiveBa
 
     Parameters
     ----------
-    k : int, float, "all", "auto" or "best", default=10
+    k : int, float, "all", "auto", "best" or "fdr", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
         with the selection inside each fold (see :func:`naively.error_path`): the fewest within one
-        standard error of the best, and "best" the best.
+        standard error of the best, and "best" the best; "fdr" takes all
+        that are significant (see `q`).
     alpha : float or array-like of shape (n_features,), default=1.0
         Smoothing: added to the sums of the classes, on average over the classes, in proportion
         to their rows. With 0, a row can rule out a class; a row that rules out every class gets
@@ -366,6 +379,8 @@ class SparseNegativeBinomialNB(ExposedMixin[ClassMoments], AbstractSparseNaiveBa
         With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
     temperature_ : float
         What the scores were divided by; 1 without `calibration`.
+    stability_ : SelectionStability
+        With `stable`: how often each feature was selected.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -420,6 +435,8 @@ class SparseNegativeBinomialNB(ExposedMixin[ClassMoments], AbstractSparseNaiveBa
         candidates: int | None = None,
         refit: str | None = None,
         calibration: str | None = None,
+        q: float | None = None,
+        stable: float | None = None,
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -441,6 +458,7 @@ class SparseNegativeBinomialNB(ExposedMixin[ClassMoments], AbstractSparseNaiveBa
             refit,
             calibration,
         )
+        self.q, self.stable = q, stable
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
         self.class_weight = class_weight
@@ -495,10 +513,11 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
 
     Parameters
     ----------
-    k : int, float, "all", "auto" or "best", default=10
+    k : int, float, "all", "auto", "best" or "fdr", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
         with the selection inside each fold (see :func:`naively.error_path`): the fewest within one
-        standard error of the best, and "best" the best. "all" gives
+        standard error of the best, and "best" the best; "fdr" takes all
+        that are significant (see `q`). "all" gives
         :class:`~sklearn.naive_bayes.CategoricalNB`.
     alpha : float, default=1.0
         Smoothing, added to the count of every category in every class. With 0, a row can rule
@@ -532,6 +551,8 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         gain and were left out because it says the same; those of the largest gain first.
     temperature_ : float
         What the scores were divided by; 1 without `calibration`.
+    stability_ : SelectionStability
+        With `stable`: how often each feature was selected.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -570,6 +591,8 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         redundancy: str | None = None,
         candidates: int | None = None,
         calibration: str | None = None,
+        q: float | None = None,
+        stable: float | None = None,
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -585,6 +608,7 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         self.min_categories = min_categories
         self.objective = objective
         self.redundancy, self.candidates, self.calibration = redundancy, candidates, calibration
+        self.q, self.stable = q, stable
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
         self.class_weight = class_weight

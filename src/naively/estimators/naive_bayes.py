@@ -74,10 +74,11 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
 
     Parameters
     ----------
-    k : int, float, "all", "auto" or "best", default=10
+    k : int, float, "all", "auto", "best" or "fdr", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
         with the selection inside each fold (see :func:`naively.error_path`): the fewest within one
-        standard error of the best, and "best" the best. "all" gives
+        standard error of the best, and "best" the best; "fdr" takes all
+        that are significant (see `q`). "all" gives
         :class:`~sklearn.naive_bayes.MultinomialNB`. `k=1` selects a feature but cannot use it:
         two probability vectors cannot differ in one entry only.
     alpha : float or array-like of shape (n_features,), default=1.0
@@ -116,6 +117,8 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
     temperature_ : float
         What the scores were divided by; 1 without `calibration`.
+    stability_ : SelectionStability
+        With `stable`: how often each feature was selected.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -166,6 +169,8 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         candidates: int | None = None,
         refit: str | None = None,
         calibration: str | None = None,
+        q: float | None = None,
+        stable: float | None = None,
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -188,6 +193,7 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
             refit,
             calibration,
         )
+        self.q, self.stable = q, stable
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
         self.class_weight = class_weight
@@ -223,10 +229,11 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
 
     Parameters
     ----------
-    k : int, float, "all", "auto" or "best", default=10
+    k : int, float, "all", "auto", "best" or "fdr", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
         with the selection inside each fold (see :func:`naively.error_path`): the fewest within one
-        standard error of the best, and "best" the best. "all" gives
+        standard error of the best, and "best" the best; "fdr" takes all
+        that are significant (see `q`). "all" gives
         :class:`~sklearn.naive_bayes.BernoulliNB`.
     alpha : float or array-like of shape (n_features,), default=1.0
         Smoothing: (count + alpha) / (rows of the class + 2 alpha). With 0, a row can rule out a
@@ -260,6 +267,8 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         With `refit`: the `rule`, its inverse penalty `C`, and the `log_loss` of the folds in nats.
     temperature_ : float
         What the scores were divided by; 1 without `calibration`.
+    stability_ : SelectionStability
+        With `stable`: how often each feature was selected.
     classes_ : ndarray of shape (n_classes,)
         Class labels.
     class_count_, class_log_prior_ : ndarray of shape (n_classes,)
@@ -307,6 +316,8 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         candidates: int | None = None,
         refit: str | None = None,
         calibration: str | None = None,
+        q: float | None = None,
+        stable: float | None = None,
         required: ArrayLike | None = None,
         excluded: ArrayLike | None = None,
         groups: ArrayLike | None = None,
@@ -327,6 +338,7 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
             refit,
             calibration,
         )
+        self.q, self.stable = q, stable
         self.required, self.excluded, self.groups = required, excluded, groups
         self.costs, self.budget, self.quota = costs, budget, quota
         self.class_weight = class_weight

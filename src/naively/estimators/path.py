@@ -72,11 +72,11 @@ def sparsity_path(
     if y is None:
         statistics, rows = cast("S", X), None
         estimator.n_features_in_ = statistics.n_features
-        model = estimator._asked()
+        model = estimator._of_path()
         statistics = estimator._weighed(statistics)
     else:
         X, y = estimator._check_batch(cast("MatrixLike", X), y, reset=True)
-        model, weight = estimator._asked(), estimator._weighted_rows(y, sample_weight)
+        model, weight = estimator._of_path(), estimator._weighted_rows(y, sample_weight)
         statistics = model.gather(X, y, weight)
         rows = model.rows_over(statistics, X, y, weight)
     return model_path(of_rows(model, statistics, rows), statistics, ks)

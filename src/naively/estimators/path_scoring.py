@@ -135,7 +135,7 @@ def scores_of_folds(
     scores : ndarray of shape (T, G)
     fit_seconds, score_seconds : ndarray of shape (T,)
     """
-    model = estimator._asked()
+    model = estimator._of_path()
 
     def judged(t: int) -> tuple[FloatArray, float, float]:
         start = time.perf_counter()

@@ -272,7 +272,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         for each in contenders:
             if isinstance(each, AbstractSparseClassifier) and each._is_constrained:
                 each._check_batch(*given, reset=True)
-                bounds.append(choices(each._asked(), rows.shape[1], len(np.unique(labels))))
+                bounds.append(choices(each._of_path(), rows.shape[1], len(np.unique(labels))))
         most, least = zip(*bounds, strict=True)
         return checked_grid(self.ks, min(most), max(least))
 
@@ -612,7 +612,7 @@ class _Search:
         classes, codes = encode_labels(y)
         self.n_features = X.shape[1]
         rows = weighted_rows(X, codes.astype(np.int64), self.fit_params.get("sample_weight"))
-        return Folds(self.estimator._asked(), rows, classes, self.splits)
+        return Folds(self.estimator._of_path(), rows, classes, self.splits)
 
     def curve(self, estimator: ClassifierMixin, settings: Settings) -> Curve:
         """Scores of every k with the smoothing of an estimator."""

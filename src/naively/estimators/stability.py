@@ -86,7 +86,7 @@ def selection_stability(
     check_sparse_classifier(estimator)
     estimator = clone(estimator)
     X, y = estimator._check_batch(X, y, reset=True)
-    model = estimator._asked()
+    model = estimator._of_path()
     sample_weight = estimator._weighted_rows(y, sample_weight)
     statistics = model.gather(X, y, sample_weight)
     if ks is None:

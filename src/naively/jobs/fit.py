@@ -17,18 +17,21 @@ from naively.jobs.engines import Workers
 from naively.jobs.model_file import ModelFile
 from naively.jobs.rows import HeldRows
 from naively.jobs.settings import DEFAULT_K, ModelSettings, asked_k, in_options
-from naively.judging.stability import FIRM, HALVES
+from naively.judging.stability import FIRM, HALVES, tail_bound
 from naively.models import MODELS
 from naively.models.constraints import Constraints
 from naively.models.family import Coupled, Ordered
+from naively.models.kinds import COUNTS
 from naively.models.model import Model
 from naively.models.rules import HybridRule, Rule, weights_of_classes
 from naively.read.errors import told_of
+from naively.report.summary import MarkerRow
 from naively.selection.certificate import Selection
+from naively.selection.chance import RATE, discoveries
 from naively.selection.constrained import interchangeable
 from naively.selection.redundancy import own
 from naively.selection.solve import tied_with_last
-from naively.selection.train import Trained, choices, resolve_k, train
+from naively.selection.train import Trained, choices, is_fdr, resolve_k, train
 from naively.statistics.categories import ClassCategories
 from naively.statistics.moments import ClassMoments
 from naively.text.features import FeatureDefinition, TextFeatures
@@ -66,12 +69,13 @@ class Fitted:
     notes: tuple[str, ...] = ()  # what the reader should know of the training
     stability: FloatArray | None = None  # (k,) share of halves of the rows that select each
     displaced: tuple[tuple[str, ...], ...] = ()  # (k,) names; (): it was not asked for
+    markers: tuple[MarkerRow, ...] = ()  # class by class, if they were asked for
 
 
 def fit(
     data: Data, model: Model[Any], settings: ModelSettings, kinds: Kinds, *, clip: bool = False,
     workers: Workers | None = None,
-    temperature: float | None = None,
+    temperature: float | None = None, support: IntArray | None = None,
 ) -> tuple[Fitted, Trained[Any]]:  # fmt: skip
     """Select features and train the classifier on the rows of some kinds.
 
@@ -91,6 +95,8 @@ def fit(
         Who brings the rows, for a model that needs them; None if there are only statistics.
     temperature
         By which the scores are divided, if they are calibrated.
+    support
+        Features that were chosen by other means, (k,) of those to choose from.
 
     Returns
     -------
@@ -106,9 +112,11 @@ def fit(
         most, _ = choices(model, statistics.n_features, len(statistics.classes))
         if workers is not None:
             rows = HeldRows(data, kinds, workers).over(model, statistics, kept)
+        if is_fdr(settings.k):
+            support = discoveries(model, statistics, RATE if settings.q is None else settings.q)
         with in_options():
-            k = resolve_k(asked_k(settings, most, clip=clip), most)
-            trained = train(model, statistics, k, rows=rows)
+            k = resolve_k(asked_k(settings, most, clip=clip), most) if support is None else 0
+            trained = train(model, statistics, k, rows=rows, support=support)
         if temperature is not None:
             trained = trained.at(temperature)
         if model.needs_rows:  # every k is judged, and drawn, by the model's own rule
@@ -133,7 +141,8 @@ def fit(
         notes=(
             *_default_note(settings, most),
             *_case_note(trained.classes),
-            *_tie_note(trained, settings),
+            *(_tie_note(trained, settings) if support is None else ()),
+            *_discovery_note(trained, settings),
             *_burst_note(data, shown, kinds, columns),
             *_refit_note(trained),
             *_calibration_note(temperature),
@@ -143,6 +152,18 @@ def fit(
         ),
     )
     return fitted, trained
+
+
+def kept_firm(fitted: Fitted, stability: FloatArray, stable: float, k: int) -> Fitted:
+    """Add how often each feature is selected on halves, to a model of the firm ones of k."""
+    bound = tail_bound(stable, k / fitted.n_features, HALVES // 2, unimodal=False)
+    by_chance = min(bound * k * k / fitted.n_features, len(stability))
+    note = (
+        f"{len(stability):,} of the {k:,} best features were kept: at least {100 * stable:g} % of "
+        f"{HALVES} random halves of the rows select them. By chance alone there are "
+        f"{by_chance:.2g} of them at most, in expectation (Shah and Samworth 2013)."
+    )
+    return replace(fitted, stability=stability, notes=(*fitted.notes, note))
 
 
 def firm(fitted: Fitted, stability: FloatArray) -> Fitted:
@@ -274,6 +295,29 @@ def _burst_note(data: Data, figures: Figures, kinds: Kinds, columns: IntArray) -
     yield (
         f"Most of the count is of a handful of rows: {', '.join(said)}{more}; --weights presence "
         "counts each row once."
+    )
+
+
+def _discovery_note(trained: Trained[Any], settings: ModelSettings) -> Iterator[str]:
+    """Say how many features are significant, and what that takes for granted."""
+    n = len(trained.selection.support)
+    if not is_fdr(settings.k) or not n:
+        return
+    q = RATE if settings.q is None else settings.q
+    asked = bursts = ""
+    if settings.kind == "multinomial":
+        asked = (
+            " It asks whether the share of all occurrences is alike: where rows of a class are "
+            "longer, what is as frequent in all rows is not (--model bernoulli asks for rows)."
+        )
+    if trained.model.words == COUNTS:
+        bursts = (
+            ", and counts to follow the law of the model: words come in bursts, and then far more "
+            "look significant than are (--weights presence counts each row once)"
+        )
+    yield (
+        f"{n:,} features are significant at a false discovery rate of {q:g} (Benjamini and "
+        f"Hochberg); this takes rows to be independent{bursts}.{asked}"
     )
 
 

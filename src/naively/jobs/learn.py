@@ -9,22 +9,23 @@ to be quoted from. Nothing that grows with rows times features is held, but for 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from naively._nearest import short
-from naively._types import IntArray
+from naively._types import FloatArray, IntArray
 from naively.jobs.data import Data, Kinds, data_of, notes_on
 from naively.jobs.engines import Workers, working
-from naively.jobs.fit import Fitted, firm, fit
+from naively.jobs.fit import Fitted, firm, fit, kept_firm
 from naively.jobs.folds import N_FOLDS, choose_k, chooser, fitted_temperature, training
+from naively.jobs.markers import check_markers, with_markers
 from naively.jobs.model_file import ModelFile
 from naively.jobs.outcome import Tested, files_of, summarize
 from naively.jobs.quote import examples
-from naively.jobs.results import RESULT_FILES, write_result
-from naively.jobs.settings import Recipe
+from naively.jobs.results import ALSO, RESULT_FILES, write_result
+from naively.jobs.settings import ModelSettings, Recipe
 from naively.jobs.stability import check_stability, stability_of
 from naively.jobs.study import (
     Accuracies,
@@ -40,6 +41,7 @@ from naively.judging.every_k import every_k
 from naively.judging.parting import TEST, Parting
 from naively.judging.verdicts import Judge, total
 from naively.models import MODELS
+from naively.models.model import Model
 from naively.read.errors import InputError
 from naively.read.parts import parts_of
 from naively.read.progress import Progress, silent
@@ -62,10 +64,10 @@ def select(
     OutputError
         If the result cannot be written. The result folder is then as it was before.
     """
-    with reserved_directory(out, RESULT_FILES, force=force):
+    with reserved_directory(out, RESULT_FILES, sometimes=ALSO, force=force):
         summary, model = learn(recipe, progress)
         progress("writing", 0, 0)
-        with atomic_directory(out, RESULT_FILES, force=force) as folder:
+        with atomic_directory(out, RESULT_FILES, sometimes=ALSO, force=force) as folder:
             write_result(folder, summary, model)
     return summary
 
@@ -83,8 +85,8 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
         raise InputError(
             "`--scoring` has no effect without -k auto or -k best, which choose k by it; add one."
         )
-    if recipe.stability:
-        check_stability(recipe)
+    check_stability(recipe)
+    check_markers(recipe.model, recipe.markers)
     with working(recipe.engine) as workers:
         data = data_of(recipe, model, parting, workers, progress)
         kinds = training(parting)
@@ -106,9 +108,8 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
         has_test = recipe.test.file is not None or data.n_rows(TEST) > 0
         again = has_test and not recipe.test.is_given
         # All rows may have more features than the training rows: the last fit refuses a large k.
-        final, trained = fit(
-            data, model, settings, kinds, clip=again, workers=workers, temperature=temperature
-        )
+        fitting = _Fitting(recipe, data, model, settings, workers, temperature, progress)
+        final, trained = fitting.of(kinds, clip=again)
         test, tested = None, None
         if has_test:
             progress("testing", 0, 0)
@@ -119,16 +120,51 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
         if again:
             del trained  # most of the memory
             kinds = (*kinds, TEST)
-            final, trained = fit(
-                data, model, settings, kinds, workers=workers, temperature=temperature
-            )
-        if recipe.stability:
-            progress("selecting on halves", 0, 0)
-            final = firm(final, stability_of(recipe, data, trained, kinds, workers))
+            final, trained = fitting.of(kinds)
+        if recipe.stability and recipe.stable is None:
+            final = firm(final, fitting.stability(trained, kinds))
+        final = with_markers(final, data, trained, settings, kinds, recipe.markers)
         curve = None if recipe.quick else path_curve(trained, accuracies)
         found = [] if recipe.quick else examples(data, final, kinds, workers)
     summary = summarize(recipe, files_of(recipe, data, test), test, final, curve, found)
     return replace(summary, thresholds=cut), final.file
+
+
+@dataclass(frozen=True, slots=True)
+class _Fitting:
+    """What the model that is tested, and the one of all rows, are trained with."""
+
+    recipe: Recipe
+    data: Data
+    model: Model[Any]
+    settings: ModelSettings
+    workers: Workers
+    temperature: float | None
+    progress: Progress
+
+    def of(self, kinds: Kinds, *, clip: bool = False) -> tuple[Fitted, Trained[Any]]:
+        """Train on the rows of some kinds: on the best features, or the firm ones of these."""
+        stable = self.recipe.stable
+        best, trained = self._fit(kinds, clip, None)
+        if stable is None:
+            return best, trained
+        shares = self.stability(trained, kinds)
+        kept = shares >= stable - 1e-9
+        fitted, trained = self._fit(kinds, clip, trained.selection.support[kept])
+        return kept_firm(fitted, shares[kept], stable, len(shares)), trained
+
+    def _fit(
+        self, kinds: Kinds, clip: bool, support: IntArray | None
+    ) -> tuple[Fitted, Trained[Any]]:
+        return fit(
+            self.data, self.model, self.settings, kinds, clip=clip, workers=self.workers,
+            temperature=self.temperature, support=support,
+        )  # fmt: skip
+
+    def stability(self, trained: Trained[Any], kinds: Kinds) -> FloatArray:
+        """Share of the halves of these rows that select each feature of a model: (k,)."""
+        self.progress("selecting on halves", 0, 0)
+        return stability_of(self.recipe, self.data, trained, kinds, self.workers)
 
 
 def parting_of(recipe: Recipe) -> Parting:

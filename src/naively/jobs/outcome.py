@@ -98,6 +98,7 @@ def summarize(
         evaluation=None if test is None else _evaluation(test, final),
         notes=tuple(notes),
         path=path,
+        markers=final.markers,
     )
 
 
@@ -199,11 +200,12 @@ def _settings(recipe: Recipe, test: Tested | None, final: Fitted) -> Settings:
         final_rows = "trained on the training rows only: it is the model that was tested"
     else:
         final_rows = "trained on all rows, after the test"
+    k = str(recipe.model.k or len(final.selection.support))
     return Settings(
         command=recipe.command,
         version=naively.__version__,
         model=recipe.model.kind,
-        k=str(recipe.model.k or len(final.selection.support)),
+        k=k if recipe.stable is None else f"{k} (stable {recipe.stable:g})",
         alpha=final.alpha,
         exact=recipe.model.exact,
         features=features_in_words(final.file),

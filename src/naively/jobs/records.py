@@ -12,9 +12,10 @@ import numpy as np
 from naively.jobs.data import definition, names_of, of_record
 from naively.jobs.fit import fit
 from naively.jobs.learn import one_class
+from naively.jobs.markers import check_markers, with_markers
 from naively.jobs.model_file import ModelFile
 from naively.jobs.outcome import file_rows, summarize
-from naively.jobs.results import RESULT_FILES, write_result
+from naively.jobs.results import ALSO, RESULT_FILES, write_result
 from naively.jobs.settings import ModelSettings, Recipe
 from naively.jobs.study import path_curve
 from naively.judging.parting import TRAIN
@@ -138,19 +139,21 @@ def solve(
     text_column: str = "text",
     force: bool = False,
     command: str = "",
+    markers: int | None = None,
 ) -> Summary:
     """Select features and train a classifier from statistics alone, and write the result folder."""
-    with reserved_directory(out, RESULT_FILES, force=force):
-        summary, model = _solved(source, settings, progress, text_column, command)
+    with reserved_directory(out, RESULT_FILES, sometimes=ALSO, force=force):
+        summary, model = _solved(source, settings, progress, text_column, command, markers)
         progress("writing", 0, 0)
-        with atomic_directory(out, RESULT_FILES, force=force) as folder:
+        with atomic_directory(out, RESULT_FILES, sometimes=ALSO, force=force) as folder:
             write_result(folder, summary, model)
     return summary
 
 
 def _solved(
-    source: str, settings: ModelSettings, progress: Progress, text_column: str, command: str
-) -> tuple[Summary, ModelFile]:
+    source: str, settings: ModelSettings, progress: Progress, text_column: str, command: str,
+    markers: int | None,
+) -> tuple[Summary, ModelFile]:  # fmt: skip
     progress("reading", 0, 0)
     record = _totals_in(source)
     check_statistics(record, settings)
@@ -168,7 +171,9 @@ def _solved(
         named = "total" if exposure == "total" else data.named(np.array([exposure]))[0]
         settings = replace(settings, exposure=named)
     model = settings.model(of_text=isinstance(record.features, TextFeatures))
+    check_markers(settings, markers)
     fitted, trained = fit(data, model, settings, (TRAIN,))
+    fitted = with_markers(fitted, data, trained, settings, (TRAIN,), markers)
     recipe = Recipe((source,), Layout(text=data.text_columns), model=settings, command=command)
     curve = path_curve(trained, None)
     summary = summarize(recipe, file_rows(record.shards), None, fitted, curve)

@@ -6,17 +6,19 @@ from pathlib import Path
 
 from naively.jobs.charts import charts_of
 from naively.jobs.model_file import ModelFile, save_model
-from naively.report.documents import features_csv, summary_json
+from naively.report.documents import features_csv, markers_csv, summary_json
 from naively.report.page import summary_html
 from naively.report.summary import Summary
 
 RESULT_FILES = ("features.csv", "model.npz", "report.html", "summary.json")
+ALSO = ("markers.csv",)  # with --markers
 
 
 def write_result(folder: Path, summary: Summary, model: ModelFile) -> None:
     """Write the files of a result into a folder."""
     for name, document in (
         ("features.csv", features_csv(summary)),
+        *([("markers.csv", markers_csv(summary))] if summary.markers else []),
         ("summary.json", summary_json(summary)),
         ("report.html", summary_html(summary, charts_of(summary))),
     ):

@@ -22,6 +22,7 @@ from naively.models.model import (
 from naively.read.errors import InputError
 from naively.read.formats import FORMATS, format_by_name, format_of
 from naively.read.layout import Layout, of_format
+from naively.selection.train import is_fdr
 from naively.statistics.exposure import Exposure
 from naively.text.features import Norm, TextFeatures, Weights
 
@@ -35,6 +36,7 @@ class ModelSettings:
 
     kind: str = "multinomial"
     k: int | float | str | None = None  # None: DEFAULT_K, or all where there are fewer
+    q: float | None = None  # false discovery rate, of k "fdr"
     alpha: float | None = None
     exact: bool = False
     time_limit: float | None = None  # seconds
@@ -175,6 +177,7 @@ class ModelSettings:
                     f"out (it is for {others})."
                 )
         self._check_ways()
+        self._check_discoveries(kind)
         if self.class_weight is not None and kind.of_distances:
             raise InputError(
                 f"`--class-weight` has no effect on --model {self.kind}, for which all classes "
@@ -201,6 +204,29 @@ class ModelSettings:
                         f"`{way}` and `--{option}` are ways to choose the features, of which one "
                         "can be asked for; leave the other out."
                     )
+
+    def _check_discoveries(self, kind: Kind) -> None:
+        """Raise an InputError if features are to be chosen by p-values that do not hold."""
+        if not is_fdr(self.k):
+            if self.q is not None:
+                raise InputError("`--q` has no effect without -k fdr; add it.")
+            return
+        norm = self.norm is not None or self.weights in ("log", "tfidf")
+        hindrances = {
+            f"--model {self.kind}, which has none": kind.of_distances or kind.regions,
+            "--class-weight, after which gains follow no known law": self.class_weight is not None,
+            "weights that are no counts (--weights log, --weights tfidf, --norm)": norm,
+            "--objective pairs, which is another choice": self.objective != "likelihood",
+            "--redundancy, which is another choice": self.redundancy is not None,
+            "constraints on the features, which are another choice": self.is_constrained,
+            "--calibration, whose folds choose the k best": self.calibration is not None,
+        }
+        for name, hinders in hindrances.items():
+            if hinders:
+                raise InputError(
+                    f"`-k fdr` chooses by p-values that hold, not with {name}; leave it out, or "
+                    "give -k a number."
+                )
 
     def _objective(self) -> Objective:
         if self.objective == "pairs":
@@ -301,6 +327,8 @@ class Recipe:
     wanted: tuple[Wanted, ...] = ()  # precisions or recalls, for which thresholds are chosen
     scoring: str | None = None  # by what k is chosen; None: accuracy
     stability: bool = False  # tell how often each feature is selected on halves of the rows
+    stable: float | None = None  # keep the features that so large a share of the halves selects
+    markers: int | None = None  # features to tell of each class against all others
     quick: bool = False  # no other k, no rows to quote, no charts
 
     def model_of(self) -> Model[Any]:

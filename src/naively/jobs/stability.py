@@ -17,7 +17,7 @@ from naively.judging.stability import BUCKETS, HALVES, times_selected
 from naively.models import MODELS
 from naively.models.model import Model
 from naively.read.errors import InputError, told_of
-from naively.selection.train import Trained
+from naively.selection.train import Trained, is_fdr
 from naively.statistics.matrix import Matrix
 from naively.work.bucketed import bucketed, summed
 from naively.work.judged import Look
@@ -33,7 +33,9 @@ def check_stability(recipe: Recipe) -> None:
     InputError
         Naming what stands in the way.
     """
-    settings = recipe.model
+    settings, option = recipe.model, _option(recipe)
+    if not recipe.stability and recipe.stable is None:
+        return
     hindrances = {
         f"--model {settings.kind}": MODELS[settings.kind].statistic is None,
         "--objective pairs": settings.objective != "likelihood",
@@ -41,13 +43,19 @@ def check_stability(recipe: Recipe) -> None:
         "--class-weight": settings.class_weight is not None,
         "--weights tfidf": settings.weights == "tfidf",
         "constraints on the features": settings.is_constrained,
+        "-k fdr": is_fdr(settings.k),
+        "--calibration": recipe.stable is not None and settings.calibration is not None,
     }
     for name, hinders in hindrances.items():
         if hinders:
             raise InputError(
-                f"`--stability` selects on sums of counts by the gains alone, not with {name}; "
+                f"`{option}` selects on sums of counts by the gains alone, not with {name}; "
                 "leave one of them out."
             )
+
+
+def _option(recipe: Recipe) -> str:
+    return "--stability" if recipe.stable is None else "--stable"
 
 
 def stability_of(
@@ -62,8 +70,8 @@ def stability_of(
     """
     if data.n_rows(*kinds) < _FEWEST:
         raise InputError(
-            f"{data.name}: `--stability` needs {_FEWEST} rows or more to train on, of which there "
-            f"are {data.n_rows(*kinds)}; leave it out, or use selection_stability in Python."
+            f"{data.name}: `{_option(recipe)}` needs {_FEWEST} rows or more to train on, of which "
+            f"there are {data.n_rows(*kinds)}; leave it out, or use selection_stability in Python."
         )
     kept = data.kept(kinds, recipe.model)
     classes, gathering = trained.classes, trained.model

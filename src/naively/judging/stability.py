@@ -7,7 +7,7 @@ buckets. Halves come in pairs that share no row.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from numbers import Integral, Real
 from operator import add
@@ -48,6 +48,8 @@ class SelectionStability:
         On how many halves each feature was selected, at each k.
     n_subsamples : int
         Number of halves, which come in pairs that share no row.
+    anywhere : sparse array of int of shape (1, n_features)
+        On how many halves each feature was selected at some k of the grid.
 
     See Also
     --------
@@ -57,11 +59,14 @@ class SelectionStability:
     ----------
     R. D. Shah and R. J. Samworth, "Variable selection with error control: another look at stability
     selection", Journal of the Royal Statistical Society B 75 (2013).
+    N. Meinshausen and P. Buehlmann, "Stability selection", Journal of the Royal Statistical Society
+    B 72 (2010).
     """
 
     k: IntArray
     times: sparse.csr_array = field(repr=False)  # large
     n_subsamples: int
+    anywhere: sparse.csr_array = field(repr=False)
 
     def frequency(self, k: int) -> FloatArray:
         """Return the share of the halves on which each feature was selected.
@@ -84,20 +89,21 @@ class SelectionStability:
         row = self.times[[self._position(k)]].toarray().ravel()
         return np.asarray(row / self.n_subsamples)
 
-    def stable(self, k: int, threshold: float = 0.9) -> IntArray:
+    def stable(self, k: int | None = None, threshold: float = 0.9) -> IntArray:
         """Return the features that were selected on a large share of the halves.
 
         Parameters
         ----------
-        k : int
-            Number of features, one of the grid.
+        k : int or None, default=None
+            Number of features, one of the grid; None: those that are stable at some k of the grid
+            (Meinshausen and Buehlmann 2010, definition 1).
         threshold : float, default=0.9
             The share, in (0, 1].
 
         Returns
         -------
         columns : ndarray of int
-            Ascending; not more than k / threshold.
+            Ascending; not more than k / threshold at one k.
 
         Raises
         ------
@@ -106,10 +112,13 @@ class SelectionStability:
         """
         _check_threshold(threshold)
         least = threshold * self.n_subsamples * (1 - 1e-12)
-        row = self.times[[self._position(k)]].tocoo()
-        return np.sort(row.coords[1][row.data >= least]).astype(np.int64)
+        at = np.arange(len(self.k)) if k is None else [self._position(k)]
+        rows = self.times[at].tocoo()
+        return np.unique(rows.coords[1][rows.data >= least]).astype(np.int64)
 
-    def false_choices(self, k: int, threshold: float = 0.9, *, unimodal: bool = False) -> float:
+    def false_choices(
+        self, k: int | None = None, threshold: float = 0.9, *, unimodal: bool = False
+    ) -> float:
         """Bound on how many of the stable features are there by chance, in expectation.
 
         A choice is false if half of the rows select the feature no more often than a draw of `k`
@@ -117,8 +126,10 @@ class SelectionStability:
 
         Parameters
         ----------
-        k : int
-            Number of features, one of the grid.
+        k : int or None, default=None
+            Number of features, one of the grid; None: of those that are stable at some k. In place
+            of k stands then how many features half of the rows select at one k of the grid or
+            another, on average over the halves (q in theorem 1 of Meinshausen and Buehlmann).
         threshold : float, default=0.9
             See `stable`; at 1/2 or below nothing can be said.
         unimodal : bool, default=False
@@ -137,9 +148,13 @@ class SelectionStability:
             If `k` is not on the grid, or `threshold` out of range.
         """
         _check_threshold(threshold)
-        self._position(k)
-        share = k / self.times.shape[1]
-        return tail_bound(threshold, share, self.n_subsamples // 2, unimodal=unimodal) * share * k
+        if k is None:
+            chosen = float(self.anywhere.sum()) / self.n_subsamples
+        else:
+            chosen = float(self.k[self._position(k)])
+        share = chosen / self.times.shape[1]
+        bound = tail_bound(threshold, share, self.n_subsamples // 2, unimodal=unimodal)
+        return bound * share * chosen
 
     def _position(self, k: int) -> int:
         at = np.flatnonzero(self.k == k)
@@ -233,7 +248,7 @@ def stability(
                 gather_rows(model, rows.take(other), classes),
             )
 
-        return SelectionStability(grid, _times(model, drawn, sides, grid), n_subsamples)
+        return _counted(grid, _times(model, drawn, sides, grid), n_subsamples)
     buckets = [np.flatnonzero(part == b) for b in range(len(label))]
 
     def counted(columns: IntArray | None) -> list[Any]:
@@ -243,9 +258,61 @@ def stability(
 
         return in_threads(of_bucket, buckets)
 
-    return SelectionStability(
-        grid, times_selected(model, statistics, counted, sides, grid), n_subsamples
+    return _counted(grid, times_selected(model, statistics, counted, sides, grid), n_subsamples)
+
+
+def _counted(grid: IntArray, times: sparse.csr_array, n_subsamples: int) -> SelectionStability:
+    return SelectionStability(grid, times[:-1], n_subsamples, times[-1:])
+
+
+def stability_at(
+    model: Model[S], rows: Rows, statistics: S, k: int, threshold: float, *, known: IntArray | None
+) -> SelectionStability:
+    """Stability of the k features of a model, of which those firm at a threshold are to be kept.
+
+    Parameters
+    ----------
+    known : (k,) int or None
+        The features, where they are not the k best of the model.
+
+    Raises
+    ------
+    ValueError
+        If the threshold is out of range, or the features are chosen in another way.
+    """
+    refuse_other_choices(model, threshold)
+    if known is not None:
+        raise ValueError("`stable` keeps some of the k best features, not of `k`='fdr'; leave one.")
+    return stability(
+        replace(model, refit=None, calibration=None),
+        rows,
+        statistics,
+        np.array([k]),
+        n_subsamples=HALVES,
+        n_buckets=BUCKETS,
+        groups=None,
+        rng=np.random.RandomState(0),
     )
+
+
+def refuse_other_choices(model: Model[S], threshold: object) -> None:
+    """Raise a ValueError unless the k best features of a model can be sifted at a threshold."""
+    if not isinstance(threshold, Real) or not 0.5 < float(threshold) <= 1:
+        raise ValueError(
+            f"`stable` must be a share of the halves in (0.5, 1]: at 0.5 or below nothing bounds "
+            f"false choices. Got {threshold!r}."
+        )
+    ways = {
+        "`objective`='pairs'": model.objective,
+        "`redundancy`": model.redundancy,
+        "constraints on the features": model.constraints,
+    }
+    for name, way in ways.items():
+        if way is not None:
+            raise ValueError(
+                f"`stable` keeps some of the k features of the largest likelihood, not with {name};"
+                " leave one of them out."
+            )
 
 
 def times_selected(
@@ -255,7 +322,9 @@ def times_selected(
     sides: Sequence[BoolArray],
     grid: IntArray,
 ) -> sparse.csr_array:
-    """How often each feature is selected on the two halves of each division: (K, m).
+    """How often each feature is selected on the two halves of each division: (K + 1, m).
+
+    At each k, and in the last row at any k.
 
     Parameters
     ----------
@@ -278,7 +347,7 @@ def times_selected(
         if times[:, weaker].max() <= _RARE * 2 * len(sides):
             placed = times.tocoo()
             at = (placed.coords[0], columns[placed.coords[1]])
-            return sparse.csr_array((placed.data, at), shape=(len(grid), m))
+            return sparse.csr_array((placed.data, at), shape=(len(grid) + 1, m))
         n *= _CANDIDATES
     return _times(model, _sums(model, counted(None)), sides, grid)
 
@@ -301,7 +370,7 @@ def _times(
     sides: Sequence[BoolArray],
     grid: IntArray,
 ) -> sparse.csr_array:
-    """How often each feature is selected on halves: (K, m)."""
+    """How often each feature is selected on halves: (K + 1, m)."""
 
     def selected(side: BoolArray) -> sparse.csr_array:
         return reduce(add, [_selected(model, half, grid) for half in halves(side)])
@@ -310,7 +379,7 @@ def _times(
 
 
 def _selected(model: Model[S], statistics: Any, grid: IntArray) -> sparse.csr_array:
-    """Mark the features selected at each k with 1: (K, m)."""
+    """Mark the features selected at each k with 1, and in the last row those at any: (K + 1, m)."""
     present = np.flatnonzero(statistics.class_rows > 0)
     if len(present) < 2:
         others = ", ".join(short(each) for each in np.delete(statistics.classes, present).tolist())
@@ -322,7 +391,8 @@ def _selected(model: Model[S], statistics: Any, grid: IntArray) -> sparse.csr_ar
         statistics = statistics.of_classes(present)
     track = model_path(model, statistics, grid)
     supports = [track.support(k) for k in grid.tolist()]
+    supports.append(np.unique(np.concatenate(supports)))
     starts = np.cumsum([0, *map(len, supports)])
     columns = np.concatenate(supports)
-    shape = (len(grid), statistics.n_features)
+    shape = (len(supports), statistics.n_features)
     return sparse.csr_array((np.ones(len(columns), dtype=np.int32), columns, starts), shape=shape)

@@ -26,6 +26,10 @@ Distance of two classes (:mod:`naively.models.distances`), with the smoothed pro
     B = -log( (p q)^(1/2) + ((1 - p) (1 - q))^(1/2) ) = -log cos(u - v)
 
 with the angles u, v whose sines are p^(1/2), q^(1/2). B / (u - v)^2 grows with the difference.
+
+Standard error of a weight log(theta_ci / (1 - theta_ci)), from the information of the smoothed
+likelihood: se^2 = 1 / (f_ci + alpha) + 1 / (n_c - f_ci + alpha). The z-score of a feature
+(:mod:`naively.models.contrast`) takes the share of the rows that hold it.
 """
 
 from __future__ import annotations
@@ -40,6 +44,15 @@ from scipy.special import xlogy
 
 from naively._kernels.residue import RESIDUE
 from naively._types import Array, FloatArray, IntArray
+from naively.models.contrast import (
+    Contrast,
+    log2_ratio,
+    log_odds,
+    ratio,
+    root_of_sum,
+    shares_of,
+    weight_difference,
+)
 from naively.models.counting import of_own_counts, presence_of
 from naively.models.distances import (
     Distances,
@@ -131,6 +144,7 @@ def bernoulli(alpha: object = 1.0) -> Family[CountTable]:
         joint_rule=smoothed(_joint_rule, alpha),
         freedom=one_a_class,
         distances=smoothed(_distances, alpha),
+        contrast=smoothed(_contrast, alpha),
     )
 
 
@@ -367,4 +381,23 @@ def _distances(alpha: float | FloatArray, statistics: CountTable) -> Distances:
         between,
         lambda weights: in_blocks(m, n_classes, partial(sums, weights)),
         lambda columns: largest(angles(columns)),
+    )
+
+
+def _contrast(
+    alpha: float | FloatArray, statistics: CountTable, columns: IntArray, prior: float
+) -> Contrast:
+    y = np.asarray(statistics.table[columns], dtype=np.float64)
+    effect, error = log_odds(y, statistics.class_weight, prior)
+    shares = shares_of(y, statistics.class_weight)
+    present, absent, _ = _free(alpha, statistics, columns)
+    with np.errstate(divide="ignore"):
+        variance = 1.0 / present + 1.0 / absent
+    return Contrast(
+        effect=effect,
+        z=ratio(effect, error),
+        log2_fold_change=log2_ratio(shares),
+        weight=weight_difference(_rule(alpha, statistics, columns, np.zeros(2))),
+        standard_error=root_of_sum(variance),
+        shares=shares,
     )

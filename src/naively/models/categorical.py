@@ -15,6 +15,12 @@ A category that was never seen in training tells nothing about the class.
 Distance of two classes (:mod:`naively.models.distances`), with the smoothed probabilities p, q:
 
     B = -log(1 - H),    H = sum_v (p_v^(1/2) - q_v^(1/2))^2 / 2
+
+What tells a class is one category of the feature, that of the largest z-score
+(:mod:`naively.models.contrast`) of its share of the rows. Standard error of its weight, the log
+probability, from the information of the smoothed likelihood:
+
+    se^2 = 1 / (f_civ + alpha) - 1 / (n_c + alpha K_i)
 """
 
 from __future__ import annotations
@@ -27,6 +33,14 @@ from numpy.typing import ArrayLike
 from scipy.special import xlogy
 
 from naively._types import Array, FloatArray, IntArray
+from naively.models.contrast import (
+    Contrast,
+    log2_ratio,
+    log_odds,
+    ratio,
+    root_of_sum,
+    shares_of,
+)
 from naively.models.distances import Distances, by_blocks, of_overlap, squares
 from naively.models.family import (
     Family,
@@ -99,6 +113,7 @@ def categorical(alpha: object = 1.0) -> Family[CategoryCounts]:
         rule=partial(_rule, alpha),
         freedom=_freedom,
         distances=partial(_distances, alpha),
+        contrast=partial(_contrast, alpha),
     )
 
 
@@ -145,8 +160,7 @@ def log_probabilities(
     """
     sizes = statistics.n_categories[support]
     starts = np.append(0, np.cumsum(sizes))
-    rows = np.repeat(_starts(statistics.n_categories)[support] - starts[:-1], sizes)
-    f = statistics.table[rows + np.arange(starts[-1])] + alpha
+    f = statistics.table[_rows_of(statistics, support)] + alpha
     weight = statistics.class_weight + alpha * np.repeat(sizes, sizes)[:, None]
     if np.any(weight <= 0):  # a class without rows, without smoothing: the pooled values
         f = np.where(weight > 0, f, f.sum(axis=1, keepdims=True))
@@ -165,6 +179,13 @@ def pooled_log_probabilities(statistics: CategoryCounts, alpha: float) -> FloatA
     n = statistics.class_weight.sum() + n_classes * alpha * np.repeat(sizes, sizes)
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(g) - np.log(n))
+
+
+def _rows_of(statistics: CategoryCounts, columns: IntArray) -> IntArray:
+    """Rows of the table that some features have, feature after feature."""
+    sizes = statistics.n_categories[columns]
+    shift = _starts(statistics.n_categories)[columns] - _starts(sizes)
+    return np.asarray(np.repeat(shift, sizes) + np.arange(sizes.sum()))
 
 
 def _starts(sizes: IntArray) -> IntArray:
@@ -198,3 +219,32 @@ def _distances(alpha: float, statistics: CategoryCounts) -> Distances:
 
     m, n_classes = len(statistics.n_categories), len(statistics.class_weight)
     return by_blocks(m, n_classes, between, lambda columns: np.full(len(columns), 2.0))
+
+
+def _contrast(
+    alpha: float, statistics: CategoryCounts, columns: IntArray, prior: float
+) -> Contrast:
+    sizes, rows = statistics.n_categories[columns], statistics.class_weight
+    y = statistics.table[_rows_of(statistics, columns)]
+    effect, error = log_odds(y, rows, prior)
+    z = ratio(effect, error)
+    first = _starts(sizes)
+    category = np.array(
+        [np.argmax(z[start : start + n]) for start, n in zip(first, sizes, strict=True)],
+        dtype=np.int64,
+    )
+    at = first + category
+    log_prob, _ = log_probabilities(statistics, columns, alpha)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        variance = 1.0 / (y[at] + alpha) - 1.0 / (rows + alpha * sizes[:, None])
+        weight = log_prob[at, 1] - log_prob[at, 0]
+    shares = shares_of(y[at], rows)
+    return Contrast(
+        effect=effect[at],
+        z=z[at],
+        log2_fold_change=log2_ratio(shares),
+        weight=weight,
+        standard_error=root_of_sum(variance),
+        shares=shares,
+        category=category,
+    )

@@ -19,6 +19,7 @@ from naively._types import Array, FloatArray, IntArray
 from naively.models.rules import LinearRule, Rule
 
 if TYPE_CHECKING:
+    from naively.models.contrast import Contrast
     from naively.models.distances import Distances
 
 S = TypeVar("S", contravariant=True)
@@ -113,6 +114,8 @@ class Family(Generic[S]):
     # Parameters that a free feature has more than a pooled one, one number or (m,): twice its gain
     # is chi-squared with so many degrees of freedom, if there are many rows
     freedom: Callable[[S], int | IntArray] | None = None
+    # How two classes differ: their statistics, columns (k,), rows expected a priori of each
+    contrast: Callable[[S, IntArray, float], Contrast] | None = None
 
 
 def separable(

@@ -22,20 +22,26 @@ Distance of two classes of means m, s and variances v, w (:mod:`naively.models.d
 
     variance per class   B = (m - s)^2 / (4 (v + w)) + log((v + w)^2 / (4 v w)) / 4
     shared variance      B = (m - s)^2 / (8 v)
+
+Standard error of the weight (m - s) / v of a shared variance v, from the information about means
+and variance: se^2 = (1 / n_1 + 1 / n_2) / v + 2 (m - s)^2 / (n v^2). A variance for each class
+has no weights. The z-score of a feature is that of the l2 centers.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from naively._types import FloatArray, IntArray
+from naively.models.contrast import Contrast, weight_difference
 from naively.models.distances import CERTAIN, Distances, by_blocks, euclidean, squares
 from naively.models.family import ROUNDING, Family, checked_number, one_a_class, separable
 from naively.models.kinds import NORMAL
-from naively.models.l2_centers import Moments, beyond_rounding
+from naively.models.l2_centers import Moments, beyond_rounding, contrast_of_means
 from naively.models.model import Model
 from naively.models.priors import fitted_prior
 from naively.models.rules import LinearRule, Rule, finite
@@ -91,6 +97,7 @@ def gaussian(variance: str = "class", var_smoothing: object = 1e-9) -> Family[Mo
         rule=partial(_rule, shared, var_smoothing),
         freedom=partial(_freedom, shared),
         distances=partial(_distances, shared, var_smoothing),
+        contrast=partial(_contrast, shared, var_smoothing),
     )
 
 
@@ -230,3 +237,19 @@ def _distance(deviation: FloatArray, variance: FloatArray) -> FloatArray:
     # (v + w)^2 / (4 v w) = 1 + (v - w)^2 / (4 v w): no digits of a small distance are lost.
     ratio = (v - w) / (2.0 * np.sqrt(v) * np.sqrt(w))
     return np.asarray(squares(deviation) / (4.0 * (v + w)) + 0.25 * np.log1p(ratio**2))
+
+
+def _contrast(  # noqa: FBT001 (bound by position)
+    shared: bool, var_smoothing: float, statistics: Moments, columns: IntArray, prior: float
+) -> Contrast:
+    """Compare means; nothing is expected of them a priori."""
+    found, rows = contrast_of_means(statistics, columns), statistics.class_weight
+    if not shared:
+        return found
+    rule = _rule(shared, var_smoothing, statistics, columns, np.zeros(2))
+    assert isinstance(rule, LinearRule)
+    _, free = smoothed_variances(statistics, shared=True, var_smoothing=var_smoothing)
+    v = free[columns, 0]
+    with np.errstate(divide="ignore", invalid="ignore"):
+        squared = (1.0 / rows).sum() / v + 2.0 * found.effect**2 / (rows.sum() * v**2)
+    return replace(found, weight=weight_difference(rule), standard_error=np.sqrt(squared))

@@ -24,10 +24,15 @@ whitened features S^(-1/2) x: see `naively.Whitener`.
 Distance of two classes (:mod:`naively.models.distances`): the rule is that of normal classes of
 variance 1 in the scaled features, so that B = (difference of the centers)^2 / 8, in squared units
 of the scaled features. Without `scale` it depends on the units of the columns, as the rule does.
+
+The z-score of a feature is the statistic of Welch's t-test: the difference of the means of two
+classes over the root of v_c / (n_c - 1), summed over both (the variance v_c is divided by n_c). It
+is in `scale` of the weight the same, so the standard error of a weight is the weight over z.
 """
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import partial
 from typing import Protocol
 
@@ -35,6 +40,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from naively._types import FloatArray, IntArray
+from naively.models.contrast import Contrast, log2_ratio, ratio, root_of_sum, weight_difference
 from naively.models.distances import CERTAIN, Distances, by_blocks, euclidean, squares
 from naively.models.family import ROUNDING, Family, separable
 from naively.models.kinds import MEANS
@@ -117,6 +123,7 @@ def l2_centers(scale: str | None = None) -> Family[Moments]:
         problem=partial(separable, gain, _baseline, _rounding),
         rule=partial(_rule, power),
         distances=partial(_distances, power),
+        contrast=partial(_contrast, power),
         objective="saving of squared distance",
         unit="squared units",
     )
@@ -246,3 +253,24 @@ def _distances(power: int, statistics: Moments) -> Distances:
         return np.where(certain[:, None], sure, apart * unit**2)
 
     return by_blocks(m, n_classes, between, size)
+
+
+def contrast_of_means(statistics: Moments, columns: IntArray) -> Contrast:
+    """Compare the means of two classes, without weights; z is NaN without second moments."""
+    some, rows = statistics.take(columns), statistics.class_weight
+    effect = some.mean[:, 1] - some.mean[:, 0]
+    unknown = np.full(len(columns), np.nan)
+    z = unknown
+    if getattr(statistics, "scatter", None) is not None:
+        with np.errstate(divide="ignore", invalid="ignore"):
+            z = ratio(effect, root_of_sum(some.variance / np.where(rows > 1, rows - 1, np.nan)))
+    return Contrast(effect, z, log2_ratio(some.mean), unknown, unknown)
+
+
+def _contrast(power: int, statistics: Moments, columns: IntArray, prior: float) -> Contrast:
+    """Compare centers; nothing is expected of them a priori."""
+    found = contrast_of_means(statistics, columns)
+    weight = weight_difference(_rule(power, statistics, columns, np.zeros(2)))
+    with np.errstate(divide="ignore", invalid="ignore"):
+        error = np.where(found.z == 0, np.nan, np.abs(weight / found.z))
+    return replace(found, weight=weight, standard_error=error)

@@ -40,6 +40,13 @@ with n the mean length of a row and the probabilities f_ci / F_c of each class o
 The bound of the error with B is no smaller than that with -n log(1 - h), also of the words in S and
 a cell of all others. As the rule normalises within S, the shares F_c(S) / F(S) are taken to be
 those of all features, as in the scores h_i at the totals.
+
+Standard error of a weight log theta_ci, from the information of the smoothed likelihood on S:
+
+    se^2 = 1 / f_ci - 1 / F_c(S)
+
+The z-score of a feature (:mod:`naively.models.contrast`) takes its share of all occurrences, and a
+prior of as many occurrences as a row has on average, for each row that is asked for.
 """
 
 from __future__ import annotations
@@ -50,6 +57,15 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from naively._types import Array, FloatArray, IntArray
+from naively.models.contrast import (
+    Contrast,
+    log2_ratio,
+    log_odds,
+    ratio,
+    root_of_sum,
+    shares_of,
+    weight_difference,
+)
 from naively.models.counting import of_own_counts, presence_of
 from naively.models.distances import Distances, euclidean
 from naively.models.family import (
@@ -107,6 +123,7 @@ def multinomial(alpha: object = 1.0) -> Family[CountTable]:
         joint_rule=smoothed(_joint_rule, alpha),
         freedom=one_a_class,
         distances=smoothed(_distances, alpha),
+        contrast=smoothed(_contrast, alpha),
     )
 
 
@@ -242,3 +259,22 @@ def _distances(alpha: float | FloatArray, statistics: CountTable) -> Distances:
         return np.where(np.any(counts > 0, axis=1, keepdims=True), found, 0.0)
 
     return euclidean(m, len(rows), roots)
+
+
+def _contrast(
+    alpha: float | FloatArray, statistics: CountTable, columns: IntArray, prior: float
+) -> Contrast:
+    y = np.asarray(statistics.table[columns], dtype=np.float64)
+    n = np.asarray(statistics.table.sum(axis=0), dtype=np.float64)
+    length = n.sum() / (statistics.class_weight.sum() or 1.0)
+    effect, error = log_odds(y, n, prior * length)
+    f, totals = _free(alpha, statistics, columns)
+    with np.errstate(divide="ignore"):
+        variance = 1.0 / f - 1.0 / totals
+    return Contrast(
+        effect=effect,
+        z=ratio(effect, error),
+        log2_fold_change=log2_ratio(shares_of(y, n)),
+        weight=weight_difference(_rule(alpha, statistics, columns, np.zeros(2))),
+        standard_error=root_of_sum(variance),
+    )

@@ -59,6 +59,10 @@ multiply to one of the same family but for its normalisation, so that
 
 with d = (l^(1/2) - r^(1/2))^2; the second form keeps the digits of small distances, and goes to
 that of the Poisson model, d / 2, as phi goes to 0. It is at most d / (2 (1 + phi min(l, r))).
+
+Standard error of a weight log(mu_ci / (1 + phi_i mu_ci)), from the information of the smoothed
+likelihood at the dispersion given: se^2 = 1 / (n_c mu_ci (1 + phi_i mu_ci)). The z-score of a
+feature (:mod:`naively.models.contrast`) takes its rates, whose variance the dispersion widens.
 """
 
 from __future__ import annotations
@@ -72,6 +76,15 @@ from numpy.typing import ArrayLike
 from scipy.special import xlogy
 
 from naively._types import FloatArray, IntArray
+from naively.models.contrast import (
+    Contrast,
+    log2_ratio,
+    log_rates,
+    ratio,
+    root_of_sum,
+    shares_of,
+    weight_difference,
+)
 from naively.models.distances import Distances, kept, largest, squares, weighed
 from naively.models.exposure import checked_exposure, mean_exposure, of_exposure
 from naively.models.family import (
@@ -179,6 +192,7 @@ def negative_binomial(
         rule=partial(_rule, *settings),
         freedom=one_a_class,
         distances=partial(_distances, *settings),
+        contrast=partial(_contrast, *settings),
     )
 
 
@@ -394,3 +408,25 @@ def _distance(mean: FloatArray, phi: FloatArray) -> FloatArray:
     sum_of_roots = spread[:, a] * spread[:, b] + 1.0 + phi * root[:, a] * root[:, b]
     ratio = phi * apart / sum_of_roots
     return np.divide(np.log1p(ratio), phi, out=0.5 * apart, where=phi > 0)
+
+
+def _contrast(
+    alpha: float | FloatArray,
+    dispersion: Dispersion,
+    statistics: ClassMoments,
+    columns: IntArray,
+    prior: float,
+) -> Contrast:
+    counts = spread_counts(alpha, dispersion, statistics, columns)
+    y, n = counts.table, counts.class_weight
+    effect, error = log_rates(y, n, prior, counts.dispersion)
+    mean = rates(counts, np.arange(len(columns)), counts.alpha)[1].T
+    with np.errstate(divide="ignore"):
+        variance = 1.0 / (n * mean * (1.0 + counts.dispersion[:, None] * mean))
+    return Contrast(
+        effect=effect,
+        z=ratio(effect, error),
+        log2_fold_change=log2_ratio(shares_of(y, n)),
+        weight=weight_difference(_rule(alpha, dispersion, statistics, columns, np.zeros(2))),
+        standard_error=root_of_sum(variance),
+    )

@@ -18,6 +18,9 @@ n_c (:mod:`naively.models.exposure`).
 Distance of two classes (:mod:`naively.models.distances`), with the rates l, r of a feature:
 
     B = (l^(1/2) - r^(1/2))^2 / 2
+
+Standard error of a weight log lambda_ci, from the information of the smoothed likelihood:
+se^2 = 1 / f_ci. The z-score of a feature (:mod:`naively.models.contrast`) takes its rates.
 """
 
 from __future__ import annotations
@@ -30,6 +33,15 @@ from numpy.typing import ArrayLike
 from scipy.special import xlogy
 
 from naively._types import Array, FloatArray, IntArray
+from naively.models.contrast import (
+    Contrast,
+    log2_ratio,
+    log_rates,
+    ratio,
+    root_of_sum,
+    shares_of,
+    weight_difference,
+)
 from naively.models.distances import Distances, euclidean
 from naively.models.exposure import checked_exposure, of_exposure
 from naively.models.family import (
@@ -93,6 +105,7 @@ def poisson(alpha: object = 1.0) -> Family[CountTable]:
         rule=smoothed(_rule, alpha),
         freedom=one_a_class,
         distances=smoothed(_distances, alpha),
+        contrast=smoothed(_contrast, alpha),
     )
 
 
@@ -240,3 +253,19 @@ def _distances(alpha: float | FloatArray, statistics: CountTable) -> Distances:
 
     m, n_classes = statistics.table.shape
     return euclidean(m, n_classes, roots)
+
+
+def _contrast(
+    alpha: float | FloatArray, statistics: CountTable, columns: IntArray, prior: float
+) -> Contrast:
+    y, n = np.asarray(statistics.table[columns], dtype=np.float64), statistics.class_weight
+    effect, error = log_rates(y, n, prior)
+    with np.errstate(divide="ignore"):
+        variance = 1.0 / (free_rates(statistics, columns, alpha) * n)
+    return Contrast(
+        effect=effect,
+        z=ratio(effect, error),
+        log2_fold_change=log2_ratio(shares_of(y, n)),
+        weight=weight_difference(_rule(alpha, statistics, columns, np.zeros(2))),
+        standard_error=root_of_sum(variance),
+    )

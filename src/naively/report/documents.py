@@ -7,10 +7,10 @@ import io
 import json
 import math
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from typing import Any
 
-from naively.report.summary import FeatureRow, Summary
+from naively.report.summary import FeatureRow, MarkerRow, Summary
 from naively.report.words import figure, signed
 
 FORMAT = "naively summary"
@@ -59,6 +59,19 @@ def features_csv(summary: Summary) -> str:
     return out.getvalue()
 
 
+def markers_csv(summary: Summary) -> str:
+    """Table of the features that tell each class from all others; empty where nothing is known."""
+    of_categories = any(row.category is not None for row in summary.markers)
+    names = [each.name for each in fields(MarkerRow) if each.name != "category" or of_categories]
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["class" if name == "label" else name for name in names])
+    for row in summary.markers:
+        values = [getattr(row, name) for name in names]
+        writer.writerow([_short(each) if isinstance(each, float) else each for each in values])
+    return out.getvalue()
+
+
 def _short(value: float) -> float:
     return float(f"{value:.7g}")  # model.npz has the figures in full
 
@@ -74,6 +87,8 @@ def summary_json(summary: Summary) -> str:
     does not give, which becomes null.
     """
     record = {"format": FORMAT, "version": VERSION, **asdict(summary)}
+    if not record["markers"]:
+        del record["markers"]
     for row in record["features"]:
         row["gain"] = _short(row["gain"])
         if not row["also"]:

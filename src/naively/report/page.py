@@ -105,6 +105,7 @@ class _View:
         self.shown = summary.features[:SHOWN_FEATURES]
         self.shown_classes = summary.classes[:_SHOWN_CLASSES]
         self.n_classes = len(summary.classes)
+        self.most_markers = SHOWN_FEATURES
         self.groups = figure_groups(summary)
         figures = self.n_classes * len(self.columns)
         self.in_columns = self.n_classes <= _COLUMN_CLASSES and figures <= _FIGURE_COLUMNS

@@ -54,6 +54,24 @@ class FeatureRow:
 
 
 @dataclass(frozen=True, slots=True)
+class MarkerRow:
+    """A feature that tells a class from all others; None where a figure is not known."""
+
+    label: str
+    rank: int  # in its class
+    feature: str
+    gain: float  # against the rest
+    weight: float | None  # nats that a unit of the feature adds to the class against the rest
+    standard_error: float | None  # of the weight
+    z: float | None  # of the log-odds ratio, with an informative prior
+    log2_fold_change: float | None
+    share_in: float | None  # of the rows of the class, with the feature
+    share_out: float | None  # of all other rows
+    pvalue: float | None
+    category: int | None = None  # of categorical models: that which tells the class
+
+
+@dataclass(frozen=True, slots=True)
 class ClassRow:
     """A class and how well it is recognised; None where there is nothing to tell it from."""
 
@@ -176,3 +194,4 @@ class Summary:
     notes: tuple[str, ...] = ()  # what the reader should know of the data
     path: PathCurve | None = None
     thresholds: tuple[Threshold, ...] = ()
+    markers: tuple[MarkerRow, ...] = ()  # class by class, if they were asked for

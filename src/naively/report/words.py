@@ -23,6 +23,17 @@ def title(summary: Summary) -> str:
     return f"{what} tell {len(classes)} classes apart"
 
 
+def chosen_k(summary: Summary) -> str:
+    """Say how the number of features was chosen."""
+    if summary.settings.k == "auto":
+        return "chosen by cross-validation"
+    if summary.settings.k == "fdr":
+        return "found: so many are significant; of other k the best features are shown"
+    if "stable" in summary.settings.k:
+        return "left of the best ones by stability; of other k the best features are shown"
+    return "asked for"
+
+
 def assurance(certificate: Certificate | None) -> str:
     """Say in two words how good the choice is proven to be."""
     if certificate is None:

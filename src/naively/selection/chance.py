@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TypeVar
+import warnings
+from numbers import Real
 
 import numpy as np
 from scipy.special import chdtrc
 
-from naively._types import FloatArray
+from naively._types import FloatArray, IntArray
 from naively.models.family import Family
+from naively.models.model import Model, S
 
-S = TypeVar("S")
+RATE = 0.1  # false discovery rate, where none is given
 
 
 def p_values(family: Family[S], statistics: S) -> FloatArray:
@@ -29,6 +31,59 @@ def p_values(family: Family[S], statistics: S) -> FloatArray:
     gain = family.gain(statistics)
     # Without a free parameter nothing can be gained: chdtrc is NaN there.
     return np.asarray(np.where(np.equal(freedom, 0), 1.0, chdtrc(freedom, 2.0 * gain)))
+
+
+def discoveries(
+    model: Model[S], statistics: S, q: float = RATE, *, class_weights: bool = False
+) -> IntArray:
+    """Choose the features that Benjamini and Hochberg (1995) call significant: columns, ascending.
+
+    Of the features chosen, a share of q at most is alike in all classes, in expectation: if rows
+    are independent, the model holds, and features depend on each other in the positive or not.
+
+    Parameters
+    ----------
+    q : float
+        False discovery rate in (0, 1).
+    class_weights : bool
+        Whether the rows of some classes were made to weigh more.
+
+    Raises
+    ------
+    ValueError
+        If `q` is out of range, or the model has no p-values that hold.
+
+    Warns
+    -----
+    UserWarning
+        If there are none.
+    """
+    if not isinstance(q, Real) or not 0 < float(q) < 1:
+        raise ValueError(f"`q` must be a false discovery rate in (0, 1); got {q!r}.")
+    hindrances = {
+        f"the {model.name} model, whose gain is no likelihood ratio": model.family.freedom is None,
+        "`class_weight`, after which twice a gain is not chi-squared": class_weights,
+        "`objective`='pairs', which is another choice": model.objective is not None,
+        "`redundancy`, which is another choice": model.redundancy is not None,
+        "constraints on the features, which are another choice": model.constraints is not None,
+    }
+    for name, hinders in hindrances.items():
+        if hinders:
+            raise ValueError(
+                f"`k`='fdr' needs p-values that hold, and chooses by them alone: not with {name}. "
+                "Leave it out, or give `k` a number."
+            )
+    p = p_values(model.family, statistics)
+    n = significant(p, q)
+    if n == 0:
+        warnings.warn(
+            f"No feature is significant at a false discovery rate of {q:g}: none was chosen, and "
+            "the prior alone decides.",
+            UserWarning,
+            stacklevel=5,
+        )
+        return np.empty(0, dtype=np.int64)
+    return np.flatnonzero(p <= np.partition(p, n - 1)[n - 1])
 
 
 def significant(p: FloatArray, q: float) -> int:

@@ -122,7 +122,7 @@ def candidates(model: Model[S], statistics: S) -> IntArray:
     return np.union1d(model.constraints.required, best)
 
 
-def refuse_no_rows(name: str, value: str) -> NoReturn:
+def refuse_no_rows(name: str, value: object) -> NoReturn:
     """Raise the ValueError of what statistics alone cannot give."""
     raise ValueError(
         f"`{name}`={value!r} needs the rows themselves and not only their statistics: use `fit` "

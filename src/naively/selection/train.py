@@ -16,6 +16,7 @@ from naively.models.rules import Rule
 from naively.models.value_rules import tempered
 from naively.selection.certificate import Selection
 from naively.selection.constrained import path_within, select_within
+from naively.selection.given import given
 from naively.selection.pairs import pairs_path, select_pairs
 from naively.selection.path import SparsityPath, checked_grid, path
 from naively.selection.redundancy import of_rows, refuse_no_rows
@@ -59,6 +60,7 @@ def train(
     k: int,
     limits: Limits | None = None,
     rows: RowsOver | None = None,
+    support: IntArray | None = None,
 ) -> Trained[S]:
     """Select k features and learn the rule.
 
@@ -75,6 +77,8 @@ def train(
     rows : callable, optional
         Gives the rows behind the statistics over some columns, for a model that needs them
         (:attr:`Model.needs_rows`).
+    support : (k,) int, optional
+        Features that were chosen by other means, ascending, instead of the best.
 
     Raises
     ------
@@ -83,7 +87,11 @@ def train(
     """
     log_prior = model.log_prior(statistics)
     model = of_rows(model, statistics, rows, k)
-    selection = select(model, statistics, k, model.limits if limits is None else limits)
+    limits = model.limits if limits is None else limits
+    if support is None:
+        selection = select(model, statistics, k, limits)
+    else:
+        selection = given(model, statistics, support, limits)
     if model.refit is None or len(selection.support) == 0:  # the prior alone
         rule = model.family.rule(statistics, selection.support, log_prior)
         return Trained(model, statistics, selection, rule)
@@ -159,7 +167,7 @@ def k_of(model: Model[S], statistics: S, k: K) -> int:
     """
     constraints = model.constraints
     if constraints is None:
-        return resolve_k(k, statistics.n_features, stacklevel=5)
+        return resolve_k(k, statistics.n_features, stacklevel=6)
     most = constraints.n_choices
     if k is None and constraints.costs is not None:
         return most
@@ -168,15 +176,20 @@ def k_of(model: Model[S], statistics: S, k: K) -> int:
             f"`k`={k} is greater than {most}, the number of {constraints.counted} that may be "
             "chosen: all of them are used.",
             UserWarning,
-            stacklevel=5,
+            stacklevel=6,
         )
         return most
-    return resolve_k(k, most, stacklevel=5)
+    return resolve_k(k, most, stacklevel=6)
 
 
 def is_auto(k: object) -> bool:
     """Whether the number of features is to be chosen by cross-validation: "auto" or "best"."""
     return isinstance(k, str) and k in AUTO
+
+
+def is_fdr(k: object) -> bool:
+    """Whether the features are to be those that chance does not account for."""
+    return isinstance(k, str) and k == "fdr"
 
 
 def resolve_k(k: K, n_features: int, *, stacklevel: int = 4) -> int:
@@ -222,6 +235,11 @@ def resolve_k(k: K, n_features: int, *, stacklevel: int = 4) -> int:
         raise ValueError(
             f"`k`={k!r} is chosen by cross-validation, which needs all rows at once: use `fit`, or "
             "give a number."
+        )
+    if is_fdr(k):
+        raise ValueError(
+            "`k`='fdr' chooses features by their p-values, and is no number of them: it is for the "
+            "fit of naive Bayes models alone; give a number."
         )
     raise ValueError(
         f"`k` must be an int in [0, {n_features}] (n_features={n_features}), a fraction in "

@@ -86,7 +86,11 @@ def _is_special(path: str | os.PathLike[str]) -> bool:
 
 @contextmanager
 def reserved_directory(
-    path: str | os.PathLike[str], names: tuple[str, ...], *, force: bool = False
+    path: str | os.PathLike[str],
+    names: tuple[str, ...],
+    *,
+    sometimes: tuple[str, ...] = (),
+    force: bool = False,
 ) -> Iterator[None]:
     """Keep a folder for a result of this run, from before the work until it is written.
 
@@ -102,7 +106,7 @@ def reserved_directory(
     with _locked(path, target) as alone:
         if alone:
             _tidy(target)
-        check_directory(path, names, force=force)
+        check_directory(path, names, sometimes=sometimes, force=force)
         yield
 
 
@@ -178,7 +182,11 @@ def _left_behind(folder: Path, target: Path, end: str = "") -> list[Path]:
 
 @contextmanager
 def atomic_directory(
-    path: str | os.PathLike[str], names: tuple[str, ...], *, force: bool = False
+    path: str | os.PathLike[str],
+    names: tuple[str, ...],
+    *,
+    sometimes: tuple[str, ...] = (),
+    force: bool = False,
 ) -> Iterator[Path]:
     """Fill a folder that appears complete or not at all.
 
@@ -189,6 +197,8 @@ def atomic_directory(
         is replaced as a whole.
     names
         The files that a result consists of.
+    sometimes
+        Files that some results have as well.
     force
         Put the files into a folder that holds other files as well; those are left alone.
 
@@ -202,7 +212,7 @@ def atomic_directory(
     OutputError
         If the folder may not be used or cannot be written; nothing is left behind.
     """
-    check_directory(path, names, force=force)
+    check_directory(path, names, sometimes=sometimes, force=force)
     target = _target(path)
     missing = [each for each in target.parents if not each.exists()]
     staged: Path | None = None
@@ -216,7 +226,7 @@ def atomic_directory(
             with each.open("rb") as file:
                 _to_disk(file)
         _ordinary_mode(staged, 0o777)
-        _publish(staged, target, names)
+        _publish(staged, target, names, sometimes)
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
             raise OutputError(
@@ -233,7 +243,11 @@ def atomic_directory(
 
 
 def check_directory(
-    path: str | os.PathLike[str], names: tuple[str, ...], *, force: bool = False
+    path: str | os.PathLike[str],
+    names: tuple[str, ...],
+    *,
+    sometimes: tuple[str, ...] = (),
+    force: bool = False,
 ) -> None:
     """Refuse a folder that holds something else, before any work is done.
 
@@ -252,7 +266,7 @@ def check_directory(
         found = {each.name for each in target.iterdir()} - {each.name for each in left}
     except OSError as error:
         raise _output_error(path, error) from error
-    if found and found != set(names) and not force:
+    if found and found - set(sometimes) != set(names) and not force:
         raise OutputError(
             f"{path}: the folder is not empty and is no earlier result of this command; "
             "choose another --out, or add --force to put the result beside what is there."
@@ -263,13 +277,17 @@ def _foreign(target: Path, names: tuple[str, ...]) -> list[str]:
     return sorted({each.name for each in target.iterdir()} - set(names))
 
 
-def _publish(staged: Path, target: Path, names: tuple[str, ...]) -> None:
+def _publish(
+    staged: Path, target: Path, names: tuple[str, ...], sometimes: tuple[str, ...]
+) -> None:
     if staged.parent != target:
         staged.rename(target)
         return
     for each in staged.iterdir():
         _like(each, target / each.name)
-    if _foreign(target, (*names, staged.name)) or not _swapped(staged, target):
+    if _foreign(target, (*names, *sometimes, staged.name)) or not _swapped(staged, target):
+        for name in set(sometimes) - {each.name for each in staged.iterdir()}:
+            (target / name).unlink(missing_ok=True)  # of an earlier result
         for each in sorted(staged.iterdir()):
             each.replace(target / each.name)
 

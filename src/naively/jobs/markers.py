@@ -1,0 +1,73 @@
+"""What tells each class of a job from all others."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from naively.jobs.data import Data, Kinds
+from naively.jobs.fit import Fitted
+from naively.jobs.settings import ModelSettings
+from naively.models import MODELS
+from naively.read.errors import InputError, told_of
+from naively.report.summary import MarkerRow
+from naively.selection.markers import markers_of
+from naively.selection.train import Trained
+
+
+def check_markers(settings: ModelSettings, most: int | None) -> None:
+    """Refuse a model whose classes cannot be compared with all others.
+
+    Raises
+    ------
+    InputError
+        Naming what stands in the way.
+    """
+    if most is None:
+        return
+    kind = MODELS[settings.kind]
+    if kind.statistic is None:
+        raise InputError(
+            f"`--markers` compares a class with all others by statistics that add up, which "
+            f"--model {settings.kind} lacks; leave it out."
+        )
+    norm = settings.norm is not None or settings.weights in ("log", "tfidf")
+    if kind.takes == "counts" and norm:
+        raise InputError(
+            "`--markers` takes rows to hold counts, whose chance is known, not --weights log, "
+            "--weights tfidf or --norm; leave one of them out."
+        )
+
+
+def with_markers(
+    fitted: Fitted, data: Data, trained: Trained[Any], settings: ModelSettings, kinds: Kinds,
+    most: int | None,
+) -> Fitted:  # fmt: skip
+    """Add the features of each class, `most` at most, and which classes have none of their own."""
+    if most is None:
+        return fitted
+    kept, support = data.kept(kinds, settings), trained.selection.support
+    columns = support if kept is None else kept[support]
+    documents = data.occurrences(kinds).documents
+    held = None if documents is None else np.asarray(documents[columns])
+    with told_of(data.name):
+        found = markers_of(
+            trained.model, data.statistics(kinds, kept), support, most, presence=held,
+            names=np.array(data.named(columns), dtype=object),
+        )  # fmt: skip
+    table = {name: values.tolist() for name, values in found.columns().items()}
+    table["label"] = [str(each) for each in table.pop("class")]
+    names = list(table)
+    rows = tuple(
+        MarkerRow(**{name: _told(value) for name, value in zip(names, values, strict=True)})
+        for values in zip(*table.values(), strict=True)
+    )
+    notes = (*fitted.notes, *((found.coverage,) if len(found.uncovered) else ()))
+    return replace(fitted, markers=rows, notes=notes)
+
+
+def _told(value: Any) -> Any:
+    return None if isinstance(value, float) and math.isnan(value) else value
