@@ -36,8 +36,13 @@ class CountTable(Protocol):
         ...
 
     @property
-    def class_weight(self) -> FloatArray:
-        """(C,) weight of the rows of each class."""
+    def feature_weight(self) -> FloatArray:
+        """(C,) weight of the rows of each class, or (m, C) of those that tell of each feature."""
+        ...
+
+    @property
+    def observed(self) -> FloatArray | None:
+        """(m, C) the same, if rows may lack values; a rule then takes such rows, too."""
         ...
 
 
@@ -131,14 +136,30 @@ class Weighted(Protocol):
     """Statistics that know the weight of each class."""
 
     @property
-    def class_weight(self) -> FloatArray:
-        """(C,) weight of the rows of each class."""
+    def feature_weight(self) -> FloatArray:
+        """(C,) weight of the rows of each class, or (m, C) of those that tell of each feature."""
         ...
 
 
-def one_a_class(statistics: Weighted) -> int:
+def one_a_class(statistics: Weighted) -> int | IntArray:
     """Parameters that a free feature has more than a pooled one, if it has one in each class."""
-    return max(int(np.count_nonzero(statistics.class_weight)) - 1, 0)
+    n = np.maximum(np.count_nonzero(statistics.feature_weight, axis=-1) - 1, 0)
+    return n if np.ndim(n) else int(n)
+
+
+def weight_of(statistics: Weighted, columns: IntArray | slice) -> FloatArray:
+    """Weight of the rows of each class that tell of some features: (C,), or (d, C) if they differ.
+
+    A rank of 1 says that it is the same for all.
+    """
+    weight = statistics.feature_weight
+    return weight if weight.ndim == 1 else weight[columns]
+
+
+def all_rows(weight: FloatArray) -> FloatArray:
+    """Weight of the rows of all classes, () or (d,); 1 where there are none."""
+    total = weight.sum(axis=-1)
+    return np.where(total > 0, total, 1.0)
 
 
 def excess_rounding(gain: FloatArray, size: FloatArray) -> FloatArray:

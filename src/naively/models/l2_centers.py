@@ -56,6 +56,16 @@ class Moments(Protocol):
         ...
 
     @property
+    def feature_weight(self) -> FloatArray:
+        """(C,) weight of the rows of each class, or (m, C) of those that tell of each feature."""
+        ...
+
+    @property
+    def observed(self) -> FloatArray | None:
+        """(m, C) the same, if rows may lack values; a rule then takes such rows, too."""
+        ...
+
+    @property
     def mean(self) -> FloatArray:
         """(m, C) mean by class."""
         ...
@@ -71,6 +81,10 @@ class Moments(Protocol):
 
     def total_variance(self) -> FloatArray:
         """(m,) variance about the mean of all rows."""
+        ...
+
+    def overall_mean(self) -> FloatArray:
+        """(m,) mean of all rows."""
         ...
 
     def take(self, columns: IntArray) -> Moments:

@@ -185,6 +185,19 @@ class Redundancy:
         return cls(int(candidates))
 
 
+def ignored(missing: object) -> bool:
+    """Whether missing values are left out, as a user says it.
+
+    Raises
+    ------
+    ValueError
+        If `missing` is neither "ignore" nor "error".
+    """
+    if missing not in ("error", "ignore"):
+        raise ValueError(f"`missing` must be 'error' or 'ignore'; got {missing!r}.")
+    return missing == "ignore"
+
+
 def as_they_are(columns: Matrix) -> Matrix:
     """Return selected columns for a rule that reads the values themselves."""
     return columns
@@ -211,6 +224,7 @@ class Model(Generic[S]):
     calibration: str | None = None  # "cross-fitted": see `judging.calibration`
     # Where the features are no columns: statistics, rows, support (k,): selected features (n, k).
     project: Callable[[S, Matrix, IntArray], Matrix] | None = None
+    ignores_missing: bool = False  # NaN is left out of its own feature; otherwise it is an error
 
     def __post_init__(self) -> None:
         asked = {
@@ -260,6 +274,12 @@ class Model(Generic[S]):
             raise ValueError(f"`refit` must be 'logistic' or None; got {refit!r}.")
         if calibration not in (None, "cross-fitted"):
             raise ValueError(f"`calibration` must be 'cross-fitted' or None; got {calibration!r}.")
+        if self.ignores_missing and (asked is not None or refit is not None):
+            name = "redundancy" if asked is not None else "refit"
+            raise ValueError(
+                f"`{name}` needs every entry of a row, and missing values are left out; fill them "
+                f"in before, or leave `{name}` out."
+            )
         return replace(self, redundancy=asked, refit=refit, calibration=calibration)
 
     def rows_over(

@@ -230,7 +230,7 @@ def _joint_rule(
 
 def _distances(alpha: float | FloatArray, statistics: CountTable) -> Distances:
     table, m = statistics.table, len(statistics.table)
-    rows = statistics.class_weight
+    rows = statistics.feature_weight
     length = table.sum() / (rows.sum() or 1.0)
     totals = table.sum(axis=0) + np.sum(np.broadcast_to(alpha, m))
     unit = length / (2.0 * np.where(totals > 0, totals, np.inf))  # (C,)

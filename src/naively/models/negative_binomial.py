@@ -167,9 +167,10 @@ class SpreadCounts:
     """Sums of counts, and how far the counts spread."""
 
     table: FloatArray  # (m, C) sum of the entries of each feature in each class
-    class_weight: FloatArray  # (C,)
+    feature_weight: FloatArray  # (C,)
     alpha: float | FloatArray  # one value, or (m,)
     dispersion: FloatArray  # (m,)
+    observed: None = None  # no value may be missing
 
 
 def spread_counts(
@@ -223,7 +224,7 @@ def negative_binomial_gain(counts: SpreadCounts) -> FloatArray:
     -------
     (m,) non-negative.
     """
-    table, weight, phi = counts.table, counts.class_weight, counts.dispersion[:, None]
+    table, weight, phi = counts.table, counts.feature_weight, counts.dispersion[:, None]
     smooth = smoothing(counts.alpha, len(table))
     gain = np.empty(len(table))
     for block in blocks(*table.shape):
@@ -263,7 +264,7 @@ def _gain(
 def _baseline(alpha: float | FloatArray, dispersion: Dispersion, statistics: ClassMoments) -> float:
     counts = spread_counts(alpha, dispersion, statistics)
     g = counts.table.sum(axis=1) + counts.table.shape[1] * np.asarray(alpha)
-    mean = g / (counts.class_weight.sum() or 1.0)
+    mean = g / (counts.feature_weight.sum() or 1.0)
     spread = counts.dispersion * mean
     return float(np.sum(xlogy(g, mean / (1.0 + spread)) - g * _log_share(spread)))
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
-from naively.models.rules import HybridRule, LinearRule, Rule, finite, present
+from naively.models.rules import HybridRule, LinearRule, Rule, finite, present, without_missing
 from naively.statistics.matrix import Matrix, is_sparse
+from naively.statistics.missing import missing_mask
 
 _CELLS = 1 << 20  # of a temporary
 
@@ -57,11 +58,30 @@ class QuadraticRule:
     intercept: FloatArray  # (C,)
     mean: FloatArray  # (C, k)
     precision: FloatArray  # (C, k)
+    # (C, k) what each feature has in the intercept, if entries may be missing (NaN)
+    offset: FloatArray | None = None
 
     def scores(self, X: Matrix) -> FloatArray:
         """Score of each class: (n, C) from X (n, k), dense or CSR, up to a term per row."""
+        mask = None if self.offset is None else missing_mask(X)
         with np.errstate(over="ignore", invalid="ignore"):
-            return finite(self._scores(X), self.intercept)
+            scores = self._scores(X) if mask is None else self._observed_scores(X, mask)
+            return finite(scores, self.intercept)
+
+    def _observed_scores(self, X: Matrix, mask: Matrix) -> FloatArray:
+        """Score rows (n, k) with missing entries; a missing one is at the mean of every class."""
+        assert self.offset is not None
+        scores = np.tile(self.intercept, (X.shape[0], 1))
+        scores = without_missing(scores, mask, self.offset)
+        height = max(_CELLS // max(X.shape[1], 1), 1)
+        for start in range(0, X.shape[0], height):
+            rows = slice(start, start + height)
+            block = X[rows].toarray() if is_sparse(X) else X[rows]
+            for c, (mean, precision) in enumerate(zip(self.mean, self.precision, strict=True)):
+                deviation = block - mean
+                deviation[np.isnan(block)] = 0.0
+                scores[rows, c] -= 0.5 * (deviation**2 @ precision)
+        return scores
 
     def _scores(self, X: Matrix) -> FloatArray:
         if is_sparse(X):
@@ -81,7 +101,10 @@ class QuadraticRule:
 
     def terms(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """See `Rule`."""
-        return self.intercept, -0.5 * (x - self.mean) ** 2 * self.precision
+        terms = -0.5 * (x - self.mean) ** 2 * self.precision
+        if self.offset is not None:
+            terms = np.where(np.isnan(x), -self.offset, terms)
+        return self.intercept, terms
 
     def arrays(self) -> dict[str, Array]:
         """See `Rule`."""
@@ -92,7 +115,8 @@ class QuadraticRule:
 class TableRule:
     """scores = log prior + log probability of the category that each column holds.
 
-    Categories beyond the table tell nothing. A row that no class can have produced gets the prior.
+    Categories beyond the table tell nothing, and neither do missing ones (NaN). A row that no class
+    can have produced gets the prior.
     """
 
     log_prior: FloatArray  # (C,)
@@ -101,24 +125,29 @@ class TableRule:
 
     def scores(self, X: Matrix) -> FloatArray:
         """Score of each class: (n, C) from X (n, k), dense or CSR, up to a term per row."""
+        scores = self.joint(X)
+        undecided = np.all(np.isneginf(scores), axis=1)
+        scores[undecided] = self.log_prior
+        return scores
+
+    def joint(self, X: Matrix) -> FloatArray:
+        """Log prior plus log probabilities: (n, C) from X (n, k), dense or CSR."""
         scores = np.empty((X.shape[0], len(self.log_prior)))
         height = max(_CELLS // max(X.shape[1], 1), 1)
         for start in range(0, X.shape[0], height):
             rows = X[start : start + height]
-            categories = (rows.toarray() if is_sparse(rows) else np.asarray(rows)).astype(np.int64)
+            categories = _categories(rows.toarray() if is_sparse(rows) else np.asarray(rows))
             if categories.size and categories.min() < 0:
                 raise ValueError(
                     f"Categories are whole numbers >= 0; got {categories.min()}. Encode them as in "
                     "training."
                 )
             self._add(categories, scores[start : start + height])
-        undecided = np.all(np.isneginf(scores), axis=1)
-        scores[undecided] = self.log_prior
         return scores
 
     def terms(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """See `Rule`; a category beyond the table has terms of 0."""
-        categories = x.astype(np.int64)
+        categories = _categories(x)
         known = categories < np.diff(self.starts)
         rows = self.starts[:-1] + np.where(known, categories, 0)
         return self.log_prior, np.where(known, self.log_prob[rows].T, 0.0)
@@ -135,6 +164,13 @@ class TableRule:
             scores += np.where(known[:, column, None], of_column, 0.0)
 
 
+def _categories(values: Array) -> IntArray:
+    """Categories as whole numbers; a missing one is beyond every table."""
+    if values.dtype.kind == "f":
+        values = np.where(np.isnan(values), np.iinfo(np.int32).max, values)
+    return np.asarray(values, dtype=np.int64)
+
+
 RULES: Mapping[str, type[Rule]] = {
     "linear": LinearRule,
     "absolute": AbsoluteRule,
@@ -146,8 +182,8 @@ RULES: Mapping[str, type[Rule]] = {
 
 # Arrays in which the scores are linear. Distances are no log-probabilities: they have no scale.
 _LINEAR_IN: Mapping[type[Rule], tuple[str, ...]] = {
-    LinearRule: ("intercept", "weights"),
-    QuadraticRule: ("intercept", "precision"),
+    LinearRule: ("intercept", "weights", "offset"),
+    QuadraticRule: ("intercept", "precision", "offset"),
     TableRule: ("log_prior", "log_prob"),
 }
 
@@ -155,9 +191,10 @@ _LINEAR_IN: Mapping[type[Rule], tuple[str, ...]] = {
 def tempered(rule: Rule, temperature: float) -> Rule:
     """Return the rule whose scores are those of another, divided by a temperature."""
     arrays = rule.arrays()
+    linear = [name for name in _LINEAR_IN[type(rule)] if name in arrays]
     return restored(
         kind_of(rule),
-        {**arrays, **{name: arrays[name] / temperature for name in _LINEAR_IN[type(rule)]}},
+        {**arrays, **{name: arrays[name] / temperature for name in linear}},
     )
 
 

@@ -7,7 +7,7 @@ takes a fold away, leave-one-out a row); nothing ever changes them in place.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Self, final
 
 import numpy as np
@@ -16,6 +16,7 @@ from naively._types import Array, FloatArray, IntArray
 from naively.statistics.base import AbstractStatistics
 from naively.statistics.lengths import length_histogram
 from naively.statistics.matrix import Matrix, canonical, is_sparse
+from naively.statistics.missing import filled, split_missing
 from naively.statistics.parts import COUNTS, MAYBE_TABLE, TABLE, part, values_of
 from naively.statistics.rows import LabelledRows
 from naively.statistics.source import Quantity
@@ -60,6 +61,8 @@ class ClassCounts(AbstractStatistics):
         Weight of the rows in which a feature is above 0, where that was asked for.
     squares : ndarray of shape (n_features, n_classes) or None
         Sum of the squares of the entries, with the documents.
+    observed : ndarray of shape (n_features, n_classes) or None
+        Weight of the rows in which a feature is observed, if values may be missing.
     feature_count : ndarray of shape (n_classes, n_features)
         The table, transposed.
     n_features : int
@@ -98,6 +101,7 @@ class ClassCounts(AbstractStatistics):
         presence: bool = False,
         threshold: float = 0.0,
         documents: bool = False,
+        missing: bool = False,
         dense_cells: int = DENSE_CELLS,
     ) -> Self:
         """Count the rows of a matrix.
@@ -120,6 +124,9 @@ class ClassCounts(AbstractStatistics):
         documents : bool, default=False
             Also count the rows in which a feature is above 0, and the squares of the entries. Not
             with `presence`, whose table counts these rows.
+        missing : bool, default=False
+            Leave NaN out of its own feature: `observed` says how many rows are left. By default
+            it is an error.
         dense_cells : int, default=2**27
             A table of more cells (columns times classes) is kept sparse while that is smaller.
 
@@ -134,8 +141,13 @@ class ClassCounts(AbstractStatistics):
             If values, labels or weights cannot be counted; the message says where and why.
         """
         rows = LabelledRows.of(X, y, sample_weight, classes)
-        n_classes, codes, weights = len(rows.classes), rows.codes, rows.weights
         quantity = Quantity(presence, _checked_threshold(rows.matrix, threshold, presence))
+        observed = None
+        if missing:
+            rows, mask, observed = split_missing(rows)
+            if presence and threshold < 0:  # which zeros exceed
+                rows = replace(rows, matrix=filled(rows.matrix, mask, threshold))
+        n_classes, codes, weights = len(rows.classes), rows.codes, rows.weights
         table, totals = tally(rows.matrix, codes, weights, n_classes, quantity, dense_cells)
         also: dict[str, Any] = {}
         if documents:
@@ -157,6 +169,7 @@ class ClassCounts(AbstractStatistics):
             *length_histogram(totals, codes, weights, n_classes),
             presence=presence,
             threshold=quantity.threshold,
+            observed=observed,
             **also,
         )
 
@@ -199,6 +212,7 @@ class ClassCounts(AbstractStatistics):
     def _settings(self) -> Mapping[str, Any]:
         """Keywords of `from_matrix` by which the same is counted."""
         settings = {"presence": self.presence, "threshold": self.threshold}
+        settings |= {} if self.observed is None else {"missing": True}
         return settings | ({} if self.documents is None else {"documents": True})
 
 

@@ -154,6 +154,7 @@ def _if_any(way: Callable[..., Any]) -> Callable[..., Any]:
 
 
 COUNTS = Way(_counts_added, _counts_taken, wider)
+MAYBE_COUNTS = Way(_if_any(_counts_added), _if_any(_counts_taken), wider)  # or None
 TABLE = Way(_table_added, _table_taken, _wider_table)  # of counts; sparse where that is smaller
 MAYBE_TABLE = Way(_if_any(_table_added), _if_any(_table_taken), _wider_table)  # or None
 
