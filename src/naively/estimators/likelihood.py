@@ -99,6 +99,7 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
         variance: str = "class",
         priors: ArrayLike | None = None,
         var_smoothing: float = 1e-9,
+        missing: str = "error",
         objective: Objective = "likelihood",
         redundancy: str | None = None,
         candidates: int | None = None,
@@ -116,6 +117,7 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
         self.variance = variance
         self.priors = priors
         self.var_smoothing = var_smoothing
+        self.missing = missing
         self.objective = objective
         self.redundancy, self.candidates, self.refit, self.calibration = (
             redundancy,
@@ -129,7 +131,10 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
 
     def _model(self) -> Model[ClassMoments]:
         return gaussian.model(
-            variance=self.variance, priors=self.priors, var_smoothing=self.var_smoothing
+            variance=self.variance,
+            priors=self.priors,
+            var_smoothing=self.var_smoothing,
+            missing=self.missing,
         )
 
     @property
@@ -241,6 +246,7 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         alpha: ArrayLike = 1.0,
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
+        missing: str = "error",
         objective: Objective = "likelihood",
         redundancy: str | None = None,
         candidates: int | None = None,
@@ -258,6 +264,7 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
         self.alpha = alpha
         self.fit_prior = fit_prior
         self.class_prior = class_prior
+        self.missing = missing
         self.objective = objective
         self.redundancy, self.candidates, self.refit, self.calibration = (
             redundancy,
@@ -271,7 +278,10 @@ class SparsePoissonNB(LinearWeightsMixin[ClassCounts], AbstractSparseNaiveBayes[
 
     def _model(self) -> Model[ClassCounts]:
         return poisson.model(
-            alpha=self.alpha, fit_prior=self.fit_prior, class_prior=self.class_prior
+            alpha=self.alpha,
+            fit_prior=self.fit_prior,
+            class_prior=self.class_prior,
+            missing=self.missing,
         )
 
     def _check_values(self, X: Matrix) -> None:
@@ -548,6 +558,8 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
         min_categories: ArrayLike | None = None,
+        correction: str | None = None,
+        missing: str = "error",
         objective: Objective = "likelihood",
         redundancy: str | None = None,
         candidates: int | None = None,
@@ -565,6 +577,8 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.min_categories = min_categories
+        self.correction = correction
+        self.missing = missing
         self.objective = objective
         self.redundancy, self.candidates, self.calibration = redundancy, candidates, calibration
         self.required, self.excluded, self.groups = required, excluded, groups
@@ -577,6 +591,8 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
             fit_prior=self.fit_prior,
             class_prior=self.class_prior,
             min_categories=self.min_categories,
+            correction=self.correction,
+            missing=self.missing,
         )
 
     def _check_values(self, X: Matrix) -> None:

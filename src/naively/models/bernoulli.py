@@ -323,7 +323,11 @@ def _joint_rule(
     alpha: float | FloatArray, statistics: CountTable, support: IntArray, log_prior: FloatArray
 ) -> LinearRule:
     log_prob = feature_log_prob(statistics, support, alpha)
-    return joint_rule(log_prior, log_prob, _log_absent(statistics, support, alpha))
+    log_absent = _log_absent(statistics, support, alpha)
+    rule = joint_rule(log_prior, log_prob, log_absent)
+    if statistics.observed is None:
+        return rule
+    return replace(rule, offset=np.where(np.isneginf(log_absent), 0.0, log_absent))
 
 
 def _log_absent(statistics: CountTable, support: IntArray, alpha: float | FloatArray) -> FloatArray:

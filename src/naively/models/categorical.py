@@ -31,6 +31,7 @@ from naively.models.distances import Distances, by_blocks, of_overlap, squares
 from naively.models.family import (
     Family,
     checked_number,
+    corrected,
     divergence,
     excess_rounding,
     one_a_class,
@@ -69,6 +70,7 @@ def model(
     fit_prior: bool = True,
     class_prior: ArrayLike | None = None,
     min_categories: ArrayLike | None = None,
+    correction: str | None = None,
     missing: str = "error",
 ) -> Model[ClassCategories]:
     """Categorical model; `min_categories` where rows may lack the last ones."""
@@ -76,7 +78,7 @@ def model(
     count = partial(ClassCategories.from_matrix, min_categories=min_categories, missing=ignores)
     return Model(
         name="categorical",
-        family=categorical(alpha),
+        family=corrected(categorical(alpha), correction),
         gather=count,
         log_prior=partial(fitted_prior, fit_prior=fit_prior, class_prior=class_prior),
         words=CATEGORIES,

@@ -34,7 +34,14 @@ from numpy.typing import ArrayLike
 
 from naively._types import BoolArray, FloatArray, IntArray
 from naively.models.distances import CERTAIN, Distances, by_blocks, euclidean, squares
-from naively.models.family import ROUNDING, Family, checked_number, one_a_class, separable, weight_of
+from naively.models.family import (
+    ROUNDING,
+    Family,
+    checked_number,
+    one_a_class,
+    separable,
+    weight_of,
+)
 from naively.models.kinds import NORMAL
 from naively.models.l2_centers import Moments, beyond_rounding
 from naively.models.model import Model, ignored

@@ -36,6 +36,7 @@ COUNTS = Words(*_LIKELIHOOD, "sum of the values of the column", "occurrences")
 RATES = Words(*_LIKELIHOOD, _MEANS[0], "mean occurrences in a row; dispersion: standard deviation")
 PRESENCE = Words(*_LIKELIHOOD, "rows with a value above 0", "rows that hold it")
 CATEGORIES = Words(*_LIKELIHOOD, *("rows of each category",) * 2)
+COLUMNS = Words(*_LIKELIHOOD, *("what the kind of the column tells of each class",) * 2)
 NORMAL = Words(*_LIKELIHOOD, *_MEANS)
 MEANS = Words(*_DISTANCE, *_MEANS)
 MEDIANS = Words(*_DISTANCE, *_MEDIANS)
@@ -105,8 +106,17 @@ MODELS: Mapping[str, Kind] = MappingProxyType(
         kind.name: kind
         for kind in (
             _kind("multinomial", "counts", "counts", COUNTS, "alpha", *_USUAL, "binary", *_EXACT),
-            _kind("bernoulli", "presence", "presence", PRESENCE, "alpha", *_USUAL, "binarize"),
-            _kind("poisson", "counts", "counts", COUNTS, "alpha", *_USUAL),
+            _kind(
+                "bernoulli",
+                "presence",
+                "presence",
+                PRESENCE,
+                "alpha",
+                *_USUAL,
+                "binarize",
+                "missing",
+            ),
+            _kind("poisson", "counts", "counts", COUNTS, "alpha", *_USUAL, "missing"),
             _kind("negative-binomial", "counts", "moments", RATES, "alpha", *_USUAL, "dispersion"),
             _kind(
                 "categorical",
@@ -116,6 +126,8 @@ MODELS: Mapping[str, Kind] = MappingProxyType(
                 "alpha",
                 *_PRIOR,
                 "min_categories",
+                "correction",
+                "missing",
                 *_REDUNDANCY,
                 "calibration",
             ),
@@ -127,6 +139,7 @@ MODELS: Mapping[str, Kind] = MappingProxyType(
                 "variance",
                 "priors",
                 "var_smoothing",
+                "missing",
                 *ASKED,
             ),
             _kind("l2-centers", "values", "moments", MEANS, "scale", "priors", *ASKED),

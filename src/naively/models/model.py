@@ -227,11 +227,19 @@ class Model(Generic[S]):
     ignores_missing: bool = False  # NaN is left out of its own feature; otherwise it is an error
 
     def __post_init__(self) -> None:
-        asked = {
+        asked: dict[str, object] = {
             "an objective of pairs of classes": self.objective,
             "constraints on the features": self.constraints,
             "redundancy": self.redundancy,
         }
+        if self.family.penalty is not None:
+            asked["a correction of the gains"] = self.family.penalty
+            if self.constraints is not None and self.constraints.costs is not None:
+                raise ValueError(
+                    "`budget` takes every feature for a gain, and a corrected gain may be a loss; "
+                    "leave `correction` out, or exclude features instead."
+                )
+            asked.pop("constraints on the features")
         given = [name for name, value in asked.items() if value is not None]
         if len(given) > 1:
             raise ValueError(

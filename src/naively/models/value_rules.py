@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Self, cast
 
 import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
+from naively.models.counting import presence_of
 from naively.models.rules import HybridRule, LinearRule, Rule, finite, present, without_missing
 from naively.statistics.matrix import Matrix, is_sparse
 from naively.statistics.missing import missing_mask
@@ -171,12 +173,73 @@ def _categories(values: Array) -> IntArray:
     return np.asarray(values, dtype=np.int64)
 
 
+@dataclass(frozen=True, slots=True)
+class MixedRule:
+    """scores = log prior + those of the columns of each kind, missing entries (NaN) left out.
+
+    A row that no class can have produced gets the prior.
+    """
+
+    log_prior: FloatArray  # (C,)
+    columns: Mapping[str, IntArray]  # those of each kind among the k, ascending
+    rules: Mapping[str, LinearRule | QuadraticRule | TableRule]  # of these columns; prior 0
+
+    def scores(self, X: Matrix) -> FloatArray:
+        """Score of each class: (n, C) from X (n, k), dense or CSR, up to a term per row."""
+        scores = np.tile(self.log_prior, (X.shape[0], 1))
+        for kind, rule in self.rules.items():
+            own = self._own(kind, X[:, self.columns[kind]])
+            scores += rule.scores(own) if isinstance(rule, QuadraticRule) else rule.joint(own)
+        undecided = np.all(np.isneginf(scores), axis=1)
+        scores[undecided] = self.log_prior
+        return scores
+
+    def terms(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """See `Rule`."""
+        start, terms = self.log_prior.copy(), np.zeros((len(self.log_prior), len(x)))
+        for kind, rule in self.rules.items():
+            own = self._own(kind, np.asarray(x, dtype=np.float64)[None, self.columns[kind]])
+            begin, terms[:, self.columns[kind]] = rule.terms(own[0])
+            start += begin
+        return start, terms
+
+    def arrays(self) -> dict[str, Array]:
+        """See `Rule`; those of a kind are called kind.name."""
+        arrays = {"log_prior": self.log_prior}
+        for kind, rule in self.rules.items():
+            own = {"columns": self.columns[kind], **rule.arrays()}
+            arrays |= {f"{kind}.{kind_of(rule)}.{name}": array for name, array in own.items()}
+        return arrays
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, Array]) -> Self:
+        """Rule from its arrays."""
+        parts: dict[tuple[str, str], dict[str, Array]] = {}
+        for path, array in arrays.items():
+            if path != "log_prior":
+                kind, of_rule, name = path.split(".")
+                parts.setdefault((kind, of_rule), {})[name] = array
+        columns = {kind: own.pop("columns") for (kind, _), own in parts.items()}
+        rules = {kind: restored(of_rule, own) for (kind, of_rule), own in parts.items()}
+        return cls(arrays["log_prior"], columns, cast("dict[str, Any]", rules))
+
+    def tempered(self, temperature: float) -> Self:
+        """Return the rule whose scores are those of this one, divided by a temperature."""
+        rules = {kind: tempered(rule, temperature) for kind, rule in self.rules.items()}
+        return replace(self, log_prior=self.log_prior / temperature, rules=cast("Any", rules))
+
+    @staticmethod
+    def _own(kind: str, X: Matrix) -> Matrix:
+        return presence_of(0.0, X) if kind == "bernoulli" else X
+
+
 RULES: Mapping[str, type[Rule]] = {
     "linear": LinearRule,
     "absolute": AbsoluteRule,
     "quadratic": QuadraticRule,
     "table": TableRule,
     "hybrid": HybridRule,
+    "mixed": MixedRule,
 }
 
 
@@ -190,6 +253,8 @@ _LINEAR_IN: Mapping[type[Rule], tuple[str, ...]] = {
 
 def tempered(rule: Rule, temperature: float) -> Rule:
     """Return the rule whose scores are those of another, divided by a temperature."""
+    if isinstance(rule, MixedRule):
+        return rule.tempered(temperature)
     arrays = rule.arrays()
     linear = [name for name in _LINEAR_IN[type(rule)] if name in arrays]
     return restored(
@@ -208,9 +273,12 @@ def restored(kind: str, arrays: Mapping[str, Array]) -> Rule:
 
     Parameters
     ----------
-    kind : "linear", "hybrid", "absolute", "quadratic" or "table"
+    kind : "linear", "hybrid", "absolute", "quadratic", "table" or "mixed"
         Of the rule.
     arrays
         By name.
     """
-    return HybridRule.restored(arrays) if kind == "hybrid" else RULES[kind](**arrays)
+    of_kind = RULES[kind]
+    if of_kind is HybridRule or of_kind is MixedRule:
+        return of_kind.restored(arrays)
+    return of_kind(**arrays)

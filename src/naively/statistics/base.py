@@ -23,7 +23,15 @@ import numpy.typing as npt
 from naively._types import Array, FloatArray, IntArray
 from naively.statistics.addition import is_nothing
 from naively.statistics.labels import class_positions, union_of_classes
-from naively.statistics.parts import COUNTS, MAYBE_COUNTS, Keyed, Part, part, some_classes, some_rows
+from naively.statistics.parts import (
+    COUNTS,
+    MAYBE_COUNTS,
+    Keyed,
+    Part,
+    part,
+    some_classes,
+    some_rows,
+)
 from naively.statistics.sparse_table import SparseTable, column_positions
 
 
@@ -69,7 +77,7 @@ class AbstractStatistics(ABC):
 
     @property
     def feature_weight(self) -> FloatArray:
-        """Weight of the rows of each class that tell of a feature: (C,), or (m, C) if they differ."""
+        """Weight of the rows of each class that have a feature: (C,), or (m, C) if they differ."""
         if self.observed is None or bool((self.observed == self.class_weight).all()):
             return self.class_weight
         return self.observed

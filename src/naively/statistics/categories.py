@@ -146,13 +146,13 @@ class ClassCategories(AbstractStatistics):
             The sum of the column.
         """
         sums = np.bincount(
-            self._features(), self._numbers() * self.table.sum(axis=1), self.n_features
+            self.features(), self._numbers() * self.table.sum(axis=1), self.n_features
         )
         return np.asarray(sums, dtype=np.float64)
 
     def _alone(self, everything: Self) -> Self:
         """Leave out the last categories of a feature that only rows of other classes have."""
-        number, feature = self._numbers(), self._features()
+        number, feature = self._numbers(), self.features()
         seen = self.table.any(axis=1)
         sizes = np.ones_like(self.n_categories)
         np.maximum.at(sizes, feature[seen], number[seen] + 1)
@@ -162,8 +162,14 @@ class ClassCategories(AbstractStatistics):
         kept = number < sizes[feature]
         return replace(self, n_categories=sizes, table=self.table[kept])
 
-    def _features(self) -> IntArray:
-        """Feature of each row of the table."""
+    def features(self) -> IntArray:
+        """Feature of each row of the table.
+
+        Returns
+        -------
+        features : ndarray of shape (sum of n_categories,)
+            Column index.
+        """
         return np.repeat(np.arange(self.n_features), self.n_categories)
 
     def _numbers(self) -> IntArray:
