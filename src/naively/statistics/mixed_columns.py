@@ -66,19 +66,14 @@ class MixedColumns:
         """
         table = _Table.of(X)
         named = None if names is None else tuple(map(str, names))
-        kinds = _checked_kinds(told, table.width, named)
-        if table.sparse:
-            kinds = [kind or "gaussian" for kind in kinds]
-        else:
-            kinds = [kind or _kind_of(table.column(i)) for i, kind in enumerate(kinds)]
-        columns = cls(tuple(kinds), ((),) * table.width, named)
+        asked = _checked_kinds(told, table.width, named)
+        kinds = tuple(
+            kind or ("gaussian" if table.sparse else _kind_of(table.column(i)))
+            for i, kind in enumerate(asked)
+        )
+        columns = cls(kinds, ((),) * table.width, named)
         columns._refuse_dates(table)
         return columns._extended(table)
-
-    @classmethod
-    def numbers(cls, X: Matrix, kinds: Sequence[str]) -> Self:
-        """Columns of a checked matrix of numbers, of known kinds."""
-        return cls(tuple(kinds), ((),) * len(kinds))._extended(_Table.of(X))
 
     def extended(self, X: Any) -> Self:
         """Return the same columns with the categories that are new in some rows after the others.
@@ -128,8 +123,8 @@ class MixedColumns:
             If the values of a column are not of its kind; the message names it.
         """
         table = self._checked(X)
-        if table.sparse:
-            return self._of_sparse(table)
+        if table.matrix is not None:
+            return self._of_sparse(table.matrix.tocsc())
         encoded = np.empty((table.height, table.width))
         for i, kind in enumerate(self.kinds):
             encoded[:, i] = self._encoded(i, kind, table.column(i))
@@ -144,7 +139,7 @@ class MixedColumns:
             table = np.append(_looked_up(categories.tolist(), code), np.nan)  # -1: missing
             return np.asarray(table[np.asarray(column.cat.codes)])
         numbers = self._numbers(i, kind, column)
-        return self._checked_numbers(numbers, kind, lambda _: i)
+        return self._checked_numbers(i, kind, numbers)
 
     def _numbers(self, i: int, kind: str, column: Any) -> FloatArray:
         if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
@@ -158,31 +153,27 @@ class MixedColumns:
             )
         return np.array([np.nan if _is_missing(v) else float(v) for v in values])
 
-    def _of_sparse(self, table: _Table) -> Matrix:
-        X = table.matrix.tocsc()
-        pieces = [X.data[X.indptr[i] : X.indptr[i + 1]] for i in range(table.width)]
+    def _of_sparse(self, X: Matrix) -> Matrix:
+        pieces = [X.data[X.indptr[i] : X.indptr[i + 1]] for i in range(X.shape[1])]
         data = [
-            self._checked_numbers(piece.astype(np.float64), kind, lambda _, i=i: i)
+            self._checked_numbers(i, kind, piece.astype(np.float64))
             for i, (kind, piece) in enumerate(zip(self.kinds, pieces, strict=True))
         ]
         values = np.concatenate(data) if data else np.empty(0)
         return type(X)((values, X.indices, X.indptr), shape=X.shape).tocsr()
 
-    def _checked_numbers(
-        self, values: FloatArray, kind: str, column: Callable[[int], int]
-    ) -> FloatArray:
+    def _checked_numbers(self, i: int, kind: str, values: FloatArray) -> FloatArray:
         bad = np.isinf(values) | ((kind == "poisson") & (values < 0))
         if bad.any():
-            row = int(np.argmax(bad))
-            name = self._name(column(row))
-            if np.isinf(values[row]):
+            worst, name = values[np.argmax(bad)], self._name(i)
+            if np.isinf(worst):
                 raise ValueError(
-                    f"Input X contains infinity: {name} holds {values[row]}. All values must be "
+                    f"Input X contains infinity: {name} holds {worst}. All values must be "
                     "finite or missing."
                 )
             raise ValueError(
                 f"Negative values in data: {name} is 'poisson', a count, and holds "
-                f"{values[row]:g}; it may be 'gaussian'."
+                f"{worst:g}; it may be 'gaussian'."
             )
         if kind == "bernoulli":
             return np.where(np.isnan(values), np.nan, values > 0)
@@ -235,9 +226,12 @@ class MixedColumns:
         columns : MixedColumns
             Only these.
         """
-        kinds, labels = ([each[i] for i in columns] for each in (self.kinds, self.labels))
-        names = None if self.names is None else tuple(self.names[i] for i in columns)
-        return replace(self, kinds=tuple(kinds), labels=tuple(labels), names=names)
+        return replace(
+            self,
+            kinds=tuple(self.kinds[i] for i in columns),
+            labels=tuple(self.labels[i] for i in columns),
+            names=None if self.names is None else tuple(self.names[i] for i in columns),
+        )
 
     def united(self, other: Self) -> Self:
         """Return the same columns with the categories of both, whose codes must agree.
