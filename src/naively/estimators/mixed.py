@@ -17,7 +17,7 @@ from naively.models import mixed
 from naively.models.model import Model, Objective, RowsOver
 from naively.statistics.matrix import Matrix, as_matrix, check_library, is_sparse
 from naively.statistics.mixed import ClassMixed
-from naively.statistics.mixed_columns import MixedColumns, array_of
+from naively.statistics.mixed_columns import MixedColumns, array_of, check_table
 
 
 @final
@@ -170,8 +170,7 @@ class SparseMixedNB(AbstractSparseNaiveBayes[ClassMixed]):
     _table: MixedColumns
 
     def _check_batch(self, X: MatrixLike, y: ArrayLike, *, reset: bool) -> tuple[Matrix, Array]:
-        check_library(X)
-        validate_data(self, X, reset=reset, skip_check_array=True)  # names and number of columns
+        self._check_columns(X, reset=reset)
         if reset:
             table = MixedColumns.of(X, self.columns, self._names())
         else:
@@ -182,9 +181,14 @@ class SparseMixedNB(AbstractSparseNaiveBayes[ClassMixed]):
         return rows, labels
 
     def _check_rows(self, X: MatrixLike) -> Matrix:
-        check_library(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        self._check_columns(X, reset=False)
         return self._table.encoded(X)
+
+    def _check_columns(self, X: MatrixLike, *, reset: bool) -> None:
+        """Check names and number of the columns, whatever they hold."""
+        check_library(X)
+        check_table(X)
+        validate_data(self, X, reset=reset, skip_check_array=True)
 
     def _names(self) -> list[str] | None:
         names = getattr(self, "feature_names_in_", None)
@@ -211,8 +215,7 @@ class SparseMixedNB(AbstractSparseNaiveBayes[ClassMixed]):
             The selected columns, as they are, in a container of the same kind.
         """
         check_is_fitted(self)
-        check_library(X)
-        validate_data(self, X, reset=False, skip_check_array=True)
+        self._check_columns(X, reset=False)
         columns = self.selection_.support
         if hasattr(X, "iloc"):
             return X.iloc[:, columns]
@@ -221,7 +224,9 @@ class SparseMixedNB(AbstractSparseNaiveBayes[ClassMixed]):
             return X.select([names[i] for i in columns])
         if is_sparse(X):
             return as_matrix(X).tocsr()[:, columns]
-        return array_of(X)[:, columns]
+        chosen = array_of(X)[:, columns]
+        plain = np.asarray(chosen.tolist()) if isinstance(X, list | tuple) else chosen
+        return plain if plain.dtype.kind in "biuf" else chosen
 
     # -- what was found -------------------------------------------------------------------------
 

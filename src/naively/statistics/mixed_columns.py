@@ -191,9 +191,11 @@ class MixedColumns:
     def _refuse_dates(self, table: _Table) -> None:
         for i in range(table.width):
             dtype = None if table.sparse else getattr(table.column(i), "dtype", None)
-            if getattr(dtype, "kind", "") in ("M", "m", "c"):
+            kind = getattr(dtype, "kind", "")
+            if kind in ("M", "m", "c"):
+                complex_ = "Complex data not supported: " if kind == "c" else ""
                 raise ValueError(
-                    f"{self._name(i)} is of type {dtype}, which is of no kind. Turn dates into "
+                    f"{complex_}{self._name(i)} is of type {dtype}, which is of no kind. Turn dates into "
                     "numbers (days since one of them) or categories (months), complex numbers "
                     "into their parts."
                 )
@@ -307,6 +309,17 @@ class _Table:
                 "X.reshape(-1, 1)."
             )
         return cls(rows.shape[0], rows.shape[1], lambda i: rows[:, i])
+
+
+def check_table(X: Any) -> None:
+    """Raise ValueError unless X has rows and columns."""
+    table = _Table.of(X)
+    for n, what in ((table.height, "sample(s)"), (table.width, "feature(s)")):
+        if n == 0:
+            raise ValueError(
+                f"Found array with 0 {what} (shape=({table.height}, {table.width})) while a "
+                "minimum of 1 is required."
+            )
 
 
 def array_of(X: Any) -> Array:

@@ -270,13 +270,14 @@ def _at_origin(rows: LabelledRows, mask: Any) -> LabelledRows:
     """
     if is_sparse(rows.matrix):  # which keeps no entry there
         return rows
-    X = np.where(mask, 0.0, rows.matrix)
-    for c in range(len(rows.classes)):
+    X, columns = rows.matrix, np.arange(rows.matrix.shape[1])
+    filled = np.array(X)
+    for c, first in _first_rows(rows):
         members = np.flatnonzero(rows.codes == c)
-        if len(members):
-            some = members[np.argmax(~mask[members], axis=0)], np.arange(X.shape[1])
-            X[members] = np.where(mask[members], X[some], X[members])
-    return replace(rows, matrix=X)
+        other = members[np.argmax(~mask[members], axis=0)]
+        origin = np.where(mask[first], X[other, columns], X[first])
+        filled[members] = np.where(mask[members], origin, X[members])
+    return replace(rows, matrix=filled)
 
 
 def _dense_tables(
@@ -328,12 +329,18 @@ def _row_blocks(rows: LabelledRows) -> Iterator[tuple[Array, Array, FloatArray]]
 def _origins(rows: LabelledRows) -> FloatArray:
     """Return the heaviest row of each class (the first such), (C, m): where its moments start."""
     origin = np.zeros((len(rows.classes), rows.matrix.shape[1]))
+    for c, first in _first_rows(rows):
+        origin[c] = rows.matrix[first]
+    return origin
+
+
+def _first_rows(rows: LabelledRows) -> Iterator[tuple[int, int]]:
+    """Each class that has rows, and the heaviest of them."""
     for c in range(len(rows.classes)):
         members = np.flatnonzero(rows.codes == c)
         if len(members):
             heaviest = 0 if rows.weights is None else np.argmax(rows.weights[members])
-            origin[c] = rows.matrix[members[heaviest]]
-    return origin
+            yield c, int(members[heaviest])
 
 
 # -- sparse --------------------------------------------------------------------------------------
