@@ -192,7 +192,9 @@ def test_means_far_from_zero_keep_their_digits():
 @st.composite
 def shards(draw):
     seed, n_classes = draw(st.integers(0, 10**6)), draw(st.integers(1, 3))
-    X, y = rows(draw(st.integers(2, 30)), 4, n_classes, seed, draw(st.sampled_from([0.0, 0.3, 0.9])))
+    X, y = rows(
+        draw(st.integers(2, 30)), 4, n_classes, seed, draw(st.sampled_from([0.0, 0.3, 0.9]))
+    )
     return X, y, draw(st.integers(0, len(y)))
 
 
@@ -380,7 +382,8 @@ def test_what_is_refused():
 def test_corrected_gains_are_the_bayesian_information_criterion():
     X, y = rows()
     plain, bic = (
-        SparseCategoricalNB(k=2, missing="ignore", correction=each).fit(X, y) for each in (None, "bic")
+        SparseCategoricalNB(k=2, missing="ignore", correction=each).fit(X, y)
+        for each in (None, "bic")
     )
     for i, x in enumerate(X.T):
         seen = ~np.isnan(x)
