@@ -22,15 +22,15 @@ CONSTRAINTS = ("required", "excluded", "groups", "costs", "budget", "quota")
 
 # Parameters that several estimators have, in the order in which they are described
 _DESCRIBED = {
+    "correction": """
+correction : {None, "bic"}, default=None
+    "bic" takes from each gain half the parameters that the feature has more than a pooled one,
+    times the log of the number of rows: a feature of many values gains by chance.""",
     "missing": """
 missing : {"error", "ignore"}, default="error"
     What a missing value (NaN) does. "ignore" leaves it out of its own feature: the feature is
     trained on the rows that have it, and a row to classify is judged by the features it has. That
     values are missing is taken to tell nothing.""",
-    "correction": """
-correction : {None, "bic"}, default=None
-    "bic" takes from each gain half the parameters that the feature has more than a pooled one,
-    times the log of the number of rows: a feature of many values gains by chance.""",
     "objective": """
 objective : "likelihood", "pairs" or Pairs, default="likelihood"
     What the features are chosen for: the largest likelihood (smallest distances), or to tell every

@@ -46,6 +46,8 @@ class ClassCategories(AbstractStatistics):
         Weighted counts, feature after feature.
     observed : ndarray of shape (n_features, n_classes) or None
         Weight of the rows in which a feature is observed, if values may be missing.
+    feature_weight : ndarray of shape (n_classes,) or (n_features, n_classes)
+        The same; the weight of the classes where no value is missing.
     n_features : int
         Number of features.
 

@@ -63,6 +63,8 @@ class ClassCounts(AbstractStatistics):
         Sum of the squares of the entries, with the documents.
     observed : ndarray of shape (n_features, n_classes) or None
         Weight of the rows in which a feature is observed, if values may be missing.
+    feature_weight : ndarray of shape (n_classes,) or (n_features, n_classes)
+        The same; the weight of the classes where no value is missing.
     feature_count : ndarray of shape (n_classes, n_features)
         The table, transposed.
     n_features : int

@@ -51,6 +51,8 @@ class ClassMixed:
     parts : mapping of str to statistics
         For each kind that there is, :class:`ClassMoments`, :class:`ClassCategories` or
         :class:`ClassCounts` of its columns.
+    rows : ClassCounts
+        The classes and their rows, of no column.
     classes : ndarray of shape (n_classes,)
         Labels, ascending.
     class_rows : ndarray of shape (n_classes,)
@@ -59,6 +61,8 @@ class ClassMixed:
         Sum of the weights of these rows.
     observed : ndarray of shape (n_features, n_classes)
         Weight of the rows in which a column is observed.
+    feature_weight : ndarray of shape (n_features, n_classes)
+        The same.
     n_features : int
         Number of columns.
 
@@ -75,7 +79,7 @@ class ClassMixed:
 
     columns: MixedColumns
     parts: Mapping[str, Any]
-    empty: ClassCounts  # of no columns: the classes and their rows
+    rows: ClassCounts  # of no column
 
     @classmethod
     def from_matrix(
@@ -161,17 +165,17 @@ class ClassMixed:
     @property
     def classes(self) -> Array:
         """Labels, ascending, (C,)."""
-        return self.empty.classes
+        return self.rows.classes
 
     @property
     def class_rows(self) -> IntArray:
         """Rows of positive weight in each class, (C,)."""
-        return self.empty.class_rows
+        return self.rows.class_rows
 
     @property
     def class_weight(self) -> FloatArray:
         """Weight of the rows of each class, (C,)."""
-        return self.empty.class_weight
+        return self.rows.class_weight
 
     @property
     def n_features(self) -> int:
@@ -281,8 +285,12 @@ class ClassMixed:
 
         Parameters
         ----------
-        X, y, sample_weight
+        X : array-like or sparse matrix of shape (n, m)
             Rows, as in `from_matrix`, of the same columns.
+        y : array-like of shape (n,)
+            Labels; there may be new ones.
+        sample_weight : array-like of shape (n,), default=None
+            Weight of each row.
 
         Returns
         -------
@@ -306,7 +314,7 @@ class ClassMixed:
         """
         if type(other) is not type(self) or self.columns != other.columns:
             return False
-        ours, theirs = ({**each.parts, "": each.empty} for each in (self, other))
+        ours, theirs = ({**each.parts, "": each.rows} for each in (self, other))
         return all(part.equals(theirs[kind]) for kind, part in ours.items())
 
     def __add__(self, other: Self) -> Self:
@@ -326,11 +334,11 @@ class ClassMixed:
 
     def _each(self, change: Callable[[Any], Any]) -> Self:
         parts = {kind: change(part) for kind, part in self.parts.items()}
-        return replace(self, parts=parts, empty=change(self.empty))
+        return replace(self, parts=parts, rows=change(self.rows))
 
     def _with(self, other: Self, join: Callable[[Any, Any], Any], columns: MixedColumns) -> Self:
         parts = {kind: join(part, other.parts[kind]) for kind, part in self.parts.items()}
-        return replace(self, columns=columns, parts=parts, empty=join(self.empty, other.empty))
+        return replace(self, columns=columns, parts=parts, rows=join(self.rows, other.rows))
 
 
 def _sizes(columns: MixedColumns, own: Array) -> dict[str, IntArray]:

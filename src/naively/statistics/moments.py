@@ -104,6 +104,8 @@ class ClassMoments(AbstractStatistics):
         Mean, and variance divided by the weight of the class; 0 in classes without rows.
     observed : ndarray of shape (n_features, n_classes) or None
         Weight of the rows in which a feature is observed, if values may be missing.
+    feature_weight : ndarray of shape (n_classes,) or (n_features, n_classes)
+        The same; the weight of the classes where no value is missing.
     n_features : int
         Number of features.
 
