@@ -101,6 +101,7 @@ def _kind(
     return Kind(name, takes, statistic, parameters, words, home)
 
 
+# The mixed model (`models/mixed.py`) has no row: files are not read as tables of several kinds.
 MODELS: Mapping[str, Kind] = MappingProxyType(
     {
         kind.name: kind

@@ -207,7 +207,7 @@ def as_they_are(columns: Matrix) -> Matrix:
 class Model(Generic[S]):
     """One model with its parameters: how it is counted, trained and told of."""
 
-    name: str  # one of MODELS: in the command, in model files, in reports
+    name: str  # one of MODELS, or mixed: in the command, in model files, in reports
     family: Family[S]
     gather: Callable[..., S]  # X, y, sample_weight=None, classes=None (by name): statistics
     log_prior: Callable[[S], FloatArray]  # (C,) nats

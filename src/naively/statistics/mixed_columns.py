@@ -195,9 +195,9 @@ class MixedColumns:
             if kind in ("M", "m", "c"):
                 complex_ = "Complex data not supported: " if kind == "c" else ""
                 raise ValueError(
-                    f"{complex_}{self._name(i)} is of type {dtype}, which is of no kind. Turn dates into "
-                    "numbers (days since one of them) or categories (months), complex numbers "
-                    "into their parts."
+                    f"{complex_}{self._name(i)} is of type {dtype}, which is of no kind. Turn "
+                    "dates into numbers (days since one of them) or categories (months), complex "
+                    "numbers into their parts."
                 )
 
     def of_kind(self, kind: str) -> Array:
