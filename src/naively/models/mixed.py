@@ -35,7 +35,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from naively._types import FloatArray, IntArray
+from naively._types import BoolArray, FloatArray, IntArray
 from naively.models.bernoulli import bernoulli
 from naively.models.categorical import categorical
 from naively.models.distances import Distances
@@ -49,6 +49,7 @@ from naively.models.value_rules import MixedRule, TableRule
 from naively.statistics.categories import ClassCategories
 from naively.statistics.mixed import ClassMixed
 from naively.statistics.mixed_columns import MixedColumns
+from naively.statistics.parts import starts_of
 
 Families = Mapping[str, Family[Any]]
 
@@ -118,14 +119,19 @@ def mixed(
     return corrected(family, correction)
 
 
+def _occurs(statistics: ClassCategories) -> BoolArray:
+    """Categories of all features that have a row, and the first of a feature that has none."""
+    occurs, first = np.array(statistics.table.any(axis=1)), starts_of(statistics.n_categories)
+    n = np.bincount(statistics.features(), occurs, statistics.n_features)
+    occurs[first[n == 0]] = True
+    return occurs
+
+
 def occurring(statistics: ClassCategories) -> ClassCategories:
     """Return statistics without the categories that have no row; at least one is left."""
-    seen = np.array(statistics.table.any(axis=1))
-    feature = statistics.features()
-    n = np.bincount(feature, seen, statistics.n_features).astype(np.int64)
-    first = np.cumsum(statistics.n_categories) - statistics.n_categories
-    seen[first[n == 0]] = True
-    return replace(statistics, n_categories=np.maximum(n, 1), table=statistics.table[seen])
+    occurs = _occurs(statistics)
+    n = np.bincount(statistics.features(), occurs, statistics.n_features).astype(np.int64)
+    return replace(statistics, n_categories=n, table=statistics.table[occurs])
 
 
 def _counted(kind: str, part: Any) -> Any:
@@ -200,12 +206,10 @@ def _rule_of(family: Family[Any], kind: str, part: Any, own: IntArray, nothing: 
         return rule
     # As in the table of all categories: those that do not occur tell nothing.
     some = part.take(own)
-    table = np.zeros(some.table.shape)
-    seen = some.table.any(axis=1)
-    first = np.cumsum(some.n_categories) - some.n_categories
-    seen[first[np.add.reduceat(seen, first) == 0]] = True
-    table[seen] = rule.log_prob
-    return replace(rule, log_prob=table, starts=np.append(first, len(table)))
+    log_prob = np.zeros(some.table.shape)
+    log_prob[_occurs(some)] = rule.log_prob
+    starts = np.append(starts_of(some.n_categories), len(log_prob))
+    return replace(rule, log_prob=log_prob, starts=starts)
 
 
 def _distances(families: Families, statistics: ClassMixed) -> Distances:
