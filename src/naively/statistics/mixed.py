@@ -216,7 +216,7 @@ class ClassMixed:
 
         Returns
         -------
-        values : ndarray of shape (n_features, *shape)
+        values : ndarray of shape (n_features, ...)
             In the order of the columns.
         """
         found = np.zeros((self.n_features, *shape))
