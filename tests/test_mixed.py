@@ -338,6 +338,7 @@ def test_bad_values():
         ([np.inf, 1.0], "infinity: Column 'a' holds inf"),
         (pd.to_datetime(["2020-01-01", "2021-01-01"]), "Turn dates into numbers"),
         ([("p", 1), ("q", 2)], "must be strings, numbers or booleans"),
+        ([["p"], ["q"]], "must be strings, numbers or booleans"),
     ):
         with pytest.raises(ValueError, match=match):
             SparseMixedNB(k=1).fit(pd.DataFrame({"a": column}), y)

@@ -103,13 +103,14 @@ class MixedColumns:
         known = self.labels[i]
         categories = getattr(getattr(column, "dtype", None), "categories", None)
         values = _plain(column) if categories is None else categories.tolist()
-        found = {value for value in values if not _is_missing(value)} - set(known)
-        strange = [value for value in found if not isinstance(value, str | bytes | Real)]
+        values = [value for value in values if not _is_missing(value)]
+        strange = [value for value in values if not isinstance(value, str | bytes | Real)]
         if strange:
             raise ValueError(
                 f"{self._name(i)} is 'categorical', and its categories must be strings, numbers "
                 f"or booleans; got {strange[0]!r}. Turn them into strings."
             )
+        found = set(values) - set(known)
         return known + tuple(
             sorted(found, key=lambda v: (isinstance(v, Real), type(v) is bytes, v))
         )
