@@ -75,3 +75,4 @@ class Counts:
         if class_weight is None:
             class_weight = self.table.sum(axis=0)
         self.class_weight = np.asarray(class_weight, dtype=np.float64)
+        self.feature_weight, self.observed = self.class_weight, None  # nothing is missing

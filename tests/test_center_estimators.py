@@ -43,6 +43,8 @@ rng = np.random.default_rng(0)
         SparseL1Centers(k="all", priors="empirical"),
         SparseGaussianNB(),
         SparseGaussianNB(k=2, variance="shared"),
+        SparseGaussianNB(k=2, missing="ignore"),
+        SparsePoissonNB(missing="ignore"),
         SparsePoissonNB(),
         SparsePoissonNB(k=3, alpha=0.0),
         SparseNegativeBinomialNB(),

@@ -57,6 +57,15 @@ MODELS = {
         CategoricalNB(min_categories=20),
         smoothed=True,
     ),
+    "gaussian, missing ignored": Model(
+        partial(naively.SparseGaussianNB, missing="ignore"), GaussianNB()
+    ),
+    "bernoulli, missing ignored": Model(
+        partial(naively.SparseBernoulliNB, missing="ignore"), BernoulliNB(), smoothed=True
+    ),
+    "mixed": Model(
+        partial(naively.SparseMixedNB, columns={0: "poisson", 1: "bernoulli"}), smoothed=True
+    ),
     "l1 centers": Model(
         naively.SparseL1Centers, NearestCentroid(metric="manhattan"), averaged=True
     ),

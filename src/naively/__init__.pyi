@@ -15,6 +15,7 @@ from naively.estimators.likelihood import (
     SparsePoissonNB as SparsePoissonNB,
 )
 from naively.estimators.markers import markers as markers
+from naively.estimators.mixed import SparseMixedNB as SparseMixedNB
 from naively.estimators.naive_bayes import (
     SparseBernoulliNB as SparseBernoulliNB,
     SparseMultinomialNB as SparseMultinomialNB,
@@ -45,6 +46,7 @@ from naively.selection.markers import Markers as Markers
 from naively.selection.path import SparsityPath as SparsityPath
 from naively.statistics.categories import ClassCategories as ClassCategories
 from naively.statistics.counts import ClassCounts as ClassCounts
+from naively.statistics.mixed import ClassMixed as ClassMixed
 from naively.statistics.moments import ClassMoments as ClassMoments
 from naively.statistics.values import ClassMedians as ClassMedians, ClassValues as ClassValues
 

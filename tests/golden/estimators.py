@@ -22,6 +22,7 @@ from naively import (
     SparseGaussianNB,
     SparseL1Centers,
     SparseL2Centers,
+    SparseMixedNB,
     SparseMultinomialNB,
     SparseNegativeBinomialNB,
     SparsePoissonNB,
@@ -327,6 +328,56 @@ for _group, _model in (
     add(_group, "one class", lambda m=_model: refused(m(k=2), N3, ["a"] * len(N3)))
 for _group, _model in (("gaussian", SparseGaussianNB), ("l2_centers", SparseL2Centers)):
     add(_group, "batches", lambda m=_model: described(_in_batches(m(k=3), N3, M3), N3[:5]))
+
+# Columns of several kinds, and missing values ----------------------------------------------------
+
+
+def holes(X: Any) -> Any:
+    """Numbers of which every seventh is missing."""
+    X = np.array(X, dtype=np.float64)
+    X.flat[::7] = np.nan
+    return X
+
+
+def table(n_classes: int) -> tuple[Any, Any]:
+    """Numbers, counts, strings and booleans, of which some are missing."""
+    (X, y), (Z, _) = numbers(n_classes), counts(n_classes)
+    columns = [X[:, 2], Z[:, 1], np.array(["p", "q", "r"])[Z[:, 0] % 3], Z[:, 2] > 0, X[:, 0]]
+    rows = np.empty((len(y), len(columns)), dtype=object)
+    for i, column in enumerate(columns):
+        rows[:, i] = column.tolist()
+    rows[::4, 0] = rows[1::5, 2] = rows[2::6, 3] = None
+    return rows, y
+
+
+for _setting, _n in product(
+    [
+        {"k": 2},
+        {"k": "all"},
+        {"k": "auto"},
+        {"k": 2, "variance": "shared"},
+        {"k": 3, "alpha": 0.1, "correction": "bic"},
+        {"k": 3, "objective": "pairs"},
+        {"k": 3, "calibration": "cross-fitted"},
+    ],
+    (2, 3),
+):
+    _model, (_X, _y) = SparseMixedNB(columns={1: "poisson"}, **_setting), table(_n)
+    add("mixed", f"{name_of(_model)}, {_n} classes", lambda m=_model, X=_X, y=_y: fit(m, X, y))
+add("mixed", "text", lambda: refused(SparseMixedNB(k=2, columns={2: "text"}), *table(2)))
+add("mixed", "a string", lambda: refused(SparseMixedNB(k=2, columns={2: "poisson"}), *table(2)))
+for _model, (_X, _y) in (
+    (SparseGaussianNB(k=3, missing="ignore"), (N3, M3)),
+    (SparseBernoulliNB(k=3, missing="ignore"), (X3, Y3)),
+    (SparsePoissonNB(k=3, missing="ignore"), (X3, Y3)),
+    (SparseCategoricalNB(k=3, missing="ignore", correction="bic"), categories(3)),
+):
+    add("mixed", name_of(_model), lambda m=_model, X=_X, y=_y: fit(m, holes(X), y))
+add(
+    "mixed",
+    "refit",
+    lambda: refused(SparseBernoulliNB(k=2, missing="ignore", refit="logistic"), holes(X3), Y3),
+)
 
 # Regions -----------------------------------------------------------------------------------------
 

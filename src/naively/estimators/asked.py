@@ -30,6 +30,15 @@ exposure : {None, "total"}, str or int, default=None
     proportion to it, so that it is no evidence of the class. A column of X, by its name, or by its
     index where there are no names, which is then never selected; or "total", the sum of the row
     over all columns. Finite, >= 0, and > 0 in rows that count something.""",
+    "correction": """
+correction : {None, "bic"}, default=None
+    "bic" takes from each gain half the parameters that the feature has more than a pooled one,
+    times the log of the number of rows: a feature of many values gains by chance.""",
+    "missing": """
+missing : {"error", "ignore"}, default="error"
+    What a missing value (NaN) does. "ignore" leaves it out of its own feature: the feature is
+    trained on the rows that have it, and a row to classify is judged by the features it has. That
+    values are missing is taken to tell nothing.""",
     "objective": """
 objective : "likelihood", "pairs" or Pairs, default="likelihood"
     What the features are chosen for: the largest likelihood (smallest distances), or to tell every

@@ -85,13 +85,16 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
             accept_sparse=("csr", "csc"),
             ensure_all_finite=False,
         )
+        return rows, self._check_labels(y, rows)
+
+    def _check_labels(self, y: ArrayLike, rows: Matrix) -> Array:
         labels: Array = column_or_1d(y, warn=True)
         check_consistent_length(rows, labels)
         if labels.dtype.kind not in "biuUS":  # integers, booleans and strings are always labels
             if labels.dtype.kind == "f":
                 assert_all_finite(labels, input_name="y")
             check_classification_targets(labels)
-        return rows, labels
+        return labels
 
     # -- decisions ------------------------------------------------------------------------------
 
@@ -99,9 +102,15 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
         check_library(X)
         if is_sparse(X):
             X = canonical(as_matrix(X))
-        X = validate_data(self, X, reset=False, accept_sparse="csr")
+        X = validate_data(
+            self, X, reset=False, accept_sparse="csr", ensure_all_finite=self._finite()
+        )
         self._check_values(X)
         return X
+
+    def _finite(self) -> bool | str:
+        """Which rows are refused: those with NaN and infinity, or with infinity alone."""
+        return "allow-nan" if getattr(self, "missing", "error") == "ignore" else True
 
     def predict(self, X: MatrixLike) -> Array:
         """Predict the class of each row.
@@ -127,7 +136,7 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
         Parameters
         ----------
         X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows; NaN and infinity are refused in every container.
+            Rows; infinity is refused in every container, and NaN unless `missing` is "ignore".
 
         Returns
         -------
@@ -137,7 +146,8 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
         check_is_fitted(self)
         check_library(X)
         if hasattr(X, "iloc"):  # a pandas frame may pass through the parent's checks as it is
-            validate_data(self, X, reset=False, accept_sparse="csr")
+            finite = self._finite()
+            validate_data(self, X, reset=False, accept_sparse="csr", ensure_all_finite=finite)
         return super().transform(X)
 
     def _get_support_mask(self) -> BoolArray:
@@ -147,6 +157,7 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.input_tags.allow_nan = self._finite() == "allow-nan"
         return tags
 
 
@@ -547,7 +558,7 @@ def check_sparse_classifier(estimator: object) -> None:
 def refuse_negative(estimator: object, X: Matrix) -> None:
     """Raise if rows of counts hold negative values."""
     values = X.data if is_sparse(X) else X
-    if values.size and values.min() < 0:
+    if values.size and np.fmin.reduce(values, axis=None) < 0:  # NaN is missing, or refused before
         raise ValueError(
             f"Negative values in data passed to {type(estimator).__name__} (input X): counts are "
             ">= 0. Center classifiers take values of any sign."

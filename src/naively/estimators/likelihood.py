@@ -104,6 +104,7 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
         variance: str = "class",
         priors: ArrayLike | None = None,
         var_smoothing: float = 1e-9,
+        missing: str = "error",
         objective: Objective = "likelihood",
         redundancy: str | None = None,
         candidates: int | None = None,
@@ -123,6 +124,7 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
         self.variance = variance
         self.priors = priors
         self.var_smoothing = var_smoothing
+        self.missing = missing
         self.objective = objective
         self.redundancy, self.candidates, self.refit, self.calibration = (
             redundancy,
@@ -137,7 +139,10 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
 
     def _model(self) -> Model[ClassMoments]:
         return gaussian.model(
-            variance=self.variance, priors=self.priors, var_smoothing=self.var_smoothing
+            variance=self.variance,
+            priors=self.priors,
+            var_smoothing=self.var_smoothing,
+            missing=self.missing,
         )
 
     @property
@@ -257,6 +262,7 @@ class SparsePoissonNB(ExposedMixin[ClassCounts], AbstractSparseNaiveBayes[ClassC
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
         exposure: str | int | None = None,
+        missing: str = "error",
         objective: Objective = "likelihood",
         redundancy: str | None = None,
         candidates: int | None = None,
@@ -277,6 +283,7 @@ class SparsePoissonNB(ExposedMixin[ClassCounts], AbstractSparseNaiveBayes[ClassC
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.exposure = exposure
+        self.missing = missing
         self.objective = objective
         self.redundancy, self.candidates, self.refit, self.calibration = (
             redundancy,
@@ -295,6 +302,7 @@ class SparsePoissonNB(ExposedMixin[ClassCounts], AbstractSparseNaiveBayes[ClassC
             fit_prior=self.fit_prior,
             class_prior=self.class_prior,
             exposure=self._exposure(),
+            missing=self.missing,
         )
 
     def _check_values(self, X: Matrix) -> None:
@@ -587,6 +595,8 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
         min_categories: ArrayLike | None = None,
+        correction: str | None = None,
+        missing: str = "error",
         objective: Objective = "likelihood",
         redundancy: str | None = None,
         candidates: int | None = None,
@@ -606,6 +616,8 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         self.fit_prior = fit_prior
         self.class_prior = class_prior
         self.min_categories = min_categories
+        self.correction = correction
+        self.missing = missing
         self.objective = objective
         self.redundancy, self.candidates, self.calibration = redundancy, candidates, calibration
         self.q, self.stable = q, stable
@@ -619,6 +631,8 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
             fit_prior=self.fit_prior,
             class_prior=self.class_prior,
             min_categories=self.min_categories,
+            correction=self.correction,
+            missing=self.missing,
         )
 
     def _check_values(self, X: Matrix) -> None:

@@ -311,6 +311,7 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         binarize: float | None = 0.0,
         fit_prior: bool = True,
         class_prior: ArrayLike | None = None,
+        missing: str = "error",
         objective: Objective = "likelihood",
         redundancy: str | None = None,
         candidates: int | None = None,
@@ -331,6 +332,7 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         self.binarize = binarize
         self.fit_prior = fit_prior
         self.class_prior = class_prior
+        self.missing = missing
         self.objective = objective
         self.redundancy, self.candidates, self.refit, self.calibration = (
             redundancy,
@@ -349,6 +351,7 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
             fit_prior=self.fit_prior,
             class_prior=self.class_prior,
             binarize=self.binarize,
+            missing=self.missing,
         )
 
     def _check_values(self, X: Matrix) -> None:

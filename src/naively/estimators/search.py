@@ -84,7 +84,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         The models to cross-validate, all on the same folds; their own `k` does not matter. Linear
         ones (:class:`SparseMultinomialNB`, :class:`SparseBernoulliNB`, :class:`SparsePoissonNB`,
         :class:`SparseNegativeBinomialNB`, :class:`SparseL2Centers`, :class:`SparseGaussianNB`
-        with shared variances) take one sweep.
+        with shared variances) take one sweep, unless they ignore missing values.
     ks : array-like of int, default=None
         Numbers of features; by default about 100, evenly spaced from 1 to all on a log scale.
     cv : int, splitter or iterable, default=5

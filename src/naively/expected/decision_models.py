@@ -127,6 +127,11 @@ def from_fitted(
         For documents: whether the share of the selected features in a document is the same in
         all classes, as the sparse model has it, or each class's own.
     """
+    if isinstance(rule, LinearRule) and rule.offset is not None:
+        raise ValueError(
+            "The error cannot be predicted where values may be missing (`missing`='ignore'): the "
+            "law is that of whole rows. Use cross-validation."
+        )
     if isinstance(rule, LinearRule):
         problem = objective_of(family.problem(statistics))
         if isinstance(problem, Coupled):

@@ -35,7 +35,7 @@ def predicted_errors(
     (G,) or None for models whose error has no known law.
     """
     problem = objective_of(model.family.problem(statistics))
-    if not model.of_columns:
+    if not model.of_columns or model.ignores_missing:  # the law is that of whole rows
         return None
     if not isinstance(problem, Coupled) and not getattr(statistics, "presence", False):
         return None

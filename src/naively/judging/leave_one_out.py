@@ -73,6 +73,8 @@ def _by_formula(
     problem = model.family.problem(statistics)
     if model.alpha is None or np.min(model.alpha) <= 0 or not model.of_columns:
         return None
+    if model.ignores_missing:  # the formula is that of whole rows
+        return None
     alpha = alpha_of(model.alpha, statistics.n_features)
     weight, prepared = statistics.class_weight, replace(rows, X=rule_rows(model, rows.X))
     prior = None if model.learns_prior else model.log_prior(statistics)

@@ -31,8 +31,8 @@ def linear_path(model: Model[S], statistics: S, grid: IntArray) -> PathRule | No
         return None
     family, prior = model.family, model.log_prior(statistics)
     nothing = family.rule(statistics, np.empty(0, dtype=np.int64), prior)
-    if not isinstance(nothing, LinearRule):
-        return None
+    if not isinstance(nothing, LinearRule) or nothing.offset is not None:
+        return None  # or entries may be missing
     also = model.also(statistics.n_features)
     return path_rule(family, statistics, model_path(model, statistics, grid), prior, also)
 

@@ -35,6 +35,7 @@ likelihood: se^2 = 1 / (f_ci + alpha) + 1 / (n_c - f_ci + alpha). The z-score of
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from numbers import Real
 
@@ -76,9 +77,10 @@ from naively.models.family import (
     separable,
     smoothed,
     smoothing,
+    weight_of,
 )
 from naively.models.kinds import PRESENCE
-from naively.models.model import Model
+from naively.models.model import Model, ignored
 from naively.models.priors import fitted_prior
 from naively.models.rules import LinearRule, event_log, joint_rule
 from naively.statistics.counts import ClassCounts
@@ -91,10 +93,11 @@ def model(
     fit_prior: bool = True,
     class_prior: ArrayLike | None = None,
     binarize: float | None = 0.0,
+    missing: str = "error",
 ) -> Model[ClassCounts]:
     """Bernoulli model of entries above `binarize`; None: of rows that hold 0 and 1 only."""
-    alpha, above = checked_alpha(alpha), _checked_threshold(binarize)
-    gather = partial(ClassCounts.from_matrix, presence=True, threshold=above)
+    alpha, above, ignores = checked_alpha(alpha), _checked_threshold(binarize), ignored(missing)
+    gather = partial(ClassCounts.from_matrix, presence=True, threshold=above, missing=ignores)
     return Model(
         name="bernoulli",
         family=of_own_counts(bernoulli(alpha), presence=True, threshold=above),
@@ -103,6 +106,7 @@ def model(
         words=PRESENCE,
         prepare=partial(presence_of, above),
         alpha=alpha,
+        ignores_missing=ignores,
         learns_prior=fit_prior and class_prior is None,
     )
 
@@ -118,7 +122,7 @@ def _checked_threshold(binarize: float | None) -> float:
 def check_binary(X: Matrix) -> None:
     """Raise ValueError unless X holds zeros and ones only."""
     values = X.data if is_sparse(X) else np.asarray(X)
-    if not ((values == 0) | (values == 1)).all():
+    if not ((values == 0) | (values == 1) | np.isnan(values)).all():
         raise ValueError(
             "`binarize=None` states that X holds zeros and ones only, but it holds other "
             "values; give `binarize` a threshold."
@@ -157,8 +161,8 @@ def bernoulli_gain(
     ----------
     table : (m, C)
         Weight of the rows of each class in which the feature is present.
-    class_weight : (C,)
-        Weight of the rows of each class.
+    class_weight : (C,) or (m, C)
+        Weight of the rows of each class, or of those that tell of each feature.
     alpha : float or (m,)
         Smoothing.
 
@@ -170,7 +174,8 @@ def bernoulli_gain(
     gain = np.empty(len(table))
     for block in blocks(*table.shape):
         part = smooth if isinstance(smooth, float) else smooth[block]
-        gain[block] = _block_gain(table[block], class_weight, part)
+        weight = class_weight if class_weight.ndim == 1 else class_weight[block]
+        gain[block] = _block_gain(table[block], weight, part)
     return gain
 
 
@@ -199,15 +204,15 @@ def _absent(class_weight: FloatArray | float, table: Array) -> FloatArray:
 
 
 def _gain(alpha: float | FloatArray, statistics: CountTable, table: Array) -> FloatArray:
-    return bernoulli_gain(table, statistics.class_weight, alpha)
+    return bernoulli_gain(table, statistics.feature_weight, alpha)
 
 
 def _all_gains(alpha: float | FloatArray, statistics: CountTable) -> FloatArray:
-    return bernoulli_gain(statistics.table, statistics.class_weight, alpha)
+    return bernoulli_gain(statistics.table, statistics.feature_weight, alpha)
 
 
 def _rounding(
-    alpha: float | FloatArray, statistics: CountTable, table: Array, gain: FloatArray
+    alpha: float | FloatArray, weight: FloatArray, table: Array, gain: FloatArray
 ) -> FloatArray:
     """Bound for each gain: an excess is off by epsilon e, and by as much of the other event.
 
@@ -216,16 +221,17 @@ def _rounding(
     """
     n_classes = table.shape[1]
     present = table.sum(axis=1) + n_classes * np.asarray(alpha)
-    rows = np.sum(statistics.class_weight) + 2 * n_classes * np.asarray(alpha)
+    rows = weight.sum(axis=-1) + 2 * n_classes * np.asarray(alpha)
     rarer = np.minimum(present, rows - present)
     size = np.divide(rows**2, rarer, out=np.zeros(len(table)), where=rarer > 0)
     return excess_rounding(gain, size)
 
 
 def _some_roundings(
-    alpha: FloatArray, statistics: CountTable, columns: IntArray, gain: FloatArray
+    alpha: float | FloatArray, statistics: CountTable, columns: IntArray, gain: FloatArray
 ) -> FloatArray:
-    return _rounding(alpha[columns], statistics, statistics.table[columns], gain)
+    smooth = alpha if isinstance(alpha, float) else alpha[columns]
+    return _rounding(smooth, weight_of(statistics, columns), statistics.table[columns], gain)
 
 
 def _pooled(alpha: float | FloatArray, statistics: CountTable, table: Array) -> FloatArray:
@@ -233,18 +239,18 @@ def _pooled(alpha: float | FloatArray, statistics: CountTable, table: Array) -> 
     smooth = np.asarray(alpha)
     n_classes = table.shape[1]
     f = table.sum(axis=1) + n_classes * smooth
-    n = np.sum(statistics.class_weight) + 2 * n_classes * smooth
+    n = np.sum(statistics.feature_weight, axis=-1) + 2 * n_classes * smooth
     absent = np.maximum(n - f, 0.0)
     return np.asarray(xlogy(f, f) + xlogy(absent, absent) - xlogy(n, n))
 
 
 def _problem(alpha: float | FloatArray, statistics: CountTable) -> Separable | SeparableCounts:
-    if isinstance(alpha, float):
+    if isinstance(alpha, float) and statistics.feature_weight.ndim == 1:
         return SeparableCounts(
             statistics.table,
             partial(_gain, alpha, statistics),
             partial(_pooled, alpha, statistics),
-            partial(_rounding, alpha, statistics),
+            partial(_rounding, alpha, statistics.feature_weight),
         )
     return separable(
         partial(_all_gains, alpha),
@@ -268,10 +274,10 @@ def _free(
     smooth = smoothing(alpha, len(statistics.table))
     if not isinstance(smooth, float):
         smooth = smooth[support]
-    counts = statistics.table[support]
+    counts, weight = statistics.table[support], weight_of(statistics, support)
     present = counts + smooth
-    absent = _absent(statistics.class_weight, counts) + smooth
-    rows = np.broadcast_to(statistics.class_weight + 2 * np.asarray(smooth), present.shape)
+    absent = _absent(weight, counts) + smooth
+    rows = np.broadcast_to(weight + 2 * np.asarray(smooth), present.shape)
     if np.any(rows <= 0):
         present, absent, rows = (
             np.where(rows > 0, x, x.sum(axis=1, keepdims=True)) for x in (present, absent, rows)
@@ -287,11 +293,11 @@ def _rule(
     log_present, never = event_log(present.T, rows.T)
     log_absent, always = event_log(absent.T, rows.T)
     intercept = log_prior + log_absent.sum(axis=1)
-    weights = log_present - log_absent
-    if not (never.any() or always.any()):
-        return LinearRule(intercept, weights, log_prior)
-    change = never.astype(np.float64) - always
-    return LinearRule(intercept, weights, log_prior, always.sum(axis=1, dtype=np.float64), change)
+    rule = LinearRule(intercept, log_present - log_absent, log_prior)
+    if never.any() or always.any():
+        offset = always.sum(axis=1, dtype=np.float64)
+        rule = replace(rule, veto_offset=offset, veto=never.astype(np.float64) - always)
+    return rule if statistics.observed is None else replace(rule, offset=log_absent)
 
 
 def feature_log_prob(
@@ -315,7 +321,7 @@ def feature_log_prob(
     smooth = np.asarray(alpha)
     n_classes = statistics.table.shape[1]
     f = statistics.table.sum(axis=1) + n_classes * smooth
-    n = np.sum(statistics.class_weight) + 2 * n_classes * smooth
+    n = np.sum(statistics.feature_weight, axis=-1) + 2 * n_classes * smooth
     present, _, rows = _free(alpha, statistics, support)
     with np.errstate(divide="ignore"):
         log_prob = np.tile(np.log(f) - np.log(n), (n_classes, 1))
@@ -331,13 +337,17 @@ def _joint_rule(
     alpha: float | FloatArray, statistics: CountTable, support: IntArray, log_prior: FloatArray
 ) -> LinearRule:
     log_prob = feature_log_prob(statistics, support, alpha)
-    return joint_rule(log_prior, log_prob, _log_absent(statistics, support, alpha))
+    log_absent = _log_absent(statistics, support, alpha)
+    rule = joint_rule(log_prior, log_prob, log_absent)
+    if statistics.observed is None:
+        return rule
+    return replace(rule, offset=np.where(np.isneginf(log_absent), 0.0, log_absent))
 
 
 def _log_absent(statistics: CountTable, support: IntArray, alpha: float | FloatArray) -> FloatArray:
     """Log-probability of absence, as `feature_log_prob` of presence: (C, m)."""
     smooth = np.asarray(alpha)
-    n_classes, n = len(statistics.class_weight), statistics.class_weight.sum()
+    n_classes, n = statistics.table.shape[1], statistics.feature_weight.sum(axis=-1)
     pooled = _absent(n, statistics.table.sum(axis=1)) + n_classes * smooth
     _, absent, rows = _free(alpha, statistics, support)
     with np.errstate(divide="ignore"):
@@ -349,7 +359,7 @@ def _log_absent(statistics: CountTable, support: IntArray, alpha: float | FloatA
 def _angles(alpha: float | FloatArray, statistics: CountTable, columns: IntArray) -> FloatArray:
     """Angle of each class, (d, C), from the axis of the more frequent event: exact where small."""
     present, absent, _ = _free(alpha, statistics, columns)
-    same = _is_constant(statistics.table[columns], statistics.class_weight)
+    same = _is_constant(statistics.table[columns], weight_of(statistics, columns))
     flip = (present.sum(axis=1) > absent.sum(axis=1))[:, None]
     rarer, other = np.where(flip, absent, present), np.where(flip, present, absent)
     return np.where(same[:, None], 0.0, np.arctan2(np.sqrt(rarer), np.sqrt(other)))
@@ -388,8 +398,9 @@ def _contrast(
     alpha: float | FloatArray, statistics: CountTable, columns: IntArray, prior: float
 ) -> Contrast:
     y = np.asarray(statistics.table[columns], dtype=np.float64)
-    effect, error = log_odds(y, statistics.class_weight, prior)
-    shares = shares_of(y, statistics.class_weight)
+    n = weight_of(statistics, columns)
+    effect, error = log_odds(y, n, prior)
+    shares = shares_of(y, n)
     present, absent, _ = _free(alpha, statistics, columns)
     with np.errstate(divide="ignore"):
         variance = 1.0 / present + 1.0 / absent

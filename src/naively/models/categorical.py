@@ -45,13 +45,15 @@ from naively.models.distances import Distances, by_blocks, of_overlap, squares
 from naively.models.family import (
     Family,
     checked_number,
+    corrected,
     divergence,
     excess_rounding,
     one_a_class,
     separable,
+    weight_of,
 )
 from naively.models.kinds import CATEGORIES
-from naively.models.model import Model
+from naively.models.model import Model, ignored
 from naively.models.priors import fitted_prior
 from naively.models.value_rules import TableRule
 from naively.statistics.categories import ClassCategories
@@ -61,8 +63,8 @@ class CategoryCounts(Protocol):
     """What the categorical model needs to know about the data."""
 
     @property
-    def class_weight(self) -> FloatArray:
-        """(C,) weight of the rows of each class."""
+    def feature_weight(self) -> FloatArray:
+        """(C,) weight of the rows of each class, or (m, C) of those that tell of each feature."""
         ...
 
     @property
@@ -82,16 +84,21 @@ def model(
     fit_prior: bool = True,
     class_prior: ArrayLike | None = None,
     min_categories: ArrayLike | None = None,
+    correction: str | None = None,
+    missing: str = "error",
 ) -> Model[ClassCategories]:
     """Categorical model; `min_categories` where rows may lack the last ones."""
+    ignores = ignored(missing)
+    count = partial(ClassCategories.from_matrix, min_categories=min_categories, missing=ignores)
     return Model(
         name="categorical",
-        family=categorical(alpha),
-        gather=partial(ClassCategories.from_matrix, min_categories=min_categories),
+        family=corrected(categorical(alpha), correction),
+        gather=count,
         log_prior=partial(fitted_prior, fit_prior=fit_prior, class_prior=class_prior),
         words=CATEGORIES,
         subtracts=min_categories is not None,  # otherwise the rows decide which categories exist
         alpha=alpha,
+        ignores_missing=ignores,
         learns_prior=fit_prior and class_prior is None,
     )
 
@@ -122,14 +129,14 @@ def _freedom(statistics: CategoryCounts) -> IntArray:
     feature = np.repeat(np.arange(len(statistics.n_categories)), statistics.n_categories)
     occurring = statistics.table.any(axis=1)
     n = np.bincount(feature, occurring, len(statistics.n_categories)).astype(np.int64)
-    return one_a_class(statistics) * np.maximum(n - 1, 0)
+    return np.asarray(one_a_class(statistics) * np.maximum(n - 1, 0))
 
 
 def categorical_gain(statistics: CategoryCounts, alpha: float = 0.0) -> FloatArray:
     """Nats gained by freeing each feature: (m,), non-negative."""
     sizes = statistics.n_categories
     f = statistics.table + alpha
-    weight = statistics.class_weight + alpha * np.repeat(sizes, sizes)[:, None]  # (M, C)
+    weight = _repeated(statistics.feature_weight, sizes) + alpha * np.repeat(sizes, sizes)[:, None]
     n = np.maximum(weight.sum(axis=1, keepdims=True), np.finfo(float).tiny)
     g = f.sum(axis=1, keepdims=True)
     cells = divergence((f * n - weight * g) / n, weight * (g / n)).sum(axis=1)
@@ -142,9 +149,9 @@ def categorical_gain(statistics: CategoryCounts, alpha: float = 0.0) -> FloatArr
 def _rounding(
     alpha: float, statistics: CategoryCounts, columns: IntArray, gain: FloatArray
 ) -> FloatArray:
-    weight = statistics.class_weight
-    added = alpha * len(weight) * statistics.n_categories[columns]
-    return excess_rounding(gain, weight.sum() + added)
+    weight = weight_of(statistics, columns)
+    added = alpha * statistics.table.shape[1] * statistics.n_categories[columns]
+    return excess_rounding(gain, weight.sum(axis=-1) + added)
 
 
 def log_probabilities(
@@ -161,7 +168,8 @@ def log_probabilities(
     sizes = statistics.n_categories[support]
     starts = np.append(0, np.cumsum(sizes))
     f = statistics.table[_rows_of(statistics, support)] + alpha
-    weight = statistics.class_weight + alpha * np.repeat(sizes, sizes)[:, None]
+    of_rows = _repeated(weight_of(statistics, support), sizes)
+    weight = of_rows + alpha * np.repeat(sizes, sizes)[:, None]
     if np.any(weight <= 0):  # a class without rows, without smoothing: the pooled values
         f = np.where(weight > 0, f, f.sum(axis=1, keepdims=True))
         weight = np.where(weight > 0, weight, weight.sum(axis=1, keepdims=True))
@@ -176,7 +184,8 @@ def pooled_log_probabilities(statistics: CategoryCounts, alpha: float) -> FloatA
     sizes = statistics.n_categories
     n_classes = statistics.table.shape[1]
     g = statistics.table.sum(axis=1) + n_classes * alpha
-    n = statistics.class_weight.sum() + n_classes * alpha * np.repeat(sizes, sizes)
+    rows = _repeated(statistics.feature_weight, sizes).sum(axis=-1)
+    n = rows + n_classes * alpha * np.repeat(sizes, sizes)
     with np.errstate(divide="ignore"):
         return np.asarray(np.log(g) - np.log(n))
 
@@ -188,6 +197,11 @@ def _rows_of(statistics: CategoryCounts, columns: IntArray) -> IntArray:
     return np.asarray(np.repeat(shift, sizes) + np.arange(sizes.sum()))
 
 
+def _repeated(weight: FloatArray, sizes: IntArray) -> FloatArray:
+    """Weight of the rows of each feature at each of its categories: (C,) as it is, or (M, C)."""
+    return weight if weight.ndim == 1 else np.repeat(weight, sizes, axis=0)
+
+
 def _starts(sizes: IntArray) -> IntArray:
     return np.cumsum(sizes) - sizes
 
@@ -196,7 +210,7 @@ def _baseline(alpha: float, statistics: CategoryCounts) -> float:
     sizes = statistics.n_categories
     n_classes = statistics.table.shape[1]
     g = statistics.table.sum(axis=1) + n_classes * alpha
-    n = statistics.class_weight.sum() + n_classes * alpha * sizes
+    n = statistics.feature_weight.sum(axis=-1) + n_classes * alpha * sizes
     return float(xlogy(g, g).sum() - xlogy(n, n).sum())
 
 
@@ -217,14 +231,16 @@ def _distances(alpha: float, statistics: CategoryCounts) -> Distances:
         lost = 0.5 * np.add.reduceat(squares(np.exp(0.5 * log_prob)), first[:-1], axis=0)
         return np.where(one[columns, None], 0.0, of_overlap(lost))
 
-    m, n_classes = len(statistics.n_categories), len(statistics.class_weight)
+    m, n_classes = len(statistics.n_categories), statistics.table.shape[1]
     return by_blocks(m, n_classes, between, lambda columns: np.full(len(columns), 2.0))
 
 
 def _contrast(
     alpha: float, statistics: CategoryCounts, columns: IntArray, prior: float
 ) -> Contrast:
-    sizes, rows = statistics.n_categories[columns], statistics.class_weight
+    sizes = statistics.n_categories[columns]
+    of_feature = weight_of(statistics, columns)
+    rows = _repeated(of_feature, sizes)
     y = statistics.table[_rows_of(statistics, columns)]
     effect, error = log_odds(y, rows, prior)
     z = ratio(effect, error)
@@ -236,9 +252,9 @@ def _contrast(
     at = first + category
     log_prob, _ = log_probabilities(statistics, columns, alpha)
     with np.errstate(divide="ignore", invalid="ignore"):
-        variance = 1.0 / (y[at] + alpha) - 1.0 / (rows + alpha * sizes[:, None])
+        variance = 1.0 / (y[at] + alpha) - 1.0 / (of_feature + alpha * sizes[:, None])
         weight = log_prob[at, 1] - log_prob[at, 0]
-    shares = shares_of(y[at], rows)
+    shares = shares_of(y[at], of_feature)
     return Contrast(
         effect=effect[at],
         z=z[at],

@@ -47,14 +47,19 @@ def log_odds(y: FloatArray, n: FloatArray, prior: float) -> tuple[FloatArray, Fl
     ----------
     y : (k, 2)
         Of each feature, or category, in each class.
-    n : (2,)
-        Of all.
+    n : (2,) or (k, 2)
+        Of all; of those that may have each feature, if they differ.
     prior : float
         n_0 of each class.
     """
-    expected = y.sum(axis=1, keepdims=True) / (n.sum() or 1.0) * prior
+    expected = y.sum(axis=1, keepdims=True) / _all(n) * prior
     inside = y + expected
     return _difference(inside, np.maximum(n + prior - inside, 0.0))
+
+
+def _all(n: FloatArray) -> FloatArray:
+    total = n.sum(axis=-1, keepdims=True)
+    return np.where(total > 0, total, 1.0)
 
 
 def _difference(inside: FloatArray, outside: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -74,14 +79,14 @@ def log_rates(
     ----------
     y : (k, 2)
         Sum of the entries of each feature in each class.
-    n : (2,)
-        Rows.
+    n : (2,) or (k, 2)
+        Rows; those that tell of each feature, if they differ.
     prior : float
         Rows of the mean rate that are expected a priori in each class.
     dispersion : (k,) or float
         By which the variance of a mean mu is mu + dispersion mu^2.
     """
-    inside = y + y.sum(axis=1, keepdims=True) / (n.sum() or 1.0) * prior
+    inside = y + y.sum(axis=1, keepdims=True) / _all(n) * prior
     mean = inside / (n + prior)
     over = 1.0 + np.reshape(dispersion, (-1, 1)) * mean
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -9,7 +9,8 @@ import numpy as np
 
 from naively.models.family import Family, Problem
 from naively.statistics.counts import ClassCounts
-from naively.statistics.matrix import Matrix, is_sparse
+from naively.statistics.matrix import Matrix, canonical, is_sparse
+from naively.statistics.missing import missing_mask
 
 
 def of_own_counts(
@@ -32,12 +33,20 @@ def _own_problem(
 
 
 def presence_of(threshold: float, X: Matrix) -> Matrix:
-    """1 where an entry is above a threshold, else 0: (n, k), sparse if X is."""
+    """1 where an entry is above a threshold, else 0: (n, k), sparse if X is; NaN where X is."""
     if not is_sparse(X):
-        return (np.asarray(X) > threshold).astype(np.float64)
+        X = np.asarray(X)
+        present = (X > threshold).astype(np.float64)
+        mask = missing_mask(X)
+        return present if mask is None else np.where(mask, np.nan, present)
     if threshold < 0:
         raise ValueError(
             f"`binarize` must be >= 0 for sparse X, whose zeros are not stored; got "
             f"{threshold}. Pass X.toarray() or a threshold >= 0."
         )
+    mask = missing_mask(X)
+    if mask is not None:
+        X = canonical(X)
+        values = np.where(np.isnan(X.data), np.nan, X.data > threshold)
+        return type(X)((values, X.indices, X.indptr), shape=X.shape)
     return (X > threshold).astype(np.float64)

@@ -8,7 +8,7 @@ free features. Which features to free is the business of :mod:`naively.selection
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
@@ -37,8 +37,13 @@ class CountTable(Protocol):
         ...
 
     @property
-    def class_weight(self) -> FloatArray:
-        """(C,) weight of the rows of each class."""
+    def feature_weight(self) -> FloatArray:
+        """(C,) weight of the rows of each class, or (m, C) of those that tell of each feature."""
+        ...
+
+    @property
+    def observed(self) -> FloatArray | None:
+        """(m, C) the same, if rows may lack values; a rule then takes such rows, too."""
         ...
 
 
@@ -116,6 +121,64 @@ class Family(Generic[S]):
     freedom: Callable[[S], int | IntArray] | None = None
     # How two classes differ: their statistics, columns (k,), rows expected a priori of each
     contrast: Callable[[S, IntArray, float], Contrast] | None = None
+    # By how much a gain is less than that of the likelihood, (m,) nats; None: by nothing
+    penalty: Callable[[S], FloatArray] | None = None
+
+
+def corrected(family: Family[S], correction: object) -> Family[S]:
+    """Return the family with gains that make up for the number of parameters of a feature.
+
+    Of a feature that is alike in all classes, twice the gain is chi-squared with d degrees of
+    freedom: by chance alone, a feature with more values gains more, d / 2 on average. The Bayesian
+    information criterion (Schwarz 1978) takes d / 2 log n, n being the weight of the rows that tell
+    of the feature, so that a gain that is left is evidence for a difference.
+
+    Parameters
+    ----------
+    family : Family
+        With `freedom`.
+    correction : "bic" or None
+
+    Raises
+    ------
+    ValueError
+        If `correction` is neither.
+    """
+    if correction is None:
+        return family
+    if correction != "bic":
+        raise ValueError(f"`correction` must be 'bic' or None; got {correction!r}.")
+    return replace(
+        family,
+        gain=partial(_corrected_gain, family),
+        problem=partial(_corrected_problem, family),
+        penalty=partial(_penalty, family),
+        objective=f"{family.objective} less the BIC penalty",
+    )
+
+
+def _penalty(family: Family[Any], statistics: Any) -> FloatArray:
+    assert family.freedom is not None
+    n = np.maximum(statistics.feature_weight.sum(axis=-1), 1.0)
+    penalty = 0.5 * np.asarray(family.freedom(statistics)) * np.log(n)
+    return np.broadcast_to(penalty, statistics.n_features)
+
+
+def _corrected_gain(family: Family[Any], statistics: Any) -> FloatArray:
+    return np.asarray(family.gain(statistics) - _penalty(family, statistics))
+
+
+def _corrected_problem(family: Family[Any], statistics: Any) -> Separable:
+    plain = family.problem(statistics)
+    assert isinstance(plain, Separable)
+
+    def rounding(columns: IntArray, gain: FloatArray) -> FloatArray:
+        """Of the gain of the likelihood, and of the difference."""
+        lost = _penalty(family, statistics)[columns]
+        of_gain = plain.rounding(columns, np.maximum(gain + lost, 0.0))
+        return np.asarray(of_gain + ROUNDING * lost)
+
+    return Separable(partial(_corrected_gain, family, statistics), plain.baseline, rounding)
 
 
 def separable(
@@ -134,14 +197,30 @@ class Weighted(Protocol):
     """Statistics that know the weight of each class."""
 
     @property
-    def class_weight(self) -> FloatArray:
-        """(C,) weight of the rows of each class."""
+    def feature_weight(self) -> FloatArray:
+        """(C,) weight of the rows of each class, or (m, C) of those that tell of each feature."""
         ...
 
 
-def one_a_class(statistics: Weighted) -> int:
+def one_a_class(statistics: Weighted) -> int | IntArray:
     """Parameters that a free feature has more than a pooled one, if it has one in each class."""
-    return max(int(np.count_nonzero(statistics.class_weight)) - 1, 0)
+    n = np.maximum(np.count_nonzero(statistics.feature_weight, axis=-1) - 1, 0)
+    return n if np.ndim(n) else int(n)
+
+
+def weight_of(statistics: Weighted, columns: IntArray | slice) -> FloatArray:
+    """Weight of the rows of each class that tell of some features: (C,), or (d, C) if they differ.
+
+    A rank of 1 says that it is the same for all.
+    """
+    weight = statistics.feature_weight
+    return weight if weight.ndim == 1 else weight[columns]
+
+
+def all_rows(weight: FloatArray) -> FloatArray:
+    """Weight of the rows of all classes, () or (d,); 1 where there are none."""
+    total = weight.sum(axis=-1)
+    return np.where(total > 0, total, 1.0)
 
 
 def excess_rounding(gain: FloatArray, size: FloatArray) -> FloatArray:

@@ -36,13 +36,20 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike
 
-from naively._types import FloatArray, IntArray
+from naively._types import BoolArray, FloatArray, IntArray
 from naively.models.contrast import Contrast, weight_difference
 from naively.models.distances import CERTAIN, Distances, by_blocks, euclidean, squares
-from naively.models.family import ROUNDING, Family, checked_number, one_a_class, separable
+from naively.models.family import (
+    ROUNDING,
+    Family,
+    checked_number,
+    one_a_class,
+    separable,
+    weight_of,
+)
 from naively.models.kinds import NORMAL
 from naively.models.l2_centers import Moments, beyond_rounding, contrast_of_means
-from naively.models.model import Model
+from naively.models.model import Model, ignored
 from naively.models.priors import fitted_prior
 from naively.models.rules import LinearRule, Rule, finite
 from naively.models.value_rules import QuadraticRule
@@ -56,16 +63,19 @@ def model(
     variance: str = "class",
     priors: ArrayLike | None = None,
     var_smoothing: float = 1e-9,
+    missing: str = "error",
 ) -> Model[ClassMoments]:
     """Gaussian model."""
+    ignores = ignored(missing)
     return Model(
         name="gaussian",
         family=gaussian(variance, var_smoothing),
-        gather=ClassMoments.from_matrix,
+        gather=partial(ClassMoments.from_matrix, missing=ignores),
         log_prior=partial(fitted_prior, class_prior=priors, name="priors"),
         words=NORMAL,
         # The rounding of a difference is a part of tiny variances.
         subtracts=variance == "shared",
+        ignores_missing=ignores,
         learns_prior=priors is None,
     )
 
@@ -101,7 +111,7 @@ def gaussian(variance: str = "class", var_smoothing: object = 1e-9) -> Family[Mo
     )
 
 
-def _freedom(shared: bool, statistics: Moments) -> int:  # noqa: FBT001 (bound by position)
+def _freedom(shared: bool, statistics: Moments) -> int | IntArray:  # noqa: FBT001 (bound by position)
     """Count a mean in each class but one, and a variance too where they are not shared."""
     return one_a_class(statistics) * (1 if shared else 2)
 
@@ -116,12 +126,22 @@ def gaussian_gain(
     (m,) non-negative; inf for a feature without variance in a class, if `var_smoothing` is 0.
     """
     pooled, free = smoothed_variances(statistics, shared=shared, var_smoothing=var_smoothing)
-    free, weight = free.T, statistics.class_weight  # a class lies together in memory
+    free, weight = free.T, _by_class(statistics)  # a class lies together in memory
     with np.errstate(divide="ignore", invalid="ignore"):
         log_ratio = np.where(free < pooled, np.log(pooled / free), -np.log(free / pooled))
-    log_ratio = np.where((pooled > 0) & (weight[:, None] > 0), log_ratio, 0.0)
-    gain: FloatArray = 0.5 * (np.where(weight > 0, weight, 1.0) @ log_ratio)
+    log_ratio = np.where((pooled > 0) & (weight > 0), log_ratio, 0.0)
+    share = np.where(weight > 0, weight, 1.0)
+    if share.shape[1] == 1:
+        gain: FloatArray = 0.5 * (share[:, 0] @ log_ratio)
+    else:
+        gain = 0.5 * (share * log_ratio).sum(axis=0)
     return np.maximum(gain, 0.0)
+
+
+def _by_class(statistics: Moments) -> FloatArray:
+    """Weight of the rows of each class: (C, 1), or (C, m) of those that tell of each feature."""
+    weight = statistics.feature_weight
+    return weight[:, None] if weight.ndim == 1 else weight.T
 
 
 def _rounding(statistics: Moments, columns: IntArray, gain: FloatArray) -> FloatArray:
@@ -134,7 +154,7 @@ def _rounding(statistics: Moments, columns: IntArray, gain: FloatArray) -> Float
     deviation = np.sqrt(some.total_variance())
     size = np.abs(some.mean).max(axis=1, initial=0.0)
     relative = np.divide(size, deviation, out=np.zeros_like(size), where=deviation > 0)
-    return np.asarray(ROUNDING * statistics.class_weight.sum() * (1.0 + relative))
+    return np.asarray(ROUNDING * weight_of(statistics, columns).sum(axis=-1) * (1.0 + relative))
 
 
 def epsilon(statistics: Moments, var_smoothing: float) -> float:
@@ -151,13 +171,22 @@ def smoothed_variances(
     if shared:
         within = beyond_rounding(statistics.pooled_variance(), mean) + added
         return pooled, np.broadcast_to(within[:, None], mean.shape)
-    return pooled, beyond_rounding(statistics.variance, mean) + added
+    free = beyond_rounding(statistics.variance, mean) + added
+    return pooled, np.where(_is_unseen(statistics), pooled[:, None], free)
 
 
-def overall_mean(statistics: Moments) -> FloatArray:
-    """Mean of all rows, (m,)."""
-    weight = statistics.class_weight
-    return np.asarray(weight @ statistics.mean.T / (weight.sum() or 1.0))
+def _is_unseen(statistics: Moments) -> BoolArray | bool:
+    """Features (m, C) of which no row of a class tells, though it has some: they stay pooled."""
+    weight = statistics.feature_weight
+    return False if weight.ndim == 1 else np.asarray((weight <= 0) & (statistics.class_weight > 0))
+
+
+def free_means(statistics: Moments) -> FloatArray:
+    """Mean of each class, (m, C)."""
+    unseen = _is_unseen(statistics)
+    if unseen is False:
+        return statistics.mean
+    return np.where(unseen, statistics.overall_mean()[:, None], statistics.mean)
 
 
 def sparse_parameters(
@@ -166,15 +195,16 @@ def sparse_parameters(
     """Means and variances (C, m): free on the support, pooled elsewhere."""
     pooled, free = smoothed_variances(statistics, shared=shared, var_smoothing=var_smoothing)
     shape = (len(statistics.class_weight), 1)
-    theta, var = np.tile(overall_mean(statistics), shape), np.tile(pooled, shape)
-    theta[:, support], var[:, support] = statistics.mean[support].T, free[support].T
+    theta, var = np.tile(statistics.overall_mean(), shape), np.tile(pooled, shape)
+    theta[:, support], var[:, support] = free_means(statistics)[support].T, free[support].T
     return theta, var
 
 
 def _baseline(var_smoothing: float, statistics: Moments) -> float:
     pooled, _ = smoothed_variances(statistics, shared=True, var_smoothing=var_smoothing)
-    varying = pooled[pooled > 0]
-    return -0.5 * float(statistics.class_weight.sum() * (np.log(2 * np.pi * varying) + 1).sum())
+    weight = statistics.feature_weight.sum(axis=-1)
+    each = np.log(2 * np.pi * pooled[pooled > 0]) + 1
+    return -0.5 * float(weight * each.sum() if weight.ndim == 0 else weight[pooled > 0] @ each)
 
 
 def _rule(
@@ -186,23 +216,28 @@ def _rule(
 ) -> Rule:
     pooled, free = smoothed_variances(statistics, shared=shared, var_smoothing=var_smoothing)
     floor = np.where(pooled > 0, 0.0 if var_smoothing > 0 else _PERFECT * pooled, 1.0)[support]
-    variance, mean = np.maximum(free[support].T, floor), statistics.mean[support].T
+    variance, mean = np.maximum(free[support].T, floor), free_means(statistics)[support].T
     log_prior_here = np.where(statistics.class_weight > 0, log_prior, -np.inf)
     if shared:  # linear: distances relative to that from the mean of all rows
-        center = overall_mean(statistics)[support]
+        center = statistics.overall_mean()[support]
         weights = (mean - center) / variance
         with np.errstate(over="ignore", invalid="ignore"):
-            intercept = log_prior_here - 0.5 * (weights * (mean + center)).sum(axis=1)
+            offset = weights * (mean + center)
+            intercept = log_prior_here - 0.5 * offset.sum(axis=1)
         finite(intercept[None], log_prior_here)
-        return LinearRule(intercept, weights, log_prior)
-    intercept = log_prior_here - 0.5 * np.log(2 * np.pi * variance).sum(axis=1)
-    return QuadraticRule(intercept, mean, 1.0 / variance)
+        rule: LinearRule | QuadraticRule = LinearRule(intercept, weights, log_prior)
+    else:
+        offset = np.log(2 * np.pi * variance)
+        intercept = log_prior_here - 0.5 * offset.sum(axis=1)
+        rule = QuadraticRule(intercept, mean, 1.0 / variance)
+    return rule if statistics.observed is None else replace(rule, offset=-0.5 * offset)
 
 
 def _distances(shared: bool, var_smoothing: float, statistics: Moments) -> Distances:
     pooled, free = smoothed_variances(statistics, shared=shared, var_smoothing=var_smoothing)
-    center = overall_mean(statistics)[:, None]
-    deviation = statistics.mean - center
+    center = statistics.overall_mean()[:, None]
+    means = free_means(statistics)
+    deviation = means - center
     deviation[np.abs(deviation) <= ROUNDING * np.abs(center)] = 0.0
     m, n_classes = deviation.shape
     a, b = np.triu_indices(n_classes, 1)
@@ -210,7 +245,7 @@ def _distances(shared: bool, var_smoothing: float, statistics: Moments) -> Dista
     def size(columns: IntArray) -> FloatArray:
         """Means, in units of the least deviation, are off by so much more."""
         least = np.sqrt(free[columns].min(axis=1, initial=np.inf))
-        far = np.abs(statistics.mean[columns]).max(axis=1, initial=0.0)
+        far = np.abs(means[columns]).max(axis=1, initial=0.0)
         far = np.divide(far, least, out=np.zeros_like(far), where=least > 0)
         return np.asarray(2.0 * (1.0 + far))
 
@@ -243,7 +278,7 @@ def _contrast(  # noqa: FBT001 (bound by position)
     shared: bool, var_smoothing: float, statistics: Moments, columns: IntArray, prior: float
 ) -> Contrast:
     """Compare means; nothing is expected of them a priori."""
-    found, rows = contrast_of_means(statistics, columns), statistics.class_weight
+    found, rows = contrast_of_means(statistics, columns), weight_of(statistics, columns)
     if not shared:
         return found
     rule = _rule(shared, var_smoothing, statistics, columns, np.zeros(2))
@@ -251,5 +286,5 @@ def _contrast(  # noqa: FBT001 (bound by position)
     _, free = smoothed_variances(statistics, shared=True, var_smoothing=var_smoothing)
     v = free[columns, 0]
     with np.errstate(divide="ignore", invalid="ignore"):
-        squared = (1.0 / rows).sum() / v + 2.0 * found.effect**2 / (rows.sum() * v**2)
+        squared = (1.0 / rows).sum(axis=-1) / v + 2.0 * found.effect**2 / (rows.sum(axis=-1) * v**2)
     return replace(found, weight=weight_difference(rule), standard_error=np.sqrt(squared))

@@ -36,6 +36,7 @@ COUNTS = Words(*_LIKELIHOOD, "sum of the values of the column", "occurrences")
 RATES = Words(*_LIKELIHOOD, _MEANS[0], "mean occurrences in a row; dispersion: standard deviation")
 PRESENCE = Words(*_LIKELIHOOD, "rows with a value above 0", "rows that hold it")
 CATEGORIES = Words(*_LIKELIHOOD, *("rows of each category",) * 2)
+COLUMNS = Words(*_LIKELIHOOD, *("what the kind of the column tells of each class",) * 2)
 NORMAL = Words(*_LIKELIHOOD, *_MEANS)
 MEANS = Words(*_DISTANCE, *_MEANS)
 MEDIANS = Words(*_DISTANCE, *_MEDIANS)
@@ -100,13 +101,23 @@ def _kind(
     return Kind(name, takes, statistic, parameters, words, home)
 
 
+# The mixed model (`models/mixed.py`) has no row: files are not read as tables of several kinds.
 MODELS: Mapping[str, Kind] = MappingProxyType(
     {
         kind.name: kind
         for kind in (
             _kind("multinomial", "counts", "counts", COUNTS, "alpha", *_USUAL, "binary", *_EXACT),
-            _kind("bernoulli", "presence", "presence", PRESENCE, "alpha", *_USUAL, "binarize"),
-            _kind("poisson", "counts", "counts", COUNTS, "alpha", *_USUAL, "exposure"),
+            _kind(
+                "bernoulli",
+                "presence",
+                "presence",
+                PRESENCE,
+                "alpha",
+                *_USUAL,
+                "binarize",
+                "missing",
+            ),
+            _kind("poisson", "counts", "counts", COUNTS, "alpha", *_USUAL, "exposure", "missing"),
             _kind(
                 "negative-binomial",
                 "counts",
@@ -125,6 +136,8 @@ MODELS: Mapping[str, Kind] = MappingProxyType(
                 "alpha",
                 *_PRIOR,
                 "min_categories",
+                "correction",
+                "missing",
                 *_REDUNDANCY,
                 "calibration",
             ),
@@ -136,6 +149,7 @@ MODELS: Mapping[str, Kind] = MappingProxyType(
                 "variance",
                 "priors",
                 "var_smoothing",
+                "missing",
                 *ASKED,
             ),
             _kind("l2-centers", "values", "moments", MEANS, "scale", "priors", *ASKED),

@@ -42,7 +42,7 @@ from numpy.typing import ArrayLike
 from naively._types import FloatArray, IntArray
 from naively.models.contrast import Contrast, log2_ratio, ratio, root_of_sum, weight_difference
 from naively.models.distances import CERTAIN, Distances, by_blocks, euclidean, squares
-from naively.models.family import ROUNDING, Family, separable
+from naively.models.family import ROUNDING, Family, separable, weight_of
 from naively.models.kinds import MEANS
 from naively.models.model import Model
 from naively.models.priors import center_prior
@@ -62,6 +62,16 @@ class Moments(Protocol):
         ...
 
     @property
+    def feature_weight(self) -> FloatArray:
+        """(C,) weight of the rows of each class, or (m, C) of those that tell of each feature."""
+        ...
+
+    @property
+    def observed(self) -> FloatArray | None:
+        """(m, C) the same, if rows may lack values; a rule then takes such rows, too."""
+        ...
+
+    @property
     def mean(self) -> FloatArray:
         """(m, C) mean by class."""
         ...
@@ -77,6 +87,10 @@ class Moments(Protocol):
 
     def total_variance(self) -> FloatArray:
         """(m,) variance about the mean of all rows."""
+        ...
+
+    def overall_mean(self) -> FloatArray:
+        """(m,) mean of all rows."""
         ...
 
     def take(self, columns: IntArray) -> Moments:
@@ -257,7 +271,7 @@ def _distances(power: int, statistics: Moments) -> Distances:
 
 def contrast_of_means(statistics: Moments, columns: IntArray) -> Contrast:
     """Compare the means of two classes, without weights; z is NaN without second moments."""
-    some, rows = statistics.take(columns), statistics.class_weight
+    some, rows = statistics.take(columns), weight_of(statistics, columns)
     effect = some.mean[:, 1] - some.mean[:, 0]
     unknown = np.full(len(columns), np.nan)
     z = unknown

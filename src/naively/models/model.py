@@ -8,7 +8,7 @@ Whoever has a `Model` can train it (:mod:`naively.selection.train`), judge it on
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Generic, Literal, NoReturn, Protocol, Self, TypeAlias, TypeVar
@@ -186,9 +186,23 @@ class Redundancy:
         return cls(int(candidates))
 
 
+_PAIRS, _REDUNDANCY = "`objective`='pairs'", "`redundancy`='conditional'"
 # Constraints that cannot be asked for together with these; the others can.
 NOT_WITH_PAIRS = ("costs", "budget", "quota")
 NOT_WITH_REDUNDANCY = ("groups", *NOT_WITH_PAIRS)
+
+
+def ignored(missing: object) -> bool:
+    """Whether missing values are left out, as a user says it.
+
+    Raises
+    ------
+    ValueError
+        If `missing` is neither "ignore" nor "error".
+    """
+    if missing not in ("error", "ignore"):
+        raise ValueError(f"`missing` must be 'error' or 'ignore'; got {missing!r}.")
+    return missing == "ignore"
 
 
 def as_they_are(columns: Matrix) -> Matrix:
@@ -200,7 +214,7 @@ def as_they_are(columns: Matrix) -> Matrix:
 class Model(Generic[S]):
     """One model with its parameters: how it is counted, trained and told of."""
 
-    name: str  # one of MODELS: in the command, in model files, in reports
+    name: str  # one of MODELS, or mixed: in the command, in model files, in reports
     family: Family[S]
     gather: Callable[..., S]  # X, y, sample_weight=None, classes=None (by name): statistics
     log_prior: Callable[[S], FloatArray]  # (C,) nats
@@ -218,19 +232,21 @@ class Model(Generic[S]):
     exposure: Exposure = None  # of rows, which the rule sees as one more column, the last
     # Where the features are no columns: statistics, rows, support (k,): selected features (n, k).
     project: Callable[[S, Matrix, IntArray], Matrix] | None = None
+    ignores_missing: bool = False  # NaN is left out of its own feature; otherwise it is an error
 
     def __post_init__(self) -> None:
-        pairs, redundancy = "`objective`='pairs'", "`redundancy`='conditional'"
         if self.objective is not None and self.redundancy is not None:
-            self._refuse(pairs, redundancy)
+            self._refuse(_PAIRS, _REDUNDANCY)
         asked = () if self.constraints is None else self.constraints.asked
         for way, given, others in (
-            (pairs, self.objective, NOT_WITH_PAIRS),
-            (redundancy, self.redundancy, NOT_WITH_REDUNDANCY),
+            (_PAIRS, self.objective, NOT_WITH_PAIRS),
+            (_REDUNDANCY, self.redundancy, NOT_WITH_REDUNDANCY),
         ):
             for name in others:
                 if given is not None and name in asked:
                     self._refuse(way, f"`{name}`")
+        if self.family.penalty is not None:
+            self._check_correction(asked)
         if self.exposure is not None:
             for name in ("redundancy", "refit"):
                 if getattr(self, name) is not None:
@@ -238,6 +254,16 @@ class Model(Generic[S]):
                         f"`{name}` looks at the entries of single rows, and knows nothing of their "
                         "`exposure`; leave one of them out."
                     )
+
+    def _check_correction(self, asked: Collection[str]) -> None:
+        for name, given in ((_PAIRS, self.objective), (_REDUNDANCY, self.redundancy)):
+            if given is not None:
+                self._refuse(name, "`correction`")
+        if "costs" in asked:
+            raise ValueError(
+                "`budget` takes every feature for a gain, and a corrected gain may be a loss; "
+                "leave `correction` out, or exclude features instead."
+            )
 
     @staticmethod
     def _refuse(one: str, other: str) -> NoReturn:
@@ -281,6 +307,12 @@ class Model(Generic[S]):
             raise ValueError(f"`refit` must be 'logistic' or None; got {refit!r}.")
         if calibration not in (None, "cross-fitted"):
             raise ValueError(f"`calibration` must be 'cross-fitted' or None; got {calibration!r}.")
+        if self.ignores_missing and (asked is not None or refit is not None):
+            name = "redundancy" if asked is not None else "refit"
+            raise ValueError(
+                f"`{name}` needs every entry of a row, and missing values are left out; fill them "
+                f"in before, or leave `{name}` out."
+            )
         return replace(self, redundancy=asked, refit=refit, calibration=calibration)
 
     def rows_over(

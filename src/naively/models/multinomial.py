@@ -247,7 +247,7 @@ def _joint_rule(
 
 def _distances(alpha: float | FloatArray, statistics: CountTable) -> Distances:
     table, m = statistics.table, len(statistics.table)
-    rows = statistics.class_weight
+    rows = statistics.feature_weight
     length = table.sum() / (rows.sum() or 1.0)
     totals = table.sum(axis=0) + np.sum(np.broadcast_to(alpha, m))
     unit = length / (2.0 * np.where(totals > 0, totals, np.inf))  # (C,)
@@ -266,7 +266,7 @@ def _contrast(
 ) -> Contrast:
     y = np.asarray(statistics.table[columns], dtype=np.float64)
     n = np.asarray(statistics.table.sum(axis=0), dtype=np.float64)
-    length = n.sum() / (statistics.class_weight.sum() or 1.0)
+    length = n.sum() / (statistics.feature_weight.sum() or 1.0)
     effect, error = log_odds(y, n, prior * length)
     f, totals = _free(alpha, statistics, columns)
     with np.errstate(divide="ignore"):

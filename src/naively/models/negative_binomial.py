@@ -201,9 +201,10 @@ class SpreadCounts:
     """Sums of counts, and how far the counts spread."""
 
     table: FloatArray  # (m, C) sum of the entries of each feature in each class
-    class_weight: FloatArray  # (C,) of the rows, or their exposure
+    feature_weight: FloatArray  # (C,) of the rows, or their exposure
     alpha: float | FloatArray  # one value, or (m,)
     dispersion: FloatArray  # (m,) of a row of exposure 1
+    observed: None = None  # no value may be missing
 
 
 def spread_counts(
@@ -222,7 +223,7 @@ def spread_counts(
         alpha = alpha if isinstance(alpha, float) else alpha[columns]
     table = np.maximum(statistics.total, 0.0)  # a difference of sums may leave -1e-17
     phi = moment_dispersion(statistics) if given is None else given * mean_exposure(statistics)
-    return SpreadCounts(table, statistics.size, alpha, phi)
+    return SpreadCounts(table, statistics.feature_weight, alpha, phi)
 
 
 def _for_each(values: FloatArray, n_features: int) -> FloatArray:
@@ -263,7 +264,7 @@ def negative_binomial_gain(counts: SpreadCounts) -> FloatArray:
     -------
     (m,) non-negative.
     """
-    table, weight, phi = counts.table, counts.class_weight, counts.dispersion[:, None]
+    table, weight, phi = counts.table, counts.feature_weight, counts.dispersion[:, None]
     smooth = smoothing(counts.alpha, len(table))
     gain = np.empty(len(table))
     for block in blocks(*table.shape):
@@ -303,7 +304,7 @@ def _gain(
 def _baseline(alpha: float | FloatArray, dispersion: Dispersion, statistics: ClassMoments) -> float:
     counts = spread_counts(alpha, dispersion, statistics)
     g = counts.table.sum(axis=1) + counts.table.shape[1] * np.asarray(alpha)
-    mean = g / (counts.class_weight.sum() or 1.0)
+    mean = g / (counts.feature_weight.sum() or 1.0)
     spread = counts.dispersion * mean
     return float(np.sum(xlogy(g, mean / (1.0 + spread)) - g * _log_share(spread)))
 
@@ -418,7 +419,7 @@ def _contrast(
     prior: float,
 ) -> Contrast:
     counts = spread_counts(alpha, dispersion, statistics, columns)
-    y, n = counts.table, counts.class_weight
+    y, n = counts.table, counts.feature_weight
     effect, error = log_rates(y, n, prior, counts.dispersion)
     mean = rates(counts, np.arange(len(columns)), counts.alpha)[1].T
     with np.errstate(divide="ignore"):

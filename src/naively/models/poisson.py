@@ -25,7 +25,7 @@ se^2 = 1 / f_ci. The z-score of a feature (:mod:`naively.models.contrast`) takes
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -49,6 +49,7 @@ from naively.models.family import (
     Family,
     Separable,
     SeparableCounts,
+    all_rows,
     blocks,
     checked_alpha,
     divergence,
@@ -57,9 +58,10 @@ from naively.models.family import (
     separable,
     smoothed,
     smoothing,
+    weight_of,
 )
 from naively.models.kinds import COUNTS
-from naively.models.model import Model
+from naively.models.model import Model, ignored
 from naively.models.priors import fitted_prior
 from naively.models.rules import LinearRule, event_log
 from naively.statistics.counts import ClassCounts
@@ -71,7 +73,8 @@ class SomeCounts:
     """Counts of some columns."""
 
     table: Array  # (d, C)
-    class_weight: FloatArray  # (C,)
+    feature_weight: FloatArray  # (C,) or (d, C)
+    observed: FloatArray | None = None  # not needed of rates
 
 
 def model(
@@ -80,16 +83,23 @@ def model(
     fit_prior: bool = True,
     class_prior: ArrayLike | None = None,
     exposure: Exposure = None,
+    missing: str = "error",
 ) -> Model[ClassCounts]:
     """Poisson model of entries with a mean for each class."""
-    alpha, exposure = checked_alpha(alpha), checked_exposure(exposure)
+    alpha, exposure, ignores = checked_alpha(alpha), checked_exposure(exposure), ignored(missing)
+    if ignores and exposure is not None:
+        raise ValueError(
+            "`exposure` is of whole rows, and with `missing`='ignore' rows are of the entries that "
+            "they have; leave one of them out."
+        )
     return Model(
         name="poisson",
         family=of_exposure(poisson(alpha), exposure),
-        gather=partial(ClassCounts.from_matrix, exposure=exposure),
+        gather=partial(ClassCounts.from_matrix, exposure=exposure, missing=ignores),
         log_prior=partial(fitted_prior, fit_prior=fit_prior, class_prior=class_prior),
         words=COUNTS,
         alpha=alpha,
+        ignores_missing=ignores,
         learns_prior=fit_prior and class_prior is None,
         exposure=exposure,
     )
@@ -118,8 +128,8 @@ def poisson_gain(
     ----------
     table : (m, C)
         Sum of the entries in each class.
-    class_weight : (C,)
-        Weight of the rows of each class.
+    class_weight : (C,) or (m, C)
+        Weight of the rows of each class, or of those that tell of each feature.
     alpha : float or (m,)
         Smoothing.
 
@@ -131,7 +141,8 @@ def poisson_gain(
     gain = np.empty(len(table))
     for block in blocks(*table.shape):
         part = smooth if isinstance(smooth, float) else smooth[block]
-        gain[block] = divergence(*against_pooled(table[block], class_weight, part)).sum(axis=1)
+        weight = class_weight if class_weight.ndim == 1 else class_weight[block]
+        gain[block] = divergence(*against_pooled(table[block], weight, part)).sum(axis=1)
     return gain
 
 
@@ -142,7 +153,7 @@ def against_pooled(
 
     The excess is one exact difference of products: rates that agree leave nothing.
     """
-    n_classes, n = table.shape[1], class_weight.sum() or 1.0
+    n_classes, n = table.shape[1], all_rows(class_weight)[..., None]
     f = np.asarray(table, dtype=np.float64)
     g = f.sum(axis=1, keepdims=True)
     excess = (f * n - class_weight * g) / n  # the smoothing cancels
@@ -153,14 +164,14 @@ def rates(
     statistics: CountTable, support: IntArray, alpha: float | FloatArray
 ) -> tuple[FloatArray, FloatArray]:
     """Mean entry of each feature: pooled (m,), and by class on the support (C, k)."""
-    table, weight = statistics.table, statistics.class_weight
-    n, n_classes = weight.sum() or 1.0, len(weight)
-    added = n_classes * np.asarray(alpha)
-    pooled = (table.sum(axis=1) + added) / n
+    table, weight = statistics.table, weight_of(statistics, support)
+    added = table.shape[1] * np.asarray(alpha)
+    pooled = (table.sum(axis=1) + added) / all_rows(statistics.feature_weight)
     of_support = added if added.ndim == 0 else added[support]
-    f = table[support].T + weight[:, None] * of_support / n
-    occupied = (weight > 0)[:, None]
-    free = np.where(occupied, f / np.where(occupied, weight[:, None], 1.0), pooled[support])
+    by_class = weight[:, None] if weight.ndim == 1 else weight.T
+    f = table[support].T + by_class * of_support / all_rows(weight)
+    occupied = by_class > 0
+    free = np.where(occupied, f / np.where(occupied, by_class, 1.0), pooled[support])
     return pooled, free
 
 
@@ -169,17 +180,17 @@ def sparse_rates(
 ) -> FloatArray:
     """Mean entry of each class and feature (C, m): free on the support, pooled elsewhere."""
     pooled, free = rates(statistics, support, alpha)
-    rate = np.tile(pooled, (len(statistics.class_weight), 1))
+    rate = np.tile(pooled, (statistics.table.shape[1], 1))
     rate[:, support] = free
     return rate
 
 
 def _gain(alpha: float | FloatArray, statistics: CountTable, table: Array) -> FloatArray:
-    return poisson_gain(table, statistics.class_weight, alpha)
+    return poisson_gain(table, statistics.feature_weight, alpha)
 
 
 def _all_gains(alpha: float | FloatArray, statistics: CountTable) -> FloatArray:
-    return poisson_gain(statistics.table, statistics.class_weight, alpha)
+    return poisson_gain(statistics.table, statistics.feature_weight, alpha)
 
 
 def _rounding(
@@ -189,18 +200,19 @@ def _rounding(
 
 
 def _some_roundings(
-    alpha: FloatArray, statistics: CountTable, columns: IntArray, gain: FloatArray
+    alpha: float | FloatArray, statistics: CountTable, columns: IntArray, gain: FloatArray
 ) -> FloatArray:
-    return _rounding(alpha[columns], statistics, statistics.table[columns], gain)
+    smooth = alpha if isinstance(alpha, float) else alpha[columns]
+    return _rounding(smooth, statistics, statistics.table[columns], gain)
 
 
 def _pooled(alpha: float | FloatArray, statistics: CountTable, table: Array) -> FloatArray:
     g = table.sum(axis=1) + table.shape[1] * np.asarray(alpha)
-    return np.asarray(xlogy(g, g / (statistics.class_weight.sum() or 1.0)) - g)
+    return np.asarray(xlogy(g, g / all_rows(statistics.feature_weight)) - g)
 
 
 def _problem(alpha: float | FloatArray, statistics: CountTable) -> Separable | SeparableCounts:
-    if isinstance(alpha, float):
+    if isinstance(alpha, float) and statistics.feature_weight.ndim == 1:
         return SeparableCounts(
             statistics.table,
             partial(_gain, alpha, statistics),
@@ -224,7 +236,8 @@ def _rule(
 ) -> LinearRule:
     """Weights log lambda_ci; the constant is -sum lambda_ci."""
     _, rate = rates(statistics, support, alpha)
-    return rate_rule(log_prior, rate, np.ones_like(rate), rate)
+    rule = rate_rule(log_prior, rate, np.ones_like(rate), rate)
+    return rule if statistics.observed is None else replace(rule, offset=-rate)
 
 
 def rate_rule(
@@ -242,8 +255,8 @@ def rate_rule(
 
 def free_rates(statistics: CountTable, columns: IntArray, alpha: float | FloatArray) -> FloatArray:
     """Mean entry of each class, (d, C), of columns that are all free."""
-    weight, of_columns = statistics.class_weight, np.broadcast_to(alpha, len(statistics.table))
-    some = SomeCounts(statistics.table[columns], weight)
+    of_columns = np.broadcast_to(alpha, len(statistics.table))
+    some = SomeCounts(statistics.table[columns], weight_of(statistics, columns))
     return rates(some, np.arange(len(columns)), of_columns[columns])[1].T
 
 
@@ -258,7 +271,7 @@ def _distances(alpha: float | FloatArray, statistics: CountTable) -> Distances:
 def _contrast(
     alpha: float | FloatArray, statistics: CountTable, columns: IntArray, prior: float
 ) -> Contrast:
-    y, n = np.asarray(statistics.table[columns], dtype=np.float64), statistics.class_weight
+    y, n = np.asarray(statistics.table[columns], dtype=np.float64), weight_of(statistics, columns)
     effect, error = log_rates(y, n, prior)
     with np.errstate(divide="ignore"):
         variance = 1.0 / (free_rates(statistics, columns, alpha) * n)

@@ -15,6 +15,7 @@ import numpy as np
 
 from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.statistics.matrix import Matrix
+from naively.statistics.missing import filled, missing_mask
 
 
 class Rule(Protocol):
@@ -84,15 +85,21 @@ class LinearRule:
     log_prior: FloatArray  # (C,)
     veto_offset: FloatArray | None = None  # (C,) events of probability 0 in a row of zeros
     veto: FloatArray | None = None  # (C, k) change of that number when the entry is non-zero
+    # (C, k) what each feature has in the intercept, if entries may be missing (NaN)
+    offset: FloatArray | None = None
 
     def joint(self, X: Matrix) -> FloatArray:
         """Intercept plus weights, -inf where vetoed: (n, C) from X (n, k), dense or CSR."""
+        mask = None if self.offset is None else missing_mask(X)
+        X = filled(X, mask)
         with np.errstate(over="ignore", invalid="ignore"):
             joint = np.asarray(X @ self.weights.T, dtype=np.float64) + self.intercept
+            joint = without_missing(joint, mask, self.offset)
         finite(joint, self.intercept)
         if self.veto is None:
             return joint
         vetoes = self.veto_offset + np.asarray((X != 0).astype(np.float64) @ self.veto.T)
+        vetoes = without_missing(vetoes, mask, (self.veto < 0).astype(np.float64))
         return np.where(vetoes > 0, -np.inf, joint)
 
     def scores(self, X: Matrix) -> FloatArray:
@@ -108,11 +115,22 @@ class LinearRule:
         if self.veto is not None:  # present where that is impossible, or absent
             impossible = ((self.veto > 0) & (x != 0)) | ((self.veto < 0) & (x == 0))
             terms = np.where(impossible, -np.inf, terms)
+        if self.offset is not None:
+            terms = np.where(np.isnan(x), -self.offset, terms)
         return self.intercept, terms
 
     def arrays(self) -> dict[str, Array]:
         """See `Rule`."""
         return present(self)
+
+
+def without_missing(
+    scores: FloatArray, mask: Matrix | None, offset: FloatArray | None
+) -> FloatArray:
+    """Take from the scores (n, C) what missing entries (n, k) have in their intercept (C, k)."""
+    if mask is None or offset is None:
+        return scores
+    return np.asarray(scores - mask.astype(np.float64) @ offset.T)
 
 
 def joint_rule(

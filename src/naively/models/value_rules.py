@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Any, Self, cast
 
 import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
-from naively.models.rules import HybridRule, LinearRule, Rule, finite, present
+from naively.models.counting import presence_of
+from naively.models.rules import HybridRule, LinearRule, Rule, finite, present, without_missing
 from naively.statistics.matrix import Matrix, is_sparse
+from naively.statistics.missing import missing_mask
 
 _CELLS = 1 << 20  # of a temporary
 
@@ -57,11 +60,30 @@ class QuadraticRule:
     intercept: FloatArray  # (C,)
     mean: FloatArray  # (C, k)
     precision: FloatArray  # (C, k)
+    # (C, k) what each feature has in the intercept, if entries may be missing (NaN)
+    offset: FloatArray | None = None
 
     def scores(self, X: Matrix) -> FloatArray:
         """Score of each class: (n, C) from X (n, k), dense or CSR, up to a term per row."""
+        mask = None if self.offset is None else missing_mask(X)
         with np.errstate(over="ignore", invalid="ignore"):
-            return finite(self._scores(X), self.intercept)
+            scores = self._scores(X) if mask is None else self._observed_scores(X, mask)
+            return finite(scores, self.intercept)
+
+    def _observed_scores(self, X: Matrix, mask: Matrix) -> FloatArray:
+        """Score rows (n, k) with missing entries; a missing one is at the mean of every class."""
+        assert self.offset is not None
+        scores = np.tile(self.intercept, (X.shape[0], 1))
+        scores = without_missing(scores, mask, self.offset)
+        height = max(_CELLS // max(X.shape[1], 1), 1)
+        for start in range(0, X.shape[0], height):
+            rows = slice(start, start + height)
+            block = X[rows].toarray() if is_sparse(X) else X[rows]
+            for c, (mean, precision) in enumerate(zip(self.mean, self.precision, strict=True)):
+                deviation = block - mean
+                deviation[np.isnan(block)] = 0.0
+                scores[rows, c] -= 0.5 * (deviation**2 @ precision)
+        return scores
 
     def _scores(self, X: Matrix) -> FloatArray:
         if is_sparse(X):
@@ -81,7 +103,10 @@ class QuadraticRule:
 
     def terms(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """See `Rule`."""
-        return self.intercept, -0.5 * (x - self.mean) ** 2 * self.precision
+        terms = -0.5 * (x - self.mean) ** 2 * self.precision
+        if self.offset is not None:
+            terms = np.where(np.isnan(x), -self.offset, terms)
+        return self.intercept, terms
 
     def arrays(self) -> dict[str, Array]:
         """See `Rule`."""
@@ -92,7 +117,8 @@ class QuadraticRule:
 class TableRule:
     """scores = log prior + log probability of the category that each column holds.
 
-    Categories beyond the table tell nothing. A row that no class can have produced gets the prior.
+    Categories beyond the table tell nothing, and neither do missing ones (NaN). A row that no class
+    can have produced gets the prior.
     """
 
     log_prior: FloatArray  # (C,)
@@ -101,24 +127,29 @@ class TableRule:
 
     def scores(self, X: Matrix) -> FloatArray:
         """Score of each class: (n, C) from X (n, k), dense or CSR, up to a term per row."""
+        scores = self.joint(X)
+        undecided = np.all(np.isneginf(scores), axis=1)
+        scores[undecided] = self.log_prior
+        return scores
+
+    def joint(self, X: Matrix) -> FloatArray:
+        """Log prior plus log probabilities: (n, C) from X (n, k), dense or CSR."""
         scores = np.empty((X.shape[0], len(self.log_prior)))
         height = max(_CELLS // max(X.shape[1], 1), 1)
         for start in range(0, X.shape[0], height):
             rows = X[start : start + height]
-            categories = (rows.toarray() if is_sparse(rows) else np.asarray(rows)).astype(np.int64)
+            categories = _categories(rows.toarray() if is_sparse(rows) else np.asarray(rows))
             if categories.size and categories.min() < 0:
                 raise ValueError(
                     f"Categories are whole numbers >= 0; got {categories.min()}. Encode them as in "
                     "training."
                 )
             self._add(categories, scores[start : start + height])
-        undecided = np.all(np.isneginf(scores), axis=1)
-        scores[undecided] = self.log_prior
         return scores
 
     def terms(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """See `Rule`; a category beyond the table has terms of 0."""
-        categories = x.astype(np.int64)
+        categories = _categories(x)
         known = categories < np.diff(self.starts)
         rows = self.starts[:-1] + np.where(known, categories, 0)
         return self.log_prior, np.where(known, self.log_prob[rows].T, 0.0)
@@ -135,29 +166,100 @@ class TableRule:
             scores += np.where(known[:, column, None], of_column, 0.0)
 
 
+def _categories(values: Array) -> IntArray:
+    """Categories as whole numbers; a missing one is beyond every table."""
+    if values.dtype.kind == "f":
+        values = np.where(np.isnan(values), np.iinfo(np.int32).max, values)
+    return np.asarray(values, dtype=np.int64)
+
+
+@dataclass(frozen=True, slots=True)
+class MixedRule:
+    """scores = log prior + those of the columns of each kind, missing entries (NaN) left out.
+
+    A row that no class can have produced gets the prior.
+    """
+
+    log_prior: FloatArray  # (C,)
+    columns: Mapping[str, IntArray]  # those of each kind among the k, ascending
+    rules: Mapping[str, LinearRule | QuadraticRule | TableRule]  # of these columns; prior 0
+
+    def scores(self, X: Matrix) -> FloatArray:
+        """Score of each class: (n, C) from X (n, k), dense or CSR, up to a term per row."""
+        scores = np.tile(self.log_prior, (X.shape[0], 1))
+        for kind, rule in self.rules.items():
+            own = self._own(kind, X[:, self.columns[kind]])
+            scores += rule.scores(own) if isinstance(rule, QuadraticRule) else rule.joint(own)
+        undecided = np.all(np.isneginf(scores), axis=1)
+        scores[undecided] = self.log_prior
+        return scores
+
+    def terms(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """See `Rule`."""
+        start, terms = self.log_prior.copy(), np.zeros((len(self.log_prior), len(x)))
+        for kind, rule in self.rules.items():
+            own = self._own(kind, np.asarray(x, dtype=np.float64)[None, self.columns[kind]])
+            begin, terms[:, self.columns[kind]] = rule.terms(own[0])
+            start += begin
+        return start, terms
+
+    def arrays(self) -> dict[str, Array]:
+        """See `Rule`; those of a kind are called kind.name."""
+        arrays = {"log_prior": self.log_prior}
+        for kind, rule in self.rules.items():
+            own = {"columns": self.columns[kind], **rule.arrays()}
+            arrays |= {f"{kind}.{kind_of(rule)}.{name}": array for name, array in own.items()}
+        return arrays
+
+    @classmethod
+    def restored(cls, arrays: Mapping[str, Array]) -> Self:
+        """Rule from its arrays."""
+        parts: dict[tuple[str, str], dict[str, Array]] = {}
+        for path, array in arrays.items():
+            if path != "log_prior":
+                kind, of_rule, name = path.split(".")
+                parts.setdefault((kind, of_rule), {})[name] = array
+        columns = {kind: own.pop("columns") for (kind, _), own in parts.items()}
+        rules = {kind: restored(of_rule, own) for (kind, of_rule), own in parts.items()}
+        return cls(arrays["log_prior"], columns, cast("dict[str, Any]", rules))
+
+    def tempered(self, temperature: float) -> Self:
+        """Return the rule whose scores are those of this one, divided by a temperature."""
+        rules = {kind: tempered(rule, temperature) for kind, rule in self.rules.items()}
+        return replace(self, log_prior=self.log_prior / temperature, rules=cast("Any", rules))
+
+    @staticmethod
+    def _own(kind: str, X: Matrix) -> Matrix:
+        return presence_of(0.0, X) if kind == "bernoulli" else X
+
+
 RULES: Mapping[str, type[Rule]] = {
     "linear": LinearRule,
     "absolute": AbsoluteRule,
     "quadratic": QuadraticRule,
     "table": TableRule,
     "hybrid": HybridRule,
+    "mixed": MixedRule,
 }
 
 
 # Arrays in which the scores are linear. Distances are no log-probabilities: they have no scale.
 _LINEAR_IN: Mapping[type[Rule], tuple[str, ...]] = {
-    LinearRule: ("intercept", "weights"),
-    QuadraticRule: ("intercept", "precision"),
+    LinearRule: ("intercept", "weights", "offset"),
+    QuadraticRule: ("intercept", "precision", "offset"),
     TableRule: ("log_prior", "log_prob"),
 }
 
 
 def tempered(rule: Rule, temperature: float) -> Rule:
     """Return the rule whose scores are those of another, divided by a temperature."""
+    if isinstance(rule, MixedRule):
+        return rule.tempered(temperature)
     arrays = rule.arrays()
+    linear = [name for name in _LINEAR_IN[type(rule)] if name in arrays]
     return restored(
         kind_of(rule),
-        {**arrays, **{name: arrays[name] / temperature for name in _LINEAR_IN[type(rule)]}},
+        {**arrays, **{name: arrays[name] / temperature for name in linear}},
     )
 
 
@@ -171,9 +273,12 @@ def restored(kind: str, arrays: Mapping[str, Array]) -> Rule:
 
     Parameters
     ----------
-    kind : "linear", "hybrid", "absolute", "quadratic" or "table"
+    kind : "linear", "hybrid", "absolute", "quadratic", "table" or "mixed"
         Of the rule.
     arrays
         By name.
     """
-    return HybridRule.restored(arrays) if kind == "hybrid" else RULES[kind](**arrays)
+    of_kind = RULES[kind]
+    if of_kind is HybridRule or of_kind is MixedRule:
+        return of_kind.restored(arrays)
+    return of_kind(**arrays)

@@ -29,6 +29,8 @@ def p_values(family: Family[S], statistics: S) -> FloatArray:
         raise ValueError(f"The gain of {family.name} is no likelihood ratio: it has no p-values.")
     freedom = family.freedom(statistics)
     gain = family.gain(statistics)
+    if family.penalty is not None:
+        gain = np.maximum(gain + family.penalty(statistics), 0.0)
     # Without a free parameter nothing can be gained: chdtrc is NaN there.
     return np.asarray(np.where(np.equal(freedom, 0), 1.0, chdtrc(freedom, 2.0 * gain)))
 

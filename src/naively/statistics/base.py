@@ -23,7 +23,15 @@ import numpy.typing as npt
 from naively._types import Array, FloatArray, IntArray
 from naively.statistics.addition import is_nothing
 from naively.statistics.labels import class_positions, union_of_classes
-from naively.statistics.parts import COUNTS, Keyed, Part, part, some_classes, some_rows
+from naively.statistics.parts import (
+    COUNTS,
+    MAYBE_COUNTS,
+    Keyed,
+    Part,
+    part,
+    some_classes,
+    some_rows,
+)
 from naively.statistics.sparse_table import SparseTable, column_positions
 
 
@@ -47,6 +55,8 @@ class AbstractStatistics(ABC):
     classes: Array  # (C,) labels, ascending
     class_rows: IntArray = field(metadata=part(COUNTS))  # (C,)
     class_weight: FloatArray = field(metadata=part(COUNTS))  # (C,)
+    # (m, C) weight of the rows in which a feature is observed, where values may be missing
+    observed: FloatArray | None = field(default=None, kw_only=True, metadata=part(MAYBE_COUNTS))
 
     # -- what a kind of statistics says of itself -------------------------------------------------
 
@@ -64,6 +74,19 @@ class AbstractStatistics(ABC):
     @abstractmethod
     def _settings(self) -> Mapping[str, Any]:
         """Keywords of `from_matrix` by which the same is counted."""
+
+    @property
+    def feature_weight(self) -> FloatArray:
+        """Weight of the rows of each class that have a feature: (C,), or (m, C) if they differ.
+
+        Of rows of some exposure, their exposure.
+        """
+        exposure: FloatArray | None = getattr(self, "exposure", None)
+        if exposure is not None:
+            return exposure
+        if self.observed is None or bool((self.observed == self.class_weight).all()):
+            return self.class_weight
+        return self.observed
 
     @abstractmethod
     def feature_totals(self) -> Array:

@@ -18,6 +18,7 @@ from naively._kernels.residue import RESIDUE
 from naively._types import FloatArray, IntArray
 from naively.statistics.base import AbstractStatistics
 from naively.statistics.matrix import Matrix, canonical, is_sparse
+from naively.statistics.missing import split_missing
 from naively.statistics.parts import COUNTS, categories_of, part, starts_of
 from naively.statistics.rows import LabelledRows, check_finite
 
@@ -43,6 +44,10 @@ class ClassCategories(AbstractStatistics):
         Number of categories of each feature, at least 1.
     table : ndarray of shape (sum of n_categories, n_classes)
         Weighted counts, feature after feature.
+    observed : ndarray of shape (n_features, n_classes) or None
+        Weight of the rows in which a feature is observed, if values may be missing.
+    feature_weight : ndarray of shape (n_classes,) or (n_features, n_classes)
+        The same; the weight of the classes where no value is missing.
     n_features : int
         Number of features.
 
@@ -67,6 +72,7 @@ class ClassCategories(AbstractStatistics):
         *,
         classes: Any = None,
         min_categories: Any = None,
+        missing: bool = False,
     ) -> Self:
         """Count the rows of a matrix.
 
@@ -82,6 +88,9 @@ class ClassCategories(AbstractStatistics):
             All labels, where y may lack some. By default those in y.
         min_categories : int or array-like of shape (m,), default=None
             Number of categories, where X may lack the last ones.
+        missing : bool, default=False
+            Leave NaN out of its own feature: `observed` says how many rows are left. By default
+            it is an error.
 
         Returns
         -------
@@ -94,13 +103,20 @@ class ClassCategories(AbstractStatistics):
             If values, labels or weights cannot be counted; the message says where and why.
         """
         rows = LabelledRows.of(X, y, sample_weight, classes)
+        observed = None
+        if missing:
+            rows, _, observed = split_missing(rows)
         X = rows.matrix
         if is_sparse(X):
             X = canonical(X).tocsr()
         _check_categories(X)
         sizes = np.maximum(_largest(X) + 1, _least_sizes(min_categories, X.shape[1]))
-        table = _count(X, rows, sizes)
-        return cls(rows.classes, rows.class_rows, rows.class_weight, sizes, table)
+        table, weight = _count(X, rows, sizes), rows.class_weight
+        if observed is not None:  # missing values were counted as category 0
+            first = starts_of(sizes)
+            rest = table[first] - (weight - observed)
+            table[first] = np.where(rest <= RESIDUE * weight, 0.0, rest)
+        return cls(rows.classes, rows.class_rows, weight, sizes, table, observed=observed)
 
     @property
     def n_features(self) -> int:
@@ -132,13 +148,13 @@ class ClassCategories(AbstractStatistics):
             The sum of the column.
         """
         sums = np.bincount(
-            self._features(), self._numbers() * self.table.sum(axis=1), self.n_features
+            self.features(), self._numbers() * self.table.sum(axis=1), self.n_features
         )
         return np.asarray(sums, dtype=np.float64)
 
     def _alone(self, everything: Self) -> Self:
         """Leave out the last categories of a feature that only rows of other classes have."""
-        number, feature = self._numbers(), self._features()
+        number, feature = self._numbers(), self.features()
         seen = self.table.any(axis=1)
         sizes = np.ones_like(self.n_categories)
         np.maximum.at(sizes, feature[seen], number[seen] + 1)
@@ -148,8 +164,14 @@ class ClassCategories(AbstractStatistics):
         kept = number < sizes[feature]
         return replace(self, n_categories=sizes, table=self.table[kept])
 
-    def _features(self) -> IntArray:
-        """Feature of each row of the table."""
+    def features(self) -> IntArray:
+        """Feature of each row of the table.
+
+        Returns
+        -------
+        features : ndarray of shape (sum of n_categories,)
+            Column index.
+        """
         return np.repeat(np.arange(self.n_features), self.n_categories)
 
     def _numbers(self) -> IntArray:
@@ -159,8 +181,8 @@ class ClassCategories(AbstractStatistics):
 
     @property
     def _settings(self) -> Mapping[str, Any]:
-        """Keywords of `from_matrix` by which the same is counted: none."""
-        return {}
+        """Keywords of `from_matrix` by which the same is counted."""
+        return {} if self.observed is None else {"missing": True}
 
 
 def _check_categories(X: Matrix) -> None:

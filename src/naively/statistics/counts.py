@@ -17,6 +17,7 @@ from naively.statistics.base import AbstractStatistics
 from naively.statistics.exposure import Exposure, exposures_of
 from naively.statistics.lengths import length_histogram
 from naively.statistics.matrix import Matrix, canonical, is_sparse
+from naively.statistics.missing import filled, split_missing
 from naively.statistics.parts import COUNTS, MAYBE_COUNTS, MAYBE_TABLE, TABLE, part, values_of
 from naively.statistics.rows import LabelledRows
 from naively.statistics.source import Quantity
@@ -65,6 +66,10 @@ class ClassCounts(AbstractStatistics):
         Weighted sum of the exposures of the rows, if they have any.
     exposed_by : "total", int or None
         What their exposure is.
+    observed : ndarray of shape (n_features, n_classes) or None
+        Weight of the rows in which a feature is observed, if values may be missing.
+    feature_weight : ndarray of shape (n_classes,) or (n_features, n_classes)
+        The same; the weight of the classes where no value is missing, or their exposure.
     feature_count : ndarray of shape (n_classes, n_features)
         The table, transposed.
     n_features : int
@@ -106,6 +111,7 @@ class ClassCounts(AbstractStatistics):
         threshold: float = 0.0,
         documents: bool = False,
         exposure: Exposure = None,
+        missing: bool = False,
         dense_cells: int = DENSE_CELLS,
     ) -> Self:
         """Count the rows of a matrix.
@@ -131,6 +137,9 @@ class ClassCounts(AbstractStatistics):
         exposure : "total" or int, default=None
             What each row is exposed to: the sum of its entries, or the column that holds it.
             Not with `presence`.
+        missing : bool, default=False
+            Leave NaN out of its own feature: `observed` says how many rows are left. By default
+            it is an error.
         dense_cells : int, default=2**27
             A table of more cells (columns times classes) is kept sparse while that is smaller.
 
@@ -145,8 +154,13 @@ class ClassCounts(AbstractStatistics):
             If values, labels or weights cannot be counted; the message says where and why.
         """
         rows = LabelledRows.of(X, y, sample_weight, classes)
-        n_classes, codes, weights = len(rows.classes), rows.codes, rows.weights
         quantity = Quantity(presence, _checked_threshold(rows.matrix, threshold, presence))
+        observed = None
+        if missing:
+            rows, mask, observed = split_missing(rows)
+            if presence and threshold < 0:  # which zeros exceed
+                rows = replace(rows, matrix=filled(rows.matrix, mask, threshold))
+        n_classes, codes, weights = len(rows.classes), rows.codes, rows.weights
         table, totals = tally(rows.matrix, codes, weights, n_classes, quantity, dense_cells)
         also: dict[str, Any] = {}
         if documents:
@@ -173,6 +187,7 @@ class ClassCounts(AbstractStatistics):
             *length_histogram(totals, codes, weights, n_classes),
             presence=presence,
             threshold=quantity.threshold,
+            observed=observed,
             **also,
         )
 
@@ -215,6 +230,7 @@ class ClassCounts(AbstractStatistics):
     def _settings(self) -> Mapping[str, Any]:
         """Keywords of `from_matrix` by which the same is counted."""
         settings = {"presence": self.presence, "threshold": self.threshold}
+        settings |= {} if self.observed is None else {"missing": True}
         settings |= {} if self.documents is None else {"documents": True}
         return settings | ({} if self.exposed_by is None else {"exposure": self.exposed_by})
 

@@ -26,6 +26,7 @@ from naively._types import Array, FloatArray
 from naively.statistics.base import AbstractStatistics
 from naively.statistics.exposure import Exposure, exposures_of, per_exposure
 from naively.statistics.matrix import canonical, is_sparse
+from naively.statistics.missing import split_missing
 from naively.statistics.parts import MAYBE_COUNTS, Way, part, wider
 from naively.statistics.rows import LabelledRows, refuse_overflow
 from naively.statistics.threads import in_threads
@@ -46,7 +47,8 @@ def _ratio(table: FloatArray, weight: FloatArray) -> FloatArray:
 
 def _between(first: Any, second: Any) -> FloatArray:
     """Squared deviations that joining two groups of rows of the same classes adds."""
-    share = _ratio(first.size * second.size, first.size + second.size)
+    weights = [each.feature_weight for each in (first, second)]
+    share = _ratio(weights[0] * weights[1], weights[0] + weights[1])
     apart: FloatArray = first.mean - second.mean
     return share * apart**2
 
@@ -58,7 +60,7 @@ def _sums_added(name: str, first: Any, second: Any) -> FloatArray:
 def _sums_taken(name: str, whole: Any, part: Any, rest: Any) -> FloatArray:
     minuend = getattr(whole, name)
     difference = minuend - getattr(part, name)
-    kept = (rest.size > 0) & (np.abs(difference) > RESIDUE * np.abs(minuend))
+    kept = (rest.feature_weight > 0) & (np.abs(difference) > RESIDUE * np.abs(minuend))
     return np.where(kept, difference, 0.0)
 
 
@@ -72,7 +74,7 @@ def _scatter_taken(name: str, whole: Any, part: Any, rest: Any) -> FloatArray | 
     if whole.scatter is None:
         return None
     scatter = whole.scatter - part.scatter - _between(rest, part)
-    return np.where(rest.size > 0, np.maximum(scatter, 0.0), 0.0)
+    return np.where(rest.feature_weight > 0, np.maximum(scatter, 0.0), 0.0)
 
 
 SIGNED = Way(_sums_added, _sums_taken, wider)
@@ -106,10 +108,12 @@ class ClassMoments(AbstractStatistics):
         Weight of the rows whose exposure is above 0.
     exposed_by : "total", int or None
         What their exposure is.
-    size : ndarray of shape (n_classes,)
-        What sums are divided by: the exposure if there is one, else the weight of the class.
     mean, variance : ndarray of shape (n_features, n_classes)
-        Mean, and variance divided by the size of the class; 0 in classes without rows.
+        Mean, and variance divided by the weight of the feature; 0 in classes without rows.
+    observed : ndarray of shape (n_features, n_classes) or None
+        Weight of the rows in which a feature is observed, if values may be missing.
+    feature_weight : ndarray of shape (n_classes,) or (n_features, n_classes)
+        The same; the weight of the classes where no value is missing, or their exposure.
     n_features : int
         Number of features.
 
@@ -142,6 +146,7 @@ class ClassMoments(AbstractStatistics):
         classes: Any = None,
         deviations: bool = True,
         exposure: Exposure = None,
+        missing: bool = False,
     ) -> Self:
         """Take the moments of the rows of a matrix.
 
@@ -161,6 +166,9 @@ class ClassMoments(AbstractStatistics):
         exposure : "total" or int, default=None
             What each row is exposed to, > 0 where it counts something: the sum of its entries, or
             the column that holds it.
+        missing : bool, default=False
+            Leave NaN out of its own feature: `observed` says how many rows are left. By default
+            it is an error.
 
         Returns
         -------
@@ -175,16 +183,22 @@ class ClassMoments(AbstractStatistics):
         rows = LabelledRows.of(X, y, sample_weight, classes)
         if exposure is not None:
             return cls._exposed(rows, exposure, deviations=deviations)
-        return cls._of(rows, deviations=deviations)
+        return cls._of(rows, deviations=deviations, missing=missing)
 
     @classmethod
-    def _of(cls, rows: LabelledRows, *, deviations: bool) -> Self:
+    def _of(cls, rows: LabelledRows, *, deviations: bool, missing: bool = False) -> Self:
+        observed = None
+        if missing:
+            rows, mask, observed = split_missing(rows)
+            rows = rows if mask is None or not deviations else _at_origin(rows, mask)
+        weight = rows.class_weight[:, None] if observed is None else observed.T
         take = _sparse_tables if is_sparse(rows.matrix) else _dense_tables
         with np.errstate(over="ignore", invalid="ignore"):  # what comes of it is refused
-            tables = [each.T for each in take(rows, deviations=deviations) if each is not None]
+            tables = [each.T for each in take(rows, weight, deviations) if each is not None]
         if not all(np.isfinite(table).all() for table in tables):
             refuse_overflow(rows.matrix)
-        return cls(rows.classes, rows.class_rows, rows.class_weight, *tables)
+        known = rows.classes, rows.class_rows, rows.class_weight
+        return cls(*known, *tables, observed=observed)
 
     @classmethod
     def _exposed(cls, rows: LabelledRows, exposure: Exposure, *, deviations: bool) -> Self:
@@ -225,22 +239,18 @@ class ClassMoments(AbstractStatistics):
     def _settings(self) -> Mapping[str, Any]:
         """Keywords of `from_matrix` by which the same is taken."""
         settings: dict[str, Any] = {"deviations": self.scatter is not None}
+        settings |= {} if self.observed is None else {"missing": True}
         return settings | ({} if self.exposed_by is None else {"exposure": self.exposed_by})
-
-    @property
-    def size(self) -> FloatArray:
-        """What the sums of each class are divided by, (C,): its exposure, or else its weight."""
-        return self.class_weight if self.exposure is None else self.exposure
 
     @property
     def mean(self) -> FloatArray:
         """Mean by class, (m, C); 0 in classes without rows."""
-        return _ratio(self.total, self.size)
+        return _ratio(self.total, self.feature_weight)
 
     @property
     def variance(self) -> FloatArray:
-        """Variance by class, divided by the size of the class, (m, C); 0 without rows."""
-        return _ratio(self._deviations(), self.size)
+        """Variance by class, divided by the weight of the class, (m, C); 0 without rows."""
+        return _ratio(self._deviations(), self.feature_weight)
 
     def pooled_variance(self) -> FloatArray:
         """Variance about the means of the classes, divided by the weight of all rows.
@@ -260,13 +270,29 @@ class ClassMoments(AbstractStatistics):
         variance : ndarray of shape (n_features,)
             In squared units of the features.
         """
-        mean = self.mean
-        overall = self.size @ mean.T / self._positive_weight()
-        between = self.size @ (mean.T - overall) ** 2 / self._positive_weight()
+        between = self._averaged((self.mean - self.overall_mean()[:, None]) ** 2)
         return np.asarray(self.pooled_variance() + between)
 
-    def _positive_weight(self) -> float:
-        return float(self.size.sum()) or 1.0
+    def overall_mean(self) -> FloatArray:
+        """Mean of all rows.
+
+        Returns
+        -------
+        mean : ndarray of shape (n_features,)
+            In units of the features; 0 of no rows.
+        """
+        return self._averaged(self.mean)
+
+    def _averaged(self, values: FloatArray) -> FloatArray:
+        """Return the mean (m,) of a value (m, C) of each class, weighted by its rows."""
+        weight = self.feature_weight
+        total = weight @ values.T if weight.ndim == 1 else (weight * values).sum(axis=1)
+        return np.asarray(total / self._positive_weight())
+
+    def _positive_weight(self) -> float | FloatArray:
+        """Weight of the rows that tell of a feature, of all classes: one, or (m,)."""
+        total = self.feature_weight.sum(axis=-1)
+        return np.where(total > 0, total, 1.0) if total.ndim else float(total) or 1.0
 
     def _deviations(self) -> FloatArray:
         if self.scatter is None:
@@ -279,7 +305,26 @@ class ClassMoments(AbstractStatistics):
 # -- dense ---------------------------------------------------------------------------------------
 
 
-def _dense_tables(rows: LabelledRows, *, deviations: bool) -> tuple[FloatArray, FloatArray | None]:
+def _at_origin(rows: LabelledRows, mask: Any) -> LabelledRows:
+    """Put what adds nothing in the place of what is missing: the row where moments start.
+
+    Where that lacks a value, too, any other of the class will do.
+    """
+    if is_sparse(rows.matrix):  # which keeps no entry there
+        return rows
+    X, columns = rows.matrix, np.arange(rows.matrix.shape[1])
+    filled = np.array(X)
+    for c, first in _first_rows(rows):
+        members = np.flatnonzero(rows.codes == c)
+        other = members[np.argmax(~mask[members], axis=0)]
+        origin = np.where(mask[first], X[other, columns], X[first])
+        filled[members] = np.where(mask[members], origin, X[members])
+    return replace(rows, matrix=filled)
+
+
+def _dense_tables(
+    rows: LabelledRows, weight: FloatArray, deviations: bool
+) -> tuple[FloatArray, FloatArray | None]:
     sums = np.zeros((len(rows.classes), rows.matrix.shape[1]))
     if not deviations:
         for block, codes, weights in _row_blocks(rows):
@@ -288,9 +333,8 @@ def _dense_tables(rows: LabelledRows, *, deviations: bool) -> tuple[FloatArray, 
     squares, origin = np.zeros_like(sums), _origins(rows)
     for block, codes, weights in _row_blocks(rows):
         _over_tiles(class_moments_rows, (block, codes, weights, origin), (sums, squares))
-    weight = rows.class_weight
-    scatter = _beyond_zero(squares - _ratio(sums.T**2, weight).T)
-    return sums + weight[:, None] * origin, scatter
+    scatter = _beyond_zero(squares - _ratio(sums**2, weight))
+    return sums + weight * origin, scatter
 
 
 def _beyond_zero(difference: FloatArray) -> FloatArray:
@@ -327,18 +371,26 @@ def _row_blocks(rows: LabelledRows) -> Iterator[tuple[Array, Array, FloatArray]]
 def _origins(rows: LabelledRows) -> FloatArray:
     """Return the heaviest row of each class (the first such), (C, m): where its moments start."""
     origin = np.zeros((len(rows.classes), rows.matrix.shape[1]))
+    for c, first in _first_rows(rows):
+        origin[c] = rows.matrix[first]
+    return origin
+
+
+def _first_rows(rows: LabelledRows) -> Iterator[tuple[int, int]]:
+    """Each class that has rows, and the heaviest of them."""
     for c in range(len(rows.classes)):
         members = np.flatnonzero(rows.codes == c)
         if len(members):
             heaviest = 0 if rows.weights is None else np.argmax(rows.weights[members])
-            origin[c] = rows.matrix[members[heaviest]]
-    return origin
+            yield c, int(members[heaviest])
 
 
 # -- sparse --------------------------------------------------------------------------------------
 
 
-def _sparse_tables(rows: LabelledRows, *, deviations: bool) -> tuple[FloatArray, FloatArray | None]:
+def _sparse_tables(
+    rows: LabelledRows, weight: FloatArray, deviations: bool
+) -> tuple[FloatArray, FloatArray | None]:
     X = canonical(rows.matrix) if deviations else rows.matrix
     weights = np.ones(len(rows.codes)) if rows.weights is None else rows.weights
     shape = (len(rows.classes), X.shape[1])
@@ -348,7 +400,7 @@ def _sparse_tables(rows: LabelledRows, *, deviations: bool) -> tuple[FloatArray,
         cells = np.zeros((shape[0] * shape[1], 4))
         add: Any = class_moments_lines if by_rows else class_moments_columns
         add(*arrays, shape[1], 0, len(X.indptr) - 1, cells)
-        return _with_zeros(cells.reshape(*shape, 4), rows.class_weight)
+        return _with_zeros(cells.reshape(*shape, 4), weight)
     return _sparse_sums(arrays, shape, by_rows=by_rows).reshape(shape), None
 
 
@@ -375,13 +427,15 @@ def _sparse_sums(arrays: Any, shape: tuple[int, int], *, by_rows: bool) -> Float
     return tables[0]
 
 
-def _with_zeros(cells: FloatArray, class_weight: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Join the entries of each cell with the zeros of its class: sums and scatter, (C, m)."""
+def _with_zeros(cells: FloatArray, of_class: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Join the entries of each cell with the zeros of its class: sums and scatter, (C, m).
+
+    The weight of the class is (C, 1), or (C, m) where entries are missing.
+    """
     weight, origin, sums, squares = (cells[:, :, field] for field in range(4))
-    of_class = class_weight[:, None]
     zeros = of_class - weight
     zeros[zeros <= RESIDUE * of_class] = 0.0
     present = np.where(weight > 0, weight, 1.0)
     within = _beyond_zero(squares - sums**2 / present)
-    between = (origin + sums / present) ** 2 * _ratio((weight * zeros).T, class_weight).T
+    between = (origin + sums / present) ** 2 * _ratio(weight * zeros, of_class)
     return origin * weight + sums, within + between

@@ -1,0 +1,247 @@
+"""Sparse naive Bayes of a table: columns of several kinds, and values that are missing."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Self, final
+
+import numpy as np
+from numpy.typing import ArrayLike
+from sklearn.utils import Tags
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from naively._types import Array, K, MatrixLike
+from naively.estimators.asked import describe_asked
+from naively.estimators.base import AbstractSparseNaiveBayes
+from naively.models import mixed
+from naively.models.model import Model, Objective, RowsOver
+from naively.statistics.matrix import Matrix, as_matrix, check_library, is_sparse
+from naively.statistics.mixed import ClassMixed
+from naively.statistics.mixed_columns import MixedColumns, array_of, check_table
+
+
+@final
+@describe_asked
+class SparseMixedNB(AbstractSparseNaiveBayes[ClassMixed]):
+    r"""Naive Bayes of a table in which at most k columns tell the classes apart; exact.
+
+    Columns are numbers, categories, booleans and counts, each with the law of its kind, and any
+    value may be missing. Gains of all kinds are nats of one likelihood: they compare, and the k
+    columns of the largest gains are the optimum, for every k.
+
+    Parameters
+    ----------
+    k : int, float, "all" or "auto", default=10
+        Number of columns, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
+        with the selection inside each fold (see :func:`naively.error_path`).
+    columns : mapping or sequence of str, default=None
+        Kind of some columns, by name or position, or of all in their order: "gaussian" (real
+        numbers), "categorical", "bernoulli" (booleans; numbers: whether they are above 0) or
+        "poisson" (counts). The others by their type: booleans are Bernoulli, other numbers
+        Gaussian, strings and categoricals categorical.
+    alpha : float, default=1.0
+        Smoothing of categorical, Bernoulli and Poisson columns, as in the estimators of each.
+    variance : {"class", "shared"}, default="class"
+        Whether the variance of a selected Gaussian column differs between the classes, or only its
+        mean does.
+    var_smoothing : float, default=1e-9
+        Share of the largest variance of all Gaussian columns that is added to every variance.
+    fit_prior : bool, default=True
+        Whether to learn the class priors; otherwise they are equal.
+    class_prior : array-like of shape (n_classes,), default=None
+        Prior probabilities of the classes in the order of `classes_`, instead of learned ones.
+
+    Attributes
+    ----------
+    support_ : ndarray of shape (n_features,)
+        Mask of the selected columns.
+    certificate_ : Certificate or None
+        Objective and bound in nats; they agree.
+    scores_ : ndarray of shape (n_features,)
+        Gain of each column in nats, less its correction.
+    pvalues_ : ndarray of shape (n_features,)
+        Chance of such a gain, without correction, in a column alike in all classes
+        (likelihood-ratio test).
+    kinds_ : ndarray of shape (n_features,)
+        Kind of each column.
+    categories_ : list of list
+        Categories of each column in the order of their counts, [] of other kinds.
+    displaced_ : list of ndarray
+        Empty: there is no `redundancy` here.
+    refitted_ : None
+        There is no `refit` here.
+    temperature_ : float
+        What the scores were divided by; 1 without `calibration`.
+    stability_ : SelectionStability
+        With `stable`: how often each column was selected.
+    classes_ : ndarray of shape (n_classes,)
+        Class labels.
+    class_count_, class_log_prior_ : ndarray of shape (n_classes,)
+        Weight of the rows, and log prior, of each class.
+    statistics_ : ClassMixed
+        The class statistics, from which everything above follows.
+    n_features_in_ : int
+        Number of columns seen in `fit`.
+    feature_names_in_ : ndarray of shape (n_features,)
+        Names of the columns, if `X` has string column names.
+
+    See Also
+    --------
+    SparseGaussianNB, SparseCategoricalNB, SparseBernoulliNB, SparsePoissonNB : The model of each
+        kind; with ``missing="ignore"`` they give what this one gives for columns of one kind.
+
+    Notes
+    -----
+    `X` is a data frame (pandas, polars), a table of Arrow, a NumPy array of numbers or objects, a
+    list of rows, or a sparse matrix, whose zeros are values (then no column is categorical). None,
+    NaN, NaT and `pandas.NA` are missing: the row is left out of that column, in training and in
+    prediction. That values are missing is taken to tell nothing; a column that says so is a
+    variable of its own. A category that no training row has is as if it were missing, and has no
+    part in the smoothing. Dates and texts are refused: make numbers of the one, and count the words
+    of the other (:class:`~sklearn.feature_extraction.text.CountVectorizer` in a
+    :class:`~sklearn.compose.ColumnTransformer`; each word is then a Bernoulli column).
+
+    A string column of a new value in each row has as many categories as rows, and gains very much
+    by chance: ``correction="bic"`` is for that.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from naively import SparseMixedNB
+    >>> frame = pd.DataFrame(
+    ...     {
+    ...         "age": [31, 35, None, 62, 70, 66],
+    ...         "town": ["Oslo", "Bergen", "Oslo", "Bergen", None, "Oslo"],
+    ...         "smokes": [True, False, False, True, False, True],
+    ...     }
+    ... )
+    >>> model = SparseMixedNB(k=1).fit(frame, ["young"] * 3 + ["old"] * 3)
+    >>> model.kinds_.tolist(), model.get_feature_names_out().tolist()
+    (['gaussian', 'categorical', 'bernoulli'], ['age'])
+    >>> model.predict(frame).tolist()
+    ['young', 'young', 'old', 'old', 'old', 'old']
+    """
+
+    def __init__(
+        self,
+        k: K = 10,
+        *,
+        columns: Mapping[Any, str] | Sequence[str] | None = None,
+        alpha: float = 1.0,
+        variance: str = "class",
+        var_smoothing: float = 1e-9,
+        fit_prior: bool = True,
+        class_prior: ArrayLike | None = None,
+        correction: str | None = None,
+        objective: Objective = "likelihood",
+        calibration: str | None = None,
+        q: float | None = None,
+        stable: float | None = None,
+        required: ArrayLike | None = None,
+        excluded: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        costs: ArrayLike | None = None,
+        budget: float | None = None,
+        class_weight: Mapping[Any, float] | str | None = None,
+    ) -> None:
+        self.k = k
+        self.columns = columns
+        self.alpha = alpha
+        self.variance = variance
+        self.var_smoothing = var_smoothing
+        self.fit_prior = fit_prior
+        self.class_prior = class_prior
+        self.correction = correction
+        self.objective = objective
+        self.calibration = calibration
+        self.q, self.stable = q, stable
+        self.required, self.excluded, self.groups = required, excluded, groups
+        self.costs, self.budget = costs, budget
+        self.class_weight = class_weight
+
+    def _model(self) -> Model[ClassMixed]:
+        return mixed.model(
+            alpha=self.alpha,
+            fit_prior=self.fit_prior,
+            class_prior=self.class_prior,
+            variance=self.variance,
+            var_smoothing=self.var_smoothing,
+            correction=self.correction,
+            columns=getattr(self, "_table", None),
+        )
+
+    # -- a table as a matrix --------------------------------------------------------------------
+
+    _table: MixedColumns
+
+    def _check_batch(self, X: MatrixLike, y: ArrayLike, *, reset: bool) -> tuple[Matrix, Array]:
+        self._check_columns(X, reset=reset)
+        table = MixedColumns.of(X, self.columns, self._names) if reset else self._table.extended(X)
+        rows = table.encoded(X)
+        labels = self._check_labels(y, rows)
+        self._table = table
+        return rows, labels
+
+    def _check_rows(self, X: MatrixLike) -> Matrix:
+        self._check_columns(X, reset=False)
+        return self._table.encoded(X)
+
+    def _check_columns(self, X: MatrixLike, *, reset: bool) -> None:
+        """Check names and number of the columns, whatever they hold."""
+        check_library(X)
+        check_table(X)
+        validate_data(self, X, reset=reset, skip_check_array=True)
+
+    def _finite(self) -> bool | str:
+        return "allow-nan"
+
+    def _finish(self, statistics: ClassMixed, rows: RowsOver | None = None) -> Self:
+        self._table = statistics.columns
+        return super()._finish(statistics, rows)
+
+    def transform(self, X: MatrixLike) -> Any:  # a frame, if it is one
+        """Reduce rows to the selected columns.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        X : {ndarray, sparse matrix, data frame} of shape (n_samples, k)
+            The selected columns, as they are, in a container of the same kind.
+        """
+        check_is_fitted(self)
+        self._check_columns(X, reset=False)
+        columns = self.selection_.support
+        if hasattr(X, "iloc"):
+            return X.iloc[:, columns]
+        if hasattr(X, "select") and hasattr(X, "columns"):  # polars; Arrow
+            names = getattr(X, "column_names", X.columns)
+            return X.select([names[i] for i in columns])
+        if is_sparse(X):
+            return as_matrix(X).tocsr()[:, columns]
+        chosen = array_of(X)[:, columns]
+        plain = np.asarray(chosen.tolist()) if isinstance(X, list | tuple) else chosen
+        return plain if plain.dtype.kind in "biuf" else chosen
+
+    # -- what was found -------------------------------------------------------------------------
+
+    @property
+    def kinds_(self) -> Array:
+        """Kind of each column, (n_features,)."""
+        check_is_fitted(self)
+        return np.array(self.statistics_.columns.kinds)
+
+    @property
+    def categories_(self) -> list[list[Any]]:
+        """Categories of each column in the order of their counts, [] of other kinds."""
+        check_is_fitted(self)
+        return [list(labels) for labels in self.statistics_.columns.labels]
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.categorical = True
+        tags.input_tags.string = True
+        return tags
