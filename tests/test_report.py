@@ -64,7 +64,18 @@ def summary_of(names=("good", "bad"), classes=("neg", "pos"), evaluation=True):
         for i, name in enumerate(names)
     )
     tested = Evaluation(
-        *("the rows of test.csv", 8, 4, 0.75, 0.7, classes[0], 0.5, 1, (Mistake(*classes[:2], 1),)),
+        *(
+            "the rows of test.csv",
+            8,
+            4,
+            0.75,
+            0.7,
+            0.65,
+            classes[0],
+            0.5,
+            1,
+            (Mistake(*classes[:2], 1),),
+        ),
         confusion=Confusion(classes[:2], classes, ((1,) * len(classes), (2,) * len(classes))),
         coverage=tuple(CoveragePoint(i / 4, 1 - i / 16, 1 - i / 8) for i in range(1, 5)),
         predicted_error=0.125,
