@@ -10,7 +10,7 @@ from hypothesis.extra.numpy import array_shapes, arrays
 
 from naively.selection import groups as module
 from naively.selection.canonical import class_order
-from naively.selection.groups import count_groups
+from naively.selection.groups import count_groups, without
 from naively.statistics.sparse_table import SparseTable
 
 tables = arrays(
@@ -105,3 +105,41 @@ def test_classes_are_ordered_by_the_first_column_that_tells_them_apart(first):
         assert class_order(form).tolist() == [1, 2, 0]
     table[first] = 1
     assert class_order(table).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("wide", [False, True])
+def test_counts_that_class_weights_multiply_are_grouped_like_the_counts(n_classes, wide):
+    rng = np.random.default_rng(n_classes)
+    counts = rng.poisson(0.7, (20_000, n_classes)).astype(float)
+    counts[7] = 1000.0
+    weights = np.array([1.7, 0.31, 2 / 3])[:n_classes]
+    plain, weighted = counts.copy(), counts * weights
+    if wide:
+        plain, weighted = SparseTable.from_dense(plain), SparseTable.from_dense(weighted)
+    expected, found = count_groups(plain), count_groups(weighted)
+    np.testing.assert_array_equal(found.size, expected.size)
+    np.testing.assert_array_equal(found.dense(), expected.dense() * weights)
+    every = np.arange(len(found.size))
+    np.testing.assert_array_equal(found.columns.labels(every), expected.columns.labels(every))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("wide", [False, True])
+def test_groups_without_some_columns_are_those_of_the_others(n_classes, wide):
+    rng = np.random.default_rng(n_classes)
+    counts = rng.poisson(rng.choice([0.0, 0.5, 200.0], (3000, 1)), (3000, n_classes))
+    out = np.sort(rng.choice(3000, 200, replace=False))
+    table = SparseTable.from_dense(counts) if wide else counts
+    every = count_groups(table)
+    labels = every.columns.labels(np.arange(len(every.size)))
+    np.testing.assert_array_equal(every.columns.groups(out), labels[out])
+    some, left = without(every, out), np.delete(labels, out)
+    np.testing.assert_array_equal(some.size, np.bincount(left, minlength=len(every.size)))
+    np.testing.assert_array_equal(some.columns.labels(np.arange(len(some.size))), left)
+    take = np.minimum(some.size, 2)
+    columns, groups = some.expand(take)
+    expected = [c for c, g in enumerate(left) if np.sum(left[:c] == g) < 2]
+    np.testing.assert_array_equal(columns, expected)
+    np.testing.assert_array_equal(groups, left[columns])
+    np.testing.assert_array_equal(some.columns.groups(np.arange(len(left))), left)
