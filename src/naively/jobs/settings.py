@@ -238,7 +238,7 @@ class ModelSettings:
 
 
 _OPTIONS = {"required": "require", "excluded": "exclude", "groups": "feature-groups", "k": "k"}
-_SAME = ("costs", "budget", "quota", "alpha", "scale", "exact", "time_limit", *ASKED)
+_SAME = ("costs", "budget", "quota", "alpha", "scale", "exact", "time_limit", "exposure", *ASKED)
 _PARAMETER = re.compile(rf"`({'|'.join((*_OPTIONS, *_SAME))})`(?:='(\w+)'|=(True))?")
 
 
