@@ -72,7 +72,15 @@ def loops(estimator, X, y, ks, n_subsamples, deal, label, rng, weight=None):
     return times
 
 
-@pytest.mark.parametrize("estimator", MODELS, ids=str)
+OTHER_CHOICES = [
+    SparseBernoulliNB(redundancy="conditional", candidates=20),
+    SparseGaussianNB(redundancy="conditional"),
+    SparsePoissonNB(objective="pairs"),
+    SparseMultinomialNB(required=[1], excluded=[2, 3]),
+]
+
+
+@pytest.mark.parametrize("estimator", [*MODELS, *OTHER_CHOICES], ids=str)
 def test_rows_drawn_one_by_one(estimator):
     X, y = counts()
     ks = [3, 11]

@@ -6,12 +6,12 @@ buckets. Halves come in pairs that share no row.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
 from numbers import Integral, Real
 from operator import add
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from scipy import sparse
@@ -22,6 +22,7 @@ from naively._types import BoolArray, FloatArray, IntArray
 from naively.judging.folds import stratified_folds
 from naively.judging.rows import Rows, gather_rows, without
 from naively.models.model import Model, S
+from naively.selection.redundancy import of_rows
 from naively.selection.top_k import top_k
 from naively.selection.train import model_path
 from naively.statistics.threads import in_threads
@@ -34,6 +35,9 @@ _CANDIDATES = 16  # times the largest k: features of largest gain that are looke
 _FEWEST = 4096
 _RARE = 0.05  # share of the halves that makes a feature not worth looking for
 _SHOWN = 12  # numbers of features in a notebook
+
+# The two halves of a division, with the model that chooses from each
+Halves: TypeAlias = Callable[[BoolArray], Iterable[tuple[Model[Any], Any]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +235,7 @@ def stability(
         raise ValueError("Halves need two rows, or two groups of rows, at least; got one.")
     part, label = np.arange(len(units)), rows.labels[first]
     adds = hasattr(statistics, "__add__")
+    adds &= model.redundancy is None  # which looks at the rows
     bucketed = adds and n_buckets is not None and len(units) >= _ROWS * n_buckets
     if bucketed and n_buckets is not None:
         part, label = stratified_folds(label, n_buckets, rng), np.zeros(n_buckets, dtype=np.int64)
@@ -240,15 +245,15 @@ def stability(
     sides = [stratified_folds(label, 2, rng) == 0 for _ in range(n_subsamples // 2)]
     if not bucketed:
 
-        def drawn(side: BoolArray) -> tuple[S, S]:
-            first, other = (np.flatnonzero(side[part] == each) for each in (True, False))
-            classes = statistics.classes
-            return (
-                gather_rows(model, rows.take(first), classes),
-                gather_rows(model, rows.take(other), classes),
-            )
+        def drawn(side: BoolArray) -> Iterator[tuple[Model[S], S]]:
+            for each in (True, False):
+                half = rows.take(np.flatnonzero(side[part] == each))
+                found = gather_rows(model, half, statistics.classes)
+                weight = half.weight if len(half.weight) else None
+                labels = statistics.classes[half.labels]
+                yield of_rows(model, found, model.rows_over(found, half.X, labels, weight)), found
 
-        return _counted(grid, _times(model, drawn, sides, grid), n_subsamples)
+        return _counted(grid, _times(drawn, sides, grid), n_subsamples)
     buckets = [np.flatnonzero(part == b) for b in range(len(label))]
 
     def counted(columns: IntArray | None) -> list[Any]:
@@ -342,38 +347,35 @@ def times_selected(
         # Features of large gain are looked at: enough, if half of them are hardly ever selected.
         columns = top_k(model.family.gain(statistics), n)
         some = statistics.take(columns)
-        times = _times(model, _sums(model, counted(columns)), sides, grid)
+        times = _times(_sums(model, counted(columns)), sides, grid)
         weaker = np.argsort(model.family.gain(some), kind="stable")[: n // 2]
         if times[:, weaker].max() <= _RARE * 2 * len(sides):
             placed = times.tocoo()
             at = (placed.coords[0], columns[placed.coords[1]])
             return sparse.csr_array((placed.data, at), shape=(len(grid) + 1, m))
         n *= _CANDIDATES
-    return _times(model, _sums(model, counted(None)), sides, grid)
+    return _times(_sums(model, counted(None)), sides, grid)
 
 
-def _sums(model: Model[S], buckets: list[Any]) -> Callable[[BoolArray], tuple[Any, Any]]:
+def _sums(model: Model[S], buckets: list[Any]) -> Halves:
     everything = reduce(add, buckets)
 
-    def summed(side: BoolArray) -> tuple[Any, Any]:
+    def summed(side: BoolArray) -> Iterator[tuple[Model[S], Any]]:
         half = reduce(add, [buckets[b] for b in np.flatnonzero(side).tolist()])
+        yield model, half
         if model.subtracts:
-            return half, without(everything, half)
-        return half, reduce(add, [buckets[b] for b in np.flatnonzero(~side).tolist()])
+            yield model, without(everything, half)
+        else:
+            yield model, reduce(add, [buckets[b] for b in np.flatnonzero(~side).tolist()])
 
     return summed
 
 
-def _times(
-    model: Model[S],
-    halves: Callable[[BoolArray], tuple[Any, Any]],
-    sides: Sequence[BoolArray],
-    grid: IntArray,
-) -> sparse.csr_array:
+def _times(halves: Halves, sides: Sequence[BoolArray], grid: IntArray) -> sparse.csr_array:
     """How often each feature is selected on halves: (K + 1, m)."""
 
     def selected(side: BoolArray) -> sparse.csr_array:
-        return reduce(add, [_selected(model, half, grid) for half in halves(side)])
+        return reduce(add, [_selected(model, half, grid) for model, half in halves(side)])
 
     return reduce(add, in_threads(selected, sides))
 
