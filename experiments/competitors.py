@@ -60,6 +60,7 @@ KINDS = {
     "topics": ("newsgroups20",),
     "long texts": ("imdb",),
 }
+FEW = ("expression", "cells")  # rows
 KIND = {name: kind for kind, names in KINDS.items() for name in names}
 WIDE = 2000  # columns of the largest f_classif, of which slow selectors see no others
 
@@ -75,6 +76,7 @@ class Method:
     select: Callable  # (X, y, ks) -> columns by k; a k that is too much for it is left out
     rule: object  # estimator with k="all"
     rule_rows: str
+    scaled: bool = False  # whether a logistic regression has columns of unit deviation
 
 
 # -- rows ------------------------------------------------------------------------------------------
@@ -96,7 +98,7 @@ ROWS = {
 
 def data(folder, name):
     """Rows for training and for the test, or all rows and None where folds are both."""
-    if KIND[name] in ("expression", "cells"):
+    if KIND[name] in FEW:
         with np.load(folder / name / f"{name}.npz") as arrays:
             X, y = arrays["X"].astype(np.float64), arrays["y"].astype(str)
             split = arrays["split"].astype(str) if "split" in arrays else None
@@ -110,7 +112,7 @@ def data(folder, name):
 
 def splits(phase, name, y, split):
     """Rows to train on and rows to judge, as indices."""
-    few = KIND[name] in ("expression", "cells")
+    few = KIND[name] in FEW
     if phase == "test" and not few:
         return [(np.flatnonzero(split == "train"), np.flatnonzero(split == "test"))]
     inside = np.arange(len(y))
@@ -131,15 +133,18 @@ def splits(phase, name, y, split):
 
 def chosen(estimator):
     def select(X, y, ks):
-        path = sparsity_path(estimator, X, y, ks=[k for k in ks if k <= X.shape[1]])
-        return {k: path.support(k) for k in ks if k <= X.shape[1]}
+        least = (estimator.quota or 1) * len(np.unique(y))  # of a quota
+        ks = [k for k in ks if estimator.quota is None or k >= least]
+        path = sparsity_path(estimator, X, y, ks=ks)
+        return {k: path.support(k) for k in ks}
 
     return select
 
 
-def ours(rows, estimator):
+def ours(rows, estimator, scaled=False):
     plain = {"objective": "likelihood", "redundancy": None, "quota": None}
-    return Method(rows, chosen(estimator), clone(estimator).set_params(k="all", **plain), rows)
+    rule = clone(estimator).set_params(k="all", **plain)
+    return Method(rows, chosen(estimator), rule, rows, scaled)
 
 
 OPTIONS = {
@@ -155,16 +160,18 @@ def ways(kind):
     if kind == "expression":
         found = {
             f"{model}, {option}": ours(
-                "standardised" if "standardised" in model else "values", make(**asked)
+                "standardised" if "standardised" in model else "values", make(**asked), True
             )
             for model, make in VALUES.items()
             for option, asked in OPTIONS.items()
         }
         shared = VALUES["Gaussian, shared variance"]
         found["Gaussian, shared variance, balanced"] = ours(
-            "values", shared(class_weight="balanced")
+            "values", shared(class_weight="balanced"), True
         )
-        found["l2 by deviation, quota"] = ours("values", SparseL2Centers(scale="std", quota=1))
+        found["l2 by deviation, quota"] = ours(
+            "values", SparseL2Centers(scale="std", quota=1), True
+        )
         return found
     counts = {
         "multinomial": SparseMultinomialNB,
@@ -174,13 +181,14 @@ def ways(kind):
     }
     if kind == "cells":
         found = {
-            f"{model}, {option}": ours("counts", make(**asked))
+            f"{model}, {option}": ours("counts", make(**asked), True)
             for model, make in counts.items()
             for option, asked in OPTIONS.items()
+            if option != "conditional" or model in ("multinomial", "Bernoulli")
         }
         for option, asked in OPTIONS.items():
             found[f"l2 by deviation, {option}"] = ours(
-                "cells", SparseL2Centers(scale="std", **asked)
+                "cells", SparseL2Centers(scale="std", **asked), True
             )
         return found
     found = {
@@ -193,12 +201,15 @@ def ways(kind):
         "counts, gains": ours("counts", SparseMultinomialNB()),
         "Poisson, gains": ours("counts", SparsePoissonNB()),
         "negative binomial, gains": ours("counts", SparseNegativeBinomialNB()),
+        "Poisson of presence, gains": ours("presence", SparsePoissonNB()),
         "presence, balanced": ours("presence", SparseMultinomialNB(class_weight="balanced")),
-        "presence, quota": ours("presence", SparseMultinomialNB(quota=2)),
+        "presence, quota": ours("presence", SparseMultinomialNB(quota=1)),
     }
     if kind == "topics":
         for option in ("pairs", "pairs, t = 0.3"):
             asked = OPTIONS[option]
+            weighted = SparseMultinomialNB(alpha=0.1, **asked)
+            found[f"log, l2 (0.1), {option}"] = ours("log, l2", weighted)
             found[f"presence, {option}"] = ours("presence", SparseMultinomialNB(**asked))
             found[f"Bernoulli, {option}"] = ours("presence", SparseBernoulliNB(**asked))
     return found
@@ -313,8 +324,7 @@ def mrmr_of_the_package(X, y, ks):
 
 
 def abess(X, y, ks):
-    from abess import LogisticRegression as TwoClasses
-    from abess import MultinomialRegression as MoreClasses
+    from abess import LogisticRegression as TwoClasses, MultinomialRegression as MoreClasses
 
     make = TwoClasses if len(np.unique(y)) == 2 else MoreClasses
     codes = np.unique(y, return_inverse=True)[1]
@@ -339,12 +349,12 @@ def information(X, y, ks):
     if sp.issparse(X):
         return largest(mutual_information)(X, y, ks)
     scores = partial(mutual_info_classif, random_state=0)
-    return prefiltered(largest(scores))(X, y, [k for k in ks if k <= WIDE])
+    return prefiltered(largest(scores), lambda n: WIDE // 2, WIDE // 2)(X, y, ks)
 
 
 def competitors(kind):
     """Selectors of others, with the rule of our default of the kind."""
-    texts = kind not in ("expression", "cells")
+    texts = kind not in FEW
     rows = {"expression": "values", "cells": "cells"}.get(kind, "presence")
     default = ways(kind)[DEFAULTS[kind]]
     selectors = {
@@ -358,7 +368,7 @@ def competitors(kind):
         "abess": prefiltered(abess, lambda n: 50 if texts else min(50, n // 2)),
     }
     return {
-        name: Method(rows, select, default.rule, default.rule_rows)
+        name: Method(rows, select, default.rule, default.rule_rows, default.scaled)
         for name, select in selectors.items()
     }
 
@@ -366,15 +376,17 @@ def competitors(kind):
 # -- judging ---------------------------------------------------------------------------------------
 
 
-def decisions(rule, X, y, X_test, *, words, refit):
-    """Predictions of the rules after a choice, by name."""
-    yield "own", clone(rule).fit(X, y).predict(X_test)
-    if refit:
-        yield "refit", clone(rule).set_params(refit="logistic").fit(X, y).predict(X_test)
-    if not words:
-        scaler = StandardScaler(with_mean=not sp.issparse(X)).fit(X)
-        X, X_test = scaler.transform(X), scaler.transform(X_test)
-    yield "logistic", LogisticRegression(max_iter=1000).fit(X, y).predict(X_test)
+def decisions(rules, method, X, y, X_test):
+    """Predictions of some rules after a choice, by name."""
+    if "own" in rules:
+        yield "own", clone(method.rule).fit(X, y).predict(X_test)
+    if "refit" in rules:
+        yield "refit", clone(method.rule).set_params(refit="logistic").fit(X, y).predict(X_test)
+    if "logistic" in rules:
+        if method.scaled:
+            scaler = StandardScaler(with_mean=not sp.issparse(X)).fit(X)
+            X, X_test = scaler.transform(X), scaler.transform(X_test)
+        yield "logistic", LogisticRegression(max_iter=1000).fit(X, y).predict(X_test)
 
 
 def figures(truth, found):
@@ -385,62 +397,72 @@ def figures(truth, found):
     return right.sum() / table.sum(), f1.mean(), (right / table.sum(axis=1)).min()
 
 
-def judged(method, X, y, pairs_of_rows, weigh, ks, *, words, refit):
+def judged(method, rules, y, parts, weigh, ks):
     """(k, rule) -> labels and predictions of all rows judged; seconds of a choice of all k."""
     found, seconds = {}, []
-    for part, (fit, check) in enumerate(pairs_of_rows):
+    for part, (fit, check) in enumerate(parts):
         Z, _ = weigh(method.rows, part)
         start = time.perf_counter()
         columns = method.select(Z, y[fit], ks)
         seconds.append(time.perf_counter() - start)
         Z, Z_test = weigh(method.rule_rows, part)
+        # Refits are of the first five folds: each is dozens of fits.
+        now = [rule for rule in rules if rule != "refit" or part < 5]
         for k, some in columns.items():
-            parts = (Z[:, some], y[fit], Z_test[:, some])
-            for rule, labels in decisions(method.rule, *parts, words=words, refit=refit):
+            for rule, labels in decisions(now, method, Z[:, some], y[fit], Z_test[:, some]):
                 found.setdefault((k, rule), []).append((y[check], labels))
     return found, np.median(seconds)
 
 
+def asked(phase, kind):
+    """Methods and the rules to judge them by: first what is compared, then our other options."""
+    words = kind not in FEW
+    some = ("own",) if words else ("own", "logistic")
+    options = {title: (method, some) for title, method in ways(kind).items()}
+    if phase == "choose":
+        return [options]
+    every = ("own", "refit", "logistic")
+    compared = {title: (ways(kind)[title], every) for title in (DEFAULTS[kind], PLAIN[kind])}
+    compared |= {title: (method, every) for title, method in competitors(kind).items()}
+    return [compared, {title: each for title, each in options.items() if title not in compared}]
+
+
 def run(folder, phase, names, wanted):
     warnings.simplefilter("ignore")
-    done = {(row["phase"], row["set"], row["method"]) for row in results()}
-    for name in names:
-        kind = KIND[name]
-        methods = ways(kind)
-        if phase == "test":
-            first = {DEFAULTS[kind]: methods[DEFAULTS[kind]]}
-            methods = {**first, **competitors(kind), **methods}
-        if wanted:
-            methods = {each: methods[each] for each in wanted if each in methods}
-        methods = {k: v for k, v in methods.items() if (phase, name, k) not in done}
-        if not methods:
+    for turn in range(1 if phase == "choose" else 2):
+        for name in names:
+            methods = asked(phase, KIND[name])[turn]
+            done = {
+                row["method"] for row in results() if (row["phase"], row["set"]) == (phase, name)
+            }
+            left = {title: each for title, each in methods.items() if title not in done}
+            if wanted:
+                left = {title: each for title, each in left.items() if title in wanted}
+            if left:
+                run_set(folder, phase, name, left)
+
+
+def run_set(folder, phase, name, methods):
+    X, y, split = data(folder, name)
+    parts = splits(phase, name, y, split)
+
+    @cache
+    def weigh(rows, part):
+        return ROWS[rows](*(X[each] for each in parts[part]))
+
+    for title, (method, rules) in methods.items():
+        if "t = 0.3" in title and len(np.unique(y)) == 2:
+            continue  # one pair: the exponent makes no difference
+        start = time.perf_counter()
+        try:
+            found, seconds = judged(
+                method, rules, y, parts, weigh, KS if phase == "test" else CHOICE_KS
+            )
+        except Exception as error:  # one method that fails must not end a long run
+            print(f"{name}, {title}: {type(error).__name__}: {error}", file=sys.stderr)
             continue
-        X, y, split = data(folder, name)
-        if len(np.unique(y)) == 2:  # one pair: the exponent makes no difference
-            methods = {k: v for k, v in methods.items() if "t = 0.3" not in k}
-        parts = splits(phase, name, y, split)
-
-        @cache
-        def weigh(rows, part, X=X, parts=parts):
-            return ROWS[rows](*(X[each] for each in parts[part]))
-
-        for title, method in methods.items():
-            full = phase == "test" and (not title_of_ours(kind, title) or title in (
-                DEFAULTS[kind], PLAIN[kind]))  # fmt: skip
-            ks = KS if phase == "test" else CHOICE_KS
-            words = kind not in ("expression", "cells")
-            start = time.perf_counter()
-            try:
-                found, seconds = judged(method, X, y, parts, weigh, ks, words=words, refit=full)
-            except Exception as error:  # one method that fails must not end a long run
-                print(f"{name}, {title}: {type(error).__name__}: {error}", file=sys.stderr)
-                continue
-            write(phase, name, title, found, seconds)
-            print(f"{name}, {title}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
-
-
-def title_of_ours(kind, title):
-    return title in ways(kind)
+        write(phase, name, title, found, seconds)
+        print(f"{name}, {title}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
 
 
 PLAIN = {
@@ -470,14 +492,152 @@ def write(phase, name, title, found, seconds):
             writer.writerow([phase, name, title, k, rule, len(truth), *cells, f"{seconds:.2f}"])
 
 
+# -- tables ----------------------------------------------------------------------------------------
+
+
+def line(*cells):
+    return "| " + " | ".join(map(str, cells)) + " |"
+
+
+def table(heads, rows, n_texts=1):
+    return [line(*heads), line(*["---"] * n_texts, *["---:"] * (len(heads) - n_texts)), *rows, ""]
+
+
+def reached(phase, figure="accuracy"):
+    """Set, rule and k -> a figure of each method, as shares."""
+    found = {}
+    for row in results():
+        if row["phase"] == phase:
+            cell = found.setdefault((row["set"], row["rule"], int(row["k"])), {})
+            cell[row["method"]] = float(row[figure])
+    return found
+
+
+def others_of(cell, name):
+    mine = ways(KIND[name])
+    return {title: value for title, value in cell.items() if title not in mine}
+
+
+LEVEL = -0.005
+RULES = ("own", "refit", "logistic")
+
+
+def counted(cells):
+    """How often the default is level (within half a point), or ahead by more, by rule."""
+    titles = ["the best of them", *competitors("expression"), "plain gains"]
+    rows = []
+    for title in titles:
+        counts = []
+        for rule in RULES:
+            gaps = []
+            for (name, with_rule, _), cell in cells.items():
+                others, kind = others_of(cell, name), KIND[name]
+                if with_rule != rule or DEFAULTS[kind] not in cell or not others:
+                    continue
+                against = {
+                    "the best of them": max(others.values()),
+                    "plain gains": cell.get(PLAIN[kind]),
+                }.get(title, others.get(title))
+                if against is not None:
+                    gaps.append(round(cell[DEFAULTS[kind]] - against, 4))
+            level, ahead = sum(g >= LEVEL for g in gaps), sum(g > -LEVEL for g in gaps)
+            mean = 100 * np.mean(gaps) if gaps else np.nan
+            counts.append(f"{level} of {len(gaps)}; {ahead}; {mean:+.2f}")
+        rows.append(line(title, *counts))
+    return table(["against", *RULES], rows)
+
+
+def compared(cells):
+    """Default, best of the others and the difference in points; of each set, rule and k."""
+    rows = []
+    for name in KIND:
+        for rule in RULES:
+            shown = []
+            for k in KS:
+                cell = cells.get((name, rule, k), {})
+                others, mine = others_of(cell, name), cell.get(DEFAULTS[KIND[name]])
+                if mine is None or not others:
+                    shown.append("")
+                    continue
+                title = max(others, key=others.__getitem__)
+                gap = 100 * (mine - others[title])
+                text = f"{mine:.3f}, {others[title]:.3f} {title} ({gap:+.1f})"
+                shown.append(f"**{text}**" if gap >= 100 * LEVEL - 1e-9 else text)
+            if any(shown):
+                rows.append(line(name, rule, *shown))
+    return table(["set", "rule", *(f"{k:,}" for k in KS)], rows, 2)
+
+
+def means(cells, rule):
+    """Mean over the k that every method has, of each method and set; in percent."""
+    titles = ["default", "plain gains", "best option", *competitors("expression")]
+    names = [name for name in KIND if any(key[:2] == (name, rule) for key in cells)]
+    columns = []
+    for name in names:
+        known = {"default": DEFAULTS[KIND[name]], "plain gains": PLAIN[KIND[name]]}
+        found = [cells[key] for key in cells if key[:2] == (name, rule)]
+        most = max(len(others_of(cell, name)) for cell in found)
+        found = [cell for cell in found if len(others_of(cell, name)) == most]
+        column = {}
+        for title in titles:
+            if title == "best option":
+                each = [max(v for t, v in cell.items() if t in ways(KIND[name])) for cell in found]
+            else:
+                each = [cell.get(known.get(title, title)) for cell in found]
+            column[title] = "" if None in each else f"{100 * np.mean(each):.1f}"
+        columns.append(column)
+    rows = [line(title, *(column[title] for column in columns)) for title in titles]
+    return table(["method", *names], rows)
+
+
+def choices():
+    """Accuracy of our options over the folds, for each kind; in percent, means over its sets."""
+    cells = reached("choose")
+    lines = []
+    for kind, names in KINDS.items():
+        rules = ("own",) if kind not in FEW else ("own", "logistic")
+        found = {}
+        for title in ways(kind):
+            shown = []
+            for rule in rules:
+                for k in CHOICE_KS:
+                    each = [cells.get((name, rule, k), {}).get(title) for name in names]
+                    each = [value for value in each if value is not None]
+                    shown.append(np.mean(each) if each else np.nan)
+            found[title] = shown
+        order = sorted(found, key=lambda title: -np.nanmean(found[title]))
+        heads = [kind, *(f"{rule}, {k:,}" for rule in rules for k in CHOICE_KS), "mean"]
+        lines += table(heads, [
+            line(title, *(f"{100 * v:.1f}" for v in found[title]),
+                 f"{100 * np.nanmean(found[title]):.2f}")
+            for title in order if not np.isnan(found[title]).all()
+        ])  # fmt: skip
+    return lines
+
+
+def tables():
+    yield from ["Folds of the training rows:", "", *choices()]
+    cells = reached("test")
+    yield from ["Cells level or ahead; cells ahead by more; mean difference:", "", *counted(cells)]
+    yield from ["Each set and k:", "", *compared(cells)]
+    for rule in RULES:
+        yield from [f"Mean accuracy, {rule}:", "", *means(cells, rule)]
+    yield from ["Mean macro F1, own:", "", *means(reached("test", "macro_f1"), "own")]
+    yield from ["Mean recall of the worst class, own:", "", *means(reached("test", "worst"), "own")]
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path, nargs="?", help="folder of the data sets")
     parser.add_argument("--phase", choices=["choose", "test"])
     parser.add_argument("--only", nargs="*", default=list(KIND), help="names of sets")
     parser.add_argument("--methods", nargs="*", help="names of methods")
+    parser.add_argument("--tables", action="store_true", help="print what was found")
     options = parser.parse_args()
-    run(options.data, options.phase, options.only, options.methods)
+    if options.tables:
+        print("\n".join(tables()))
+    else:
+        run(options.data, options.phase, options.only, options.methods)
 
 
 if __name__ == "__main__":
