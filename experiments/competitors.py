@@ -65,7 +65,13 @@ KIND = {name: kind for kind, names in KINDS.items() for name in names}
 WIDE = 2000  # columns of the largest f_classif, of which slow selectors see no others
 
 # Named from the folds of phase "choose" (docs/choosing.md), before any row of "test" was looked at.
-DEFAULTS = dict.fromkeys(KINDS, "")
+DEFAULTS = {
+    "expression": "l2 by deviation, pairs",
+    "cells": "l2 by deviation, pairs, t = 0.3",
+    "short texts": "Bernoulli, conditional",
+    "topics": "presence, conditional",
+    "long texts": "negative binomial, gains",
+}
 
 
 @dataclass(frozen=True)
@@ -286,7 +292,7 @@ def prefiltered(select, most=None, width=WIDE):
     """A slow selector on the columns of the largest f_classif, for k up to `most`."""
 
     def on_some(X, y, ks):
-        some = np.flatnonzero(best(f_classif(X, y)[0], min(width, X.shape[1])))
+        some = np.flatnonzero(best(f_scores(X, y), min(width, X.shape[1])))
         ks = [k for k in ks if most is None or k <= most(len(y))]
         found = select(X[:, some], y, ks) if ks else {}
         return {k: np.sort(some[columns]) for k, columns in found.items()}
@@ -341,6 +347,12 @@ def l1(X, y, ks):
     return {k: np.flatnonzero(mask) for k, mask in l1_logistic(X, y, ks).items()}
 
 
+def f_scores(X, y):
+    """F of each column; least of constant ones, which rounding may make infinite."""
+    varies = np.ones(X.shape[1], bool) if sp.issparse(X) else np.ptp(X, axis=0) > 0
+    return np.where(varies, f_classif(X, y)[0], -1.0)
+
+
 def chi2_scores(X, y):
     return chi2(X if sp.issparse(X) else MinMaxScaler().fit_transform(X), y)[0]
 
@@ -359,13 +371,13 @@ def competitors(kind):
     default = ways(kind)[DEFAULTS[kind]]
     selectors = {
         "chi2": largest(chi2_scores),
-        "f_classif": largest(lambda X, y: f_classif(X, y)[0]),
+        "f_classif": largest(f_scores),
         "mutual information": information,
         "t in turn": in_turn(t_scores),
         "Wilcoxon in turn": in_turn(wilcoxon_scores),
         "l1 logistic": l1,
         "mRMR": prefiltered(mrmr),
-        "abess": prefiltered(abess, lambda n: 50 if texts else min(50, n // 2)),
+        "abess": prefiltered(abess, lambda n: 100 if texts else min(100, n // 2)),
     }
     return {
         name: Method(rows, select, default.rule, default.rule_rows, default.scaled)
@@ -416,8 +428,7 @@ def judged(method, rules, y, parts, weigh, ks):
 
 def asked(phase, kind):
     """Methods and the rules to judge them by: first what is compared, then our other options."""
-    words = kind not in FEW
-    some = ("own",) if words else ("own", "logistic")
+    some = ("own",) if phase == "test" and kind not in FEW else ("own", "logistic")
     options = {title: (method, some) for title, method in ways(kind).items()}
     if phase == "choose":
         return [options]
@@ -465,9 +476,9 @@ def run_set(folder, phase, name, methods):
         print(f"{name}, {title}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
 
 
-PLAIN = {
+PLAIN = {  # the gains of a model without more being asked
     "expression": "l2 by deviation, gains",
-    "cells": "multinomial, gains",
+    "cells": "l2 by deviation, gains",
     **dict.fromkeys(("short texts", "topics", "long texts"), "presence, gains"),
 }
 
@@ -601,7 +612,10 @@ def choices():
             shown = []
             for rule in rules:
                 for k in CHOICE_KS:
-                    each = [cells.get((name, rule, k), {}).get(title) for name in names]
+                    each = [cells.get((name, rule, k), {}) for name in names]
+                    # With two classes the exponent makes no difference.
+                    one = title.replace(", t = 0.3", "")
+                    each = [cell.get(title, cell.get(one)) for cell in each]
                     each = [value for value in each if value is not None]
                     shown.append(np.mean(each) if each else np.nan)
             found[title] = shown
