@@ -147,10 +147,24 @@ def chosen(estimator):
     return select
 
 
-def ours(rows, estimator, scaled=False):
+def evenly(estimator):
+    """As many features for each class, as far as k allows: the quota follows k."""
+
+    def select(X, y, ks):
+        size = len(np.unique(y))
+        quotas = {k: k // size or None for k in ks}
+        return {
+            k: chosen(clone(estimator).set_params(quota=quota))(X, y, [k])[k]
+            for k, quota in quotas.items()
+        }
+
+    return select
+
+
+def ours(rows, estimator, scaled=False, way=chosen):
     plain = {"objective": "likelihood", "redundancy": None, "quota": None}
     rule = clone(estimator).set_params(k="all", **plain)
-    return Method(rows, chosen(estimator), rule, rows, scaled)
+    return Method(rows, way(estimator), rule, rows, scaled)
 
 
 OPTIONS = {
@@ -175,6 +189,12 @@ def ways(kind):
         found["Gaussian, shared variance, balanced"] = ours(
             "values", shared(class_weight="balanced"), True
         )
+        for model in ("Gaussian, shared variance", "l2 by deviation", "l1, standardised"):
+            rows = "standardised" if "standardised" in model else "values"
+            found[f"{model}, even quota"] = ours(rows, VALUES[model](), True, evenly)
+        found["l2 by deviation, pairs, even quota"] = ours(
+            "values", SparseL2Centers(scale="std", objective=Pairs()), True, evenly
+        )
         found["l2 by deviation, quota"] = ours(
             "values", SparseL2Centers(scale="std", quota=1), True
         )
@@ -196,6 +216,10 @@ def ways(kind):
             found[f"l2 by deviation, {option}"] = ours(
                 "cells", SparseL2Centers(scale="std", **asked), True
             )
+        found["multinomial, even quota"] = ours("counts", SparseMultinomialNB(), True, evenly)
+        found["l2 by deviation, even quota"] = ours(
+            "cells", SparseL2Centers(scale="std"), True, evenly
+        )
         return found
     found = {
         "presence, gains": ours("presence", SparseMultinomialNB()),
@@ -211,6 +235,12 @@ def ways(kind):
         "presence, balanced": ours("presence", SparseMultinomialNB(class_weight="balanced")),
         "presence, quota": ours("presence", SparseMultinomialNB(quota=1)),
     }
+    for title, rows, model in (
+        ("presence", "presence", SparseMultinomialNB()),
+        ("Bernoulli", "presence", SparseBernoulliNB()),
+        ("negative binomial", "counts", SparseNegativeBinomialNB()),
+    ):
+        found[f"{title}, even quota"] = ours(rows, model, way=evenly)
     if kind == "topics":
         for option in ("pairs", "pairs, t = 0.3"):
             asked = OPTIONS[option]
