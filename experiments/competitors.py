@@ -2,7 +2,7 @@
 
     python experiments/competitors.py DATA --phase choose [--only SET ...] [--methods NAME ...]
     python experiments/competitors.py DATA --phase test
-    python experiments/competitors.py --tables         Markdown, from the file of results
+    python experiments/competitors.py --tables         into README.md, from the file of results
 
 "choose" looks at training rows alone, in folds, and names a default for each kind of data
 (`DEFAULTS`); "test" judges on rows that had no part in that. Features are chosen inside each fold.
@@ -26,7 +26,7 @@ import numpy as np
 import scipy.sparse as sp
 from centers_cells import logged
 from centers_methods import l1_logistic
-from datasets import text_split
+from datasets import into_readme, text_split
 from pairs import VALUES
 from row_weights import WAYS
 from scipy.stats import rankdata
@@ -62,6 +62,7 @@ KINDS = {
 }
 FEW = ("expression", "cells")  # rows
 KIND = {name: kind for kind, names in KINDS.items() for name in names}
+RULES = ("own", "refit", "logistic")
 WIDE = 2000  # columns of the largest f_classif, of which slow selectors see no others
 
 # Named from the folds of phase "choose" (docs/choosing.md), before any row of "test" was looked at.
@@ -465,26 +466,29 @@ def asked(phase, name):
     options = {title: (method, some) for title, method in ways(kind).items()}
     if phase == "choose":
         return [options]
-    every = ("own", "refit", "logistic")
+    every = RULES
     mine = (DEFAULTS[kind], PLAIN[kind], AFTERWARDS.get(name, DEFAULTS[kind]))
     compared = {title: (ways(kind)[title], every) for title in mine}
     compared |= {title: (method, every) for title, method in competitors(kind).items()}
     return [compared, {title: each for title, each in options.items() if title not in compared}]
 
 
-def run(folder, phase, names, wanted):
+def run(folder, options):
     warnings.simplefilter("ignore")
-    for turn in range(1 if phase == "choose" else 2):
-        for name in names:
-            methods = asked(phase, name)[turn]
+    for turn in range(1 if options.phase == "choose" else 2):
+        for name in options.only:
+            left = {}
             done = {
-                row["method"] for row in results() if (row["phase"], row["set"]) == (phase, name)
+                (row["method"], row["rule"])
+                for row in results()
+                if (row["phase"], row["set"]) == (options.phase, name)
             }
-            left = {title: each for title, each in methods.items() if title not in done}
-            if wanted:
-                left = {title: each for title, each in left.items() if title in wanted}
+            for title, (method, rules) in asked(options.phase, name)[turn].items():
+                rules = [r for r in rules if r in options.rules and (title, r) not in done]
+                if rules and (not options.methods or title in options.methods):
+                    left[title] = method, rules
             if left:
-                run_set(folder, phase, name, left)
+                run_set(folder, options.phase, name, left)
 
 
 def run_set(folder, phase, name, methods):
@@ -564,7 +568,6 @@ def others_of(cell, name):
 
 
 LEVEL = -0.005
-RULES = ("own", "refit", "logistic")
 
 
 def counted(cells):
@@ -607,7 +610,7 @@ def level_with_best(cells):
                 default = cell.get(DEFAULTS[KIND[name]])
                 entrants = {"default": default, **others_of(cell, name)}
                 own = entrants.pop(title, None)
-                if with_rule == rule and own is not None and default is not None:
+                if with_rule == rule and own is not None and default is not None and entrants:
                     gaps.append(round(own - max(entrants.values()), 4))
             level = sum(gap >= LEVEL for gap in gaps)
             counts.append(f"{level} of {len(gaps)} ({level / len(gaps):.0%})" if gaps else "")
@@ -712,12 +715,13 @@ def main():
     parser.add_argument("--phase", choices=["choose", "test"])
     parser.add_argument("--only", nargs="*", default=list(KIND), help="names of sets")
     parser.add_argument("--methods", nargs="*", help="names of methods")
-    parser.add_argument("--tables", action="store_true", help="print what was found")
+    parser.add_argument("--rules", nargs="*", default=RULES, help="names of rules")
+    parser.add_argument("--tables", action="store_true", help="write README.md")
     options = parser.parse_args()
     if options.tables:
-        print("\n".join(tables()))
+        into_readme("competitors", tables())
     else:
-        run(options.data, options.phase, options.only, options.methods)
+        run(options.data, options)
 
 
 if __name__ == "__main__":

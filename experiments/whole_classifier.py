@@ -2,7 +2,7 @@
 
     python experiments/whole_classifier.py DATA --phase choose [--only SET ...]
     python experiments/whole_classifier.py DATA --phase test [--only SET ...]
-    python experiments/whole_classifier.py --tables    Markdown, from the file of results
+    python experiments/whole_classifier.py --tables    into README.md, from the file of results
 
 "choose" judges ours on three folds of the training rows; what is best there is named ("chosen") in
 the table of "test": trained on the training rows, judged on the test rows (subj and mpqa: 80 % and
@@ -22,7 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 from calibration import judged
 from competitors import figures, line, table
-from datasets import counts_split
+from datasets import counts_split, into_readme
 from row_weights import WAYS
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.linear_model import LogisticRegression
@@ -37,11 +37,13 @@ RESULTS = Path(__file__).parent / "results" / "whole_classifier.csv"
 HEADS = ["phase", "set", "classifier", "words", "accuracy", "macro F1", "worst class", "log loss",
          "ECE", "p > 0.99", "of them right", "seconds"]  # fmt: skip
 SETS = ["subj", "mpqa", "sst2", "imdb", "newsgroups20"]
-BETA = 0.25  # share of a weight that is its own (Wang and Manning 2012, section 2.3)
 
 
 class TwoClassNBSVM(ClassifierMixin, BaseEstimator):
     """NB-SVM of two classes, on presence (Wang and Manning 2012, equations 4 to 7)."""
+
+    def __init__(self, beta=0.25):
+        self.beta = beta  # share of a weight that is its own (section 2.3)
 
     def fit(self, X, y):
         self.classes_ = np.unique(y)
@@ -50,7 +52,7 @@ class TwoClassNBSVM(ClassifierMixin, BaseEstimator):
         self.ratio_ = np.log(sums[0] / sums[0].sum()) - np.log(sums[1] / sums[1].sum())
         svm = LinearSVC(C=1.0, random_state=0).fit(X @ sp.diags_array(self.ratio_), present)
         w = svm.coef_[0]
-        self.coef_ = (BETA * w + (1 - BETA) * np.abs(w).mean()) * self.ratio_
+        self.coef_ = (self.beta * w + (1 - self.beta) * np.abs(w).mean()) * self.ratio_
         self.intercept_ = svm.intercept_[0]
         return self
 
@@ -81,6 +83,7 @@ OURS = {
 OTHERS = {  # name: (rows, estimator, words)
     "logistic, tf-idf": ("tfidf, l2", LogisticRegression(max_iter=1000), None),
     "NB-SVM": ("presence", TwoClassNBSVM(), None),
+    "NB-SVM, beta = 1": ("presence", TwoClassNBSVM(beta=1.0), None),
     "ComplementNB": ("counts", ComplementNB(), None),
     "ComplementNB, tf-idf": ("tfidf, l2", ComplementNB(), None),
 }
@@ -103,7 +106,7 @@ def judged_whole(title, estimator, X, X_test, y, y_test):
     seconds = time.perf_counter() - start
     found = model.predict(X_test)
     probabilities = [np.nan] * 4
-    if title != "NB-SVM":
+    if "NB-SVM" not in title:
         _, loss, sure, among = judged(model, X_test, y_test)
         error = calibration_error(model.predict_proba(X_test), found == y_test)
         probabilities = [loss, error, sure, among]
@@ -117,7 +120,7 @@ def results():
         return list(csv.DictReader(file))
 
 
-def run(folder, phase, names):
+def run(folder, phase, names, wanted):
     warnings.simplefilter("ignore")
     done = {(row["phase"], row["set"], row["classifier"]) for row in results()}
     for name in names:
@@ -129,7 +132,7 @@ def run(folder, phase, names):
             parts = [(X[fit], X[check], y[fit], y[check]) for fit, check in folds]
             classifiers = {t: each for t, each in OURS.items() if "calibrated" not in t}
         for title, (rows, estimator, words) in classifiers.items():
-            if (phase, name, title) in done:
+            if (phase, name, title) in done or (wanted and title not in wanted):
                 continue
             each = [
                 judged_whole(title, estimator, *WAYS[rows][0](Z, Z_test), labels, truth)
@@ -155,11 +158,13 @@ def chosen(name):
 def tables():
     yield line(*HEADS[1:])
     yield "| --- | --- |" + " ---: |" * (len(HEADS) - 3)
-    for row in results():
-        if row["phase"] == "test":
-            best = " (chosen)" if row["classifier"] == chosen(row["set"]) else ""
-            cells = ["" if each == "nan" else each for each in list(row.values())[3:]]
-            yield line(row["set"], row["classifier"] + best, *cells)
+    titles = [*OURS, *OTHERS]
+    tested = [row for row in results() if row["phase"] == "test"]
+    tested.sort(key=lambda row: (SETS.index(row["set"]), titles.index(row["classifier"])))
+    for row in tested:
+        best = " (chosen)" if row["classifier"] == chosen(row["set"]) else ""
+        cells = ["" if each == "nan" else each for each in list(row.values())[3:]]
+        yield line(row["set"], row["classifier"] + best, *cells)
     yield ""
     yield from ["Ours in folds of the training rows, accuracy:", ""]
     titles = [title for title in OURS if "calibrated" not in title]
@@ -174,12 +179,13 @@ def main():
     parser.add_argument("data", type=Path, nargs="?", help="folder of the data sets")
     parser.add_argument("--phase", choices=["choose", "test"])
     parser.add_argument("--only", nargs="*", default=SETS, help="names of sets")
-    parser.add_argument("--tables", action="store_true", help="print what was found")
+    parser.add_argument("--methods", nargs="*", help="names of classifiers")
+    parser.add_argument("--tables", action="store_true", help="write README.md")
     options = parser.parse_args()
     if options.tables:
-        print("\n".join(tables()))
+        into_readme("whole classifier", tables())
     else:
-        run(options.data, options.phase, options.only)
+        run(options.data, options.phase, options.only, options.methods)
 
 
 if __name__ == "__main__":
