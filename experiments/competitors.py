@@ -599,6 +599,23 @@ def counted(cells):
     return table(["against", *RULES], rows)
 
 
+def by_set(cells):
+    """Cells in which the default is level with the best of the others, of each set, by rule."""
+    rows = []
+    for name, kind in KIND.items():
+        counts = []
+        for rule in RULES:
+            gaps = [
+                round(cell[DEFAULTS[kind]] - max(others_of(cell, name).values()), 4)
+                for (of, by, _), cell in cells.items()
+                if (of, by) == (name, rule) and DEFAULTS[kind] in cell and others_of(cell, name)
+            ]
+            level = sum(gap >= LEVEL for gap in gaps)
+            counts.append(f"{level} of {len(gaps)}; {100 * np.mean(gaps):+.2f}" if gaps else "")
+        rows.append(line(name, f"`{DEFAULTS[kind]}`", *counts))
+    return table(["set", "default", *RULES], rows, 2)
+
+
 def level_with_best(cells):
     """How often each method is level with the best of all the others, ours among them, by rule."""
     rows = []
@@ -701,6 +718,7 @@ def tables():
     yield from ["Folds of the training rows:", "", *choices()]
     cells = reached("test")
     yield from ["Cells level or ahead; cells ahead by more; mean difference:", "", *counted(cells)]
+    yield from ["The same by set, against the best of them:", "", *by_set(cells)]
     yield from ["Each method against the best of all others:", "", *level_with_best(cells)]
     yield from ["Each set and k:", "", *compared(cells)]
     for rule in RULES:
