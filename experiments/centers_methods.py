@@ -29,11 +29,17 @@ def odds_ratio(X, y):
 
 
 def l1_logistic(X, y, ks):
-    """The weakest penalty of a grid that leaves k coefficients; the largest of those."""
+    """The strongest penalty of a grid that leaves k coefficients; the largest of those.
+
+    More than two classes: each against the others, and the largest coefficient of a feature.
+    """
+    classes = np.unique(y)
+    targets = [y == c for c in (classes[1:] if len(classes) == 2 else classes)]
     sizes, found = [], []
     for C in STRENGTHS:
         model = LogisticRegression(l1_ratio=1, C=C, solver="liblinear", max_iter=200)
-        found.append(np.abs(model.fit(X, y).coef_[0]))
+        coef = [model.fit(X, target).coef_[0] for target in targets]
+        found.append(np.max(np.abs(coef), axis=0))
         sizes.append(np.count_nonzero(found[-1]))
         if sizes[-1] >= max(ks):
             break

@@ -54,3 +54,13 @@ def counts_split(folder, name, **options):
     vectorizer = CountVectorizer(**options)
     X, X_test = vectorizer.fit_transform(text), vectorizer.transform(text_test)
     return X, X_test, y, y_test, vectorizer.get_feature_names_out()
+
+
+def into_readme(name, lines):
+    """Put tables into README.md, between the marks of their name."""
+    page = Path(__file__).parent / "README.md"
+    head, rest = page.read_text(encoding="utf8").split(f"<!-- {name} -->\n")
+    tail = rest.split(f"<!-- end of {name} -->\n")[1]
+    body = "\n".join(lines)
+    marked = f"<!-- {name} -->\n\n{body}\n<!-- end of {name} -->\n"
+    page.write_text(head + marked + tail, encoding="utf8")

@@ -51,7 +51,8 @@ def selection_stability(
         Number of halves, even.
     n_buckets : int or None, default=20
         Number of buckets, even; None draws every half row by row, which takes longer and differs
-        by 0.01 on average. So do few rows, and models that look at the rows (`redundancy`, medians).
+        by 0.01 on average. So are those of few rows, and of models that look at rows (`redundancy`,
+        medians).
     groups : array-like of shape (n_samples,), default=None
         Rows of one group (an author, a donor, a plate) are in the same half.
     sample_weight : array-like of shape (n_samples,), default=None

@@ -202,6 +202,11 @@ def tail_bound(threshold: float, share: float, n_pairs: int, *, unimodal: bool) 
     return plain
 
 
+def _check_even(name: str, number: object) -> None:
+    if not isinstance(number, Integral) or int(number) < 2 or int(number) % 2:
+        raise ValueError(f"`{name}` must be an even int >= 2; got {number!r}.")
+
+
 def stability(
     model: Model[S],
     rows: Rows,
@@ -224,10 +229,9 @@ def stability(
     groups : (n,) int or None
         Numbers from 0; rows of one number are never parted.
     """
-    for name, number in (("n_subsamples", n_subsamples), ("n_buckets", n_buckets)):
-        whole = isinstance(number, Integral) and number >= 2 and int(number) % 2 == 0
-        if not whole and not (name == "n_buckets" and number is None):
-            raise ValueError(f"`{name}` must be an even int >= 2; got {number!r}.")
+    _check_even("n_subsamples", n_subsamples)
+    if n_buckets is not None:
+        _check_even("n_buckets", n_buckets)
     units, first = np.unique(
         np.arange(len(rows.labels)) if groups is None else groups, return_index=True
     )
