@@ -206,7 +206,8 @@ def test_predict_repeats_the_accuracy_of_the_test(folder):
     Path("more.csv").write_text(table(reviews()[40:], ","))
     options = ("--out", "labels.csv", "--label", "label", "--probabilities")
     result = run("predict", "result/model.npz", "more.csv", *options)
-    assert f"Accuracy {accuracy:.4f} on 20 rows" in result.stdout
+    assert f"Accuracy {accuracy:.4f} (" in result.stdout
+    assert "confidence) on 20 rows" in result.stdout
     with open("labels.csv", newline="") as file:
         rows = list(csv.DictReader(file))
     assert [row["row"] for row in rows] == [str(i + 1) for i in range(20)]
@@ -325,7 +326,7 @@ def test_matrices(folder, kind, model):
     assert summary["evaluation"]["accuracy"] == 1
     with_labels = arguments if len(arguments) > 1 else (*arguments, "--label", "y")
     result = run("predict", "result/model.npz", *with_labels, "--out", "out.csv")
-    assert "Accuracy 1.0000 on 40 rows" in result.stdout
+    assert "Accuracy 1.0000 (0.9124 to 1.0000 with 95 % confidence) on 40 rows" in result.stdout
 
 
 def test_matrix_with_test_file_and_names(folder):

@@ -21,8 +21,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeAlias, TypeVar
 import click
 
 import naively as package
-from naively.judging.error_path import SCORINGS
-from naively.judging.thresholds import Goal, Wanted
 from naively.models.kinds import ASKED, MODELS
 from naively.read.errors import InputError, OutputError, reason
 from naively.read.formats import FORMATS, format_of
@@ -30,6 +28,8 @@ from naively.report.names import printable
 from naively.text.features import LARGEST_NGRAM, TOKEN_PATTERN, WEIGHTS
 
 if TYPE_CHECKING:
+    from naively.judging.thresholds import Goal, Wanted
+
     AnyType: TypeAlias = click.ParamType[Any]
 else:
     AnyType = click.ParamType  # before click 8.4 it is not generic
@@ -170,10 +170,12 @@ class Share(AnyType):
     name = "CLASS=SHARE"
 
     def __init__(self, goal: Goal) -> None:
-        self.goal = goal
+        self.goal: Goal = goal
 
     def convert(self, value: Any, param: Any, ctx: Any) -> Wanted:
         """Read spam=0.95; the name may hold =."""
+        from naively.judging.thresholds import Wanted
+
         name, _, number = str(value).rpartition("=")
         with suppress(ValueError):
             if name and 0 < float(number) <= 1:
@@ -424,7 +426,7 @@ EXACT: Options = [
 
 SCORING = click.option(
     "--scoring",
-    type=click.Choice(SCORINGS),
+    type=click.Choice(["accuracy", "balanced_accuracy"]),
     help="By what k is chosen; balanced: all classes count the same.  [accuracy]",
 )
 GROUPS = click.option(

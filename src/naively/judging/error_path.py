@@ -9,11 +9,9 @@ import numpy as np
 
 from naively._types import Choice, FloatArray, IntArray
 
-SCORINGS = ("accuracy", "balanced_accuracy")  # scikit-learn's names
-
 
 def class_weights(rows: Mapping[str, int], scoring: str) -> dict[str, float] | None:
-    """Return what a row of each class weighs in a score; None if all weigh the same."""
+    """Return what a row of each class weighs in "accuracy" (None: one) or "balanced_accuracy"."""
     if scoring == "accuracy":
         return None
     return {name: 1 / (len(rows) * n) for name, n in rows.items() if n}
