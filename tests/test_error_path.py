@@ -89,7 +89,19 @@ def test_weights_count_as_rows():
     weighted = error_path(SparseMultinomialNB(), X, y, sample_weight=weight, **settings)
     repeated = error_path(SparseMultinomialNB(), X[twice], y[twice], **settings)
     np.testing.assert_allclose(weighted.predicted, repeated.predicted)
-    assert weighted.folds.weight.sum() == weight.sum()
+    assert weighted.folds.weight.sum() == 5 * weight.sum()  # few rows are divided five times
+
+
+@pytest.mark.parametrize("n", [60, 150, 600])
+def test_the_path_chooses_the_k_of_a_fit(n):
+    X, y = documents(n=n)
+    for k, choice in (("auto", "one_standard_error"), ("best", "best")):
+        fitted = SparseMultinomialNB(k=k).fit(X, y)
+        chosen = fitted.fold_errors_.best_k(choice)
+        assert len(fitted.get_support(indices=True)) == chosen
+        path = error_path(SparseMultinomialNB(), X, y, ks=fitted.fold_errors_.k, rivals="product")
+        np.testing.assert_array_equal(path.folds.errors, fitted.fold_errors_.errors)
+        assert path.best_k(choice) == chosen
 
 
 @pytest.mark.parametrize("n_folds", [2, 5, 7])
