@@ -3,13 +3,14 @@
     python experiments/competitors.py DATA --phase choose [--only SET ...] [--methods NAME ...]
     python experiments/competitors.py DATA --phase test
     python experiments/competitors.py --tables         into README.md, from the file of results
+    python experiments/competitors.py DATA --check     is mRMR here that of mrmr-selection?
 
 "choose" looks at training rows alone, in folds, and names a default for each kind of data
-(`DEFAULTS`); "test" judges on rows that had no part in that. Features are chosen inside each fold.
+(`DEFAULTS`); "test" judges on test rows, or in other folds. Features are chosen inside each fold.
 Every choice is followed by three rules: naive Bayes ("own": of the model, for others' choices that
 of the default), the same with `refit="logistic"`, and scikit-learn's logistic regression with its
 default penalty. Results go to results/competitors.csv, a method of a set at a time; what is there
-already is not done again. `mrmr-selection` and `abess` are needed for the methods of their names.
+already is not done again. The package `abess` is needed for the method of that name.
 """
 
 import argparse
@@ -353,13 +354,26 @@ def mrmr(X, y, ks):
 
 
 def mrmr_of_the_package(X, y, ks):
-    """The same by the package itself; `--check` compares the two."""
+    """The same by the package itself, slower."""
     import pandas as pd
     from mrmr import mrmr_classif
 
     frame = pd.DataFrame(dense(X).astype(np.float64))
     order = mrmr_classif(frame, pd.Series(y), K=max(ks), n_jobs=1, show_progress=False)
     return {k: np.sort(order[:k]) for k in ks}
+
+
+def check_mrmr(folder):
+    """Compare the first features of three sets, among 500 columns."""
+    for name in ("khan", "singh", "subj"):
+        X, y, split = data(folder, name)
+        fit, _ = splits("test", name, y, split)[0]
+        Z = (X[fit] > 0).astype(np.int64) if name == "subj" else X[fit]
+        ks = (5, 10, 20, 30)
+        found, expected = (
+            prefiltered(way, width=500)(Z, y[fit], ks) for way in (mrmr, mrmr_of_the_package)
+        )
+        print(name, all(np.array_equal(found[k], expected[k]) for k in ks))
 
 
 def abess(X, y, ks):
@@ -734,9 +748,12 @@ def main():
     parser.add_argument("--only", nargs="*", default=list(KIND), help="names of sets")
     parser.add_argument("--methods", nargs="*", help="names of methods")
     parser.add_argument("--rules", nargs="*", default=RULES, help="names of rules")
+    parser.add_argument("--check", action="store_true", help="compare mRMR with mrmr-selection")
     parser.add_argument("--tables", action="store_true", help="write README.md")
     options = parser.parse_args()
-    if options.tables:
+    if options.check:
+        check_mrmr(options.data)
+    elif options.tables:
         into_readme("competitors", tables())
     else:
         run(options.data, options)
