@@ -16,7 +16,7 @@ class Agreement:
 
     rows: int
     accuracy: float
-    low: float  # of an interval that holds the true accuracy in 95 of 100 such tests
+    low: float  # of an interval that holds the true accuracy in about 95 of 100 such tests
     high: float
     balanced_accuracy: float  # mean recall over the classes that occur
     macro_f1: float  # mean over the labels that occur or are answered
@@ -46,7 +46,7 @@ def _mean(values: list[float]) -> float:
 
 
 def share_interval(some: int, n: int) -> tuple[float, float]:
-    """Range that holds the true share in 95 of 100 samples of n (Wilson 1927)."""
+    """Range that holds the true share in about 95 of 100 samples of n (Wilson 1927)."""
     p, z2 = some / n, _NORMAL_95**2
     middle = (p + z2 / (2 * n)) / (1 + z2 / n)
     half = _NORMAL_95 * math.sqrt(p * (1 - p) / n + z2 / (4 * n * n)) / (1 + z2 / n)

@@ -1,17 +1,18 @@
 """Which rows are trained on, tested on, or left out: the *kind* of a row.
 
-A kind is decided by the content of the row, known by a number (its key), and by nothing else: not
-by the name of its file, the format, the shard or the place in it. So copies of a file are divided
-alike, wherever they are counted and whatever else is counted with them.
+A kind is decided by the content of the row, known by a number (its key), not by the name of its
+file, the format, the shard or the place in it. So copies of the same rows are divided alike,
+wherever they are counted.
 
 Of many rows, those are tested on whose random number, drawn by the key, is below the share; the
-folds are equal stretches of another such number. Few rows are dealt out exactly: in each class, the
+folds are equal stretches of another such number. Few rows are dealt out exactly, by class: the
 share of them with the smallest numbers is tested on (what is left over is rounded at random, by the
-class), one row at least is trained on, and the folds are equal stretches of their order.
+class), one row at least is trained on, and the folds are equal stretches of the others in an order
+of their own. There the other rows of its class have a say in the kind of a row.
 
-Equal rows are of one kind, so that no row is tested on that was trained on. Where more than half of
-the rows repeat others, as in tables of few categories, repetitions are what the data is made of:
-then equal rows are dealt out one by one.
+Equal rows (of one class, where they are few) are of one kind, so that no row is tested on that was
+trained on. Where more than half of the rows repeat others, as in tables of few categories,
+repetitions are what the data is made of: then equal rows are dealt out one by one.
 
 Rows that belong together (of one author, one donor, one plate) are known by the name of their
 group, and of one kind. Groups are dealt out exactly, by the rows that they have, whatever the
@@ -93,18 +94,18 @@ class Parting:
             codes, names = np.zeros_like(codes), np.array(["all"])
         keys = Repeats().told_apart(keys) if self.apart else keys
         free = np.flatnonzero(kinds == TRAIN)
-        begin, end, size = _ranks(self._numbers("fold", keys[free]), codes[free])
-        turn = self._of_class("turn", names)[codes[free]]
-        fold = (begin * self.n_folds // size + turn) % self.n_folds
         if split is None and 0 < self.share < 1:
-            begin, end, _ = _ranks(self._numbers("test", keys[free]), codes[free])
+            begin, end, size = _ranks(self._numbers("test", keys[free]), codes[free])
             share = Fraction(self.share).limit_denominator(_FINEST)
             whole, rest = np.divmod(size * share.numerator, share.denominator)
             rest = self._of_class("rest", names)[codes[free]] % share.denominator < rest
             chosen = begin + end < 2 * (whole + rest)  # of equal rows, to the nearest
             chosen |= self.grouped & (begin == 0)
             kinds[free[chosen & (end < size)]] = TEST
-        kinds[free] += np.where(kinds[free] == TRAIN, fold, 0)
+            free = np.flatnonzero(kinds == TRAIN)
+        begin, _, size = _ranks(self._numbers("fold", keys[free]), codes[free])
+        turn = self._of_class("turn", names)[codes[free]]
+        kinds[free] += (begin * self.n_folds // size + turn) % self.n_folds
         return kinds
 
     def drawn(self, keys: Array, split: IntArray | None) -> IntArray:

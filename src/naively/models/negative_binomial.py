@@ -420,7 +420,7 @@ def _contrast(
 ) -> Contrast:
     counts = spread_counts(alpha, dispersion, statistics, columns)
     y, n = counts.table, counts.feature_weight
-    effect, error = log_rates(y, n, prior, counts.dispersion)
+    effect, error = log_rates(y, n, prior * mean_exposure(statistics), counts.dispersion)
     mean = rates(counts, np.arange(len(columns)), counts.alpha)[1].T
     with np.errstate(divide="ignore"):
         variance = 1.0 / (n * mean * (1.0 + counts.dispersion[:, None] * mean))

@@ -43,7 +43,7 @@ from naively.models.contrast import (
     weight_difference,
 )
 from naively.models.distances import Distances, euclidean
-from naively.models.exposure import checked_exposure, of_exposure
+from naively.models.exposure import checked_exposure, mean_exposure, of_exposure
 from naively.models.family import (
     CountTable,
     Family,
@@ -272,7 +272,7 @@ def _contrast(
     alpha: float | FloatArray, statistics: CountTable, columns: IntArray, prior: float
 ) -> Contrast:
     y, n = np.asarray(statistics.table[columns], dtype=np.float64), weight_of(statistics, columns)
-    effect, error = log_rates(y, n, prior)
+    effect, error = log_rates(y, n, prior * mean_exposure(statistics))
     with np.errstate(divide="ignore"):
         variance = 1.0 / (free_rates(statistics, columns, alpha) * n)
     return Contrast(

@@ -160,7 +160,7 @@ class Threshold:
     log_odds: float | None  # nats; None: no threshold reaches it on the folds
     test_rows: int | None = None  # that the figure is a share of; None: there are none
     reached: float | None = None  # on the test rows
-    low: float | None = None  # of an interval that holds the true share in 95 of 100 tests
+    low: float | None = None  # of an interval that holds the true share in about 95 of 100 tests
     high: float | None = None
     other: float | None = None  # recall where precision is wanted, and the other way round
 

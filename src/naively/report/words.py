@@ -86,7 +86,7 @@ def gain_in_words(certificate: Certificate) -> str:
 
 
 def accuracy_interval(evaluation: Evaluation) -> tuple[float, float]:
-    """Range that holds the true accuracy in 95 of 100 such tests."""
+    """Range that holds the true accuracy in about 95 of 100 such tests."""
     n = evaluation.test_rows
     return share_interval(round(evaluation.accuracy * n), n)
 

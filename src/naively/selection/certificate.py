@@ -37,7 +37,8 @@ class Certificate:
     k : int
         Number of features.
     objective : float
-        Of the model returned.
+        Of the model returned, with its parameters pooled in a selected feature that all classes
+        have alike but for smoothing (one that never occurs, or is constant).
     bound : float
         No k features do better: psi(k).
     baseline : float

@@ -21,6 +21,7 @@ from naively.statistics.contrasts import against_rest
 
 A = TypeVar("A", bound=AbstractStatistics)
 
+_NOTHING = 1e-12  # difference of logarithms that is rounding
 _SHOWN = 5  # classes in a sentence
 _LISTED = 30  # rows in a notebook
 
@@ -271,7 +272,7 @@ def _of_class(
     assert model.family.contrast is not None
     found = model.family.contrast(two, support, prior)
     gain = model.family.gain(two)[support]
-    above = np.flatnonzero(found.effect > 0)
+    above = np.flatnonzero(found.effect > _NOTHING)
     at = above[np.argsort(-gain[above], kind="stable")][:k]
     return at, {
         "gain": gain[at],

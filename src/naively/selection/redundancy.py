@@ -53,7 +53,6 @@ from naively.models.model import Model, RowsOver, S
 from naively.models.multinomial import class_shares, multinomial_gain
 from naively.selection.top_k import top_k
 from naively.statistics.categories import ClassCategories
-from naively.statistics.counts import ClassCounts
 from naively.statistics.matrix import Matrix, canonical, is_sparse
 from naively.statistics.rows import LabelledRows
 
@@ -135,8 +134,9 @@ def _found(
     inside: BoolArray,
 ) -> Found:  # fmt: skip
     """Put candidates in order, by the measure for what their entries are."""
-    if isinstance(statistics, ClassCounts):
-        worth = None if MODELS[model.name].takes == "presence" else gain
+    takes = MODELS[model.name].takes
+    if takes in ("counts", "presence"):
+        worth = None if takes == "presence" else gain
         return of_presence(rows, k, inside, worth)
     if isinstance(statistics, ClassCategories):
         return _in_turn(_Categories(rows), k, inside)
