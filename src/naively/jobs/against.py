@@ -98,6 +98,8 @@ def _answers(data: Data, X: Any, y: Array, train: IntArray, judged: IntArray) ->
     from sklearn.preprocessing import StandardScaler
 
     of_text = isinstance(data.features, TextFeatures)
+    if of_text:  # words that only other rows have are unknown to it
+        X = X[:, np.flatnonzero(np.bincount(X[train].indices, minlength=X.shape[1]))]
     scaler = TfidfTransformer() if of_text else StandardScaler(with_mean=False)
     found = make_pipeline(scaler, LogisticRegression(max_iter=_ITERATIONS))
     return np.asarray(found.fit(X[train].astype(np.float64), y[train]).predict(X[judged]))

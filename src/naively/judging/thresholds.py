@@ -15,6 +15,8 @@ import numpy as np
 from naively._types import FloatArray, IntArray
 from naively.models.rules import winners
 
+_STEPS = 1e6  # of thresholds in a nat
+
 Goal: TypeAlias = Literal["precision", "recall"]
 
 
@@ -89,7 +91,8 @@ def threshold_for(
     reached = np.flatnonzero((right >= wanted.share * of - 1e-9) & (right > 0))
     if not len(reached):
         return None
-    return float(-distinct[reached[-1 if wanted.goal == "precision" else 0]])
+    least = -distinct[reached[-1 if wanted.goal == "precision" else 0]]
+    return float(np.floor(least * _STEPS) / _STEPS)  # not above it, and short enough to be typed
 
 
 def reached_by(odds: FloatArray, rows: IntArray, members: IntArray, threshold: float) -> Reached:

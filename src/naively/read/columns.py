@@ -146,7 +146,7 @@ def _by_name(
     position = {name: j for j, name in enumerate(columns.names)}
     lost = [name for name in names if name not in position]
     if lost:
-        others = f" and {len(lost) - 1:,} others" if len(lost) > 1 else ""
+        others = f" and {len(lost) - 1:,} more" if len(lost) > 1 else ""
         rows = " If the rows are features, add --transpose." if len(lost) == len(names) else ""
         raise InputError(
             f"{source}: {wanted.owner} needs the {what} `{lost[0]}`{others}, which "

@@ -66,6 +66,8 @@ def wanted_cells(layout: Layout, known: Sequence[str], source: str, what: str) -
     found = {"split": layout.split, "group": layout.group, "key": layout.key}
     if layout.label_column:
         found["label"] = layout.label or next((n for n in ("label", "y") if n in known), None)
+        if found["label"] is None and known:
+            raise missing(source, what, "label", known, " Name that of the labels with --label.")
     for name in filter(None, found.values()):
         if name not in known:
             raise missing(source, what, name, known)

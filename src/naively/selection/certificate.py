@@ -107,17 +107,20 @@ class Certificate:
         return self.objective - self.baseline
 
     def __str__(self) -> str:
-        choice = self.choice or f"{self.k} features"
+        one = self.k == 1 and not self.choice
+        choice = self.choice or ("feature" if one else f"{self.k} features")
+        reach = "reaches" if one else "reach"
         if self.proven_optimal:
             return (
-                f"Proven optimal: no other {choice} reach a higher {self.quantity} "
+                f"Proven optimal: no other {choice} {reach} a higher {self.quantity} "
                 f"(gain {_figure(self.gain)} {self.unit} over no feature)."
             )
         # Rounded down: the share proven must never be overstated.
         share = math.floor((1 - self.relative_gap) * 1e6) / 1e4
         these = "The features chosen" if self.choice else f"These {self.k} features"
+        these = "This feature" if one else these
         return (
-            f"{these} reach at least {share:.4f} % of the gain that any "
+            f"{these} {reach} at least {share:.4f} % of the gain that any "
             f"{choice} could reach (gap {self.gap:.3g} of "
             f"{_figure(self.bound - self.baseline)} {self.unit})."
         )

@@ -111,9 +111,9 @@ class Markers:
         if not names:
             return "Every class has a feature of its own."
         more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
-        verb = "has" if len(names) == 1 else "have"
+        verb, whose = ("has", "its") if len(names) == 1 else ("have", "their")
         return (
-            f"{len(names):,} of {n:,} classes {verb} no feature of their own: "
+            f"{len(names):,} of {n:,} classes {verb} no feature of {whose} own: "
             f"{', '.join(names[:_SHOWN])}{more}."
         )
 
