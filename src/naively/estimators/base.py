@@ -38,7 +38,14 @@ from naively.selection.chance import RATE, discoveries, p_values
 from naively.selection.redundancy import refuse_no_rows
 from naively.selection.refit import Refitted
 from naively.selection.train import Trained, is_auto, is_fdr, k_of, train
-from naively.statistics.matrix import Matrix, as_matrix, canonical, check_library, is_sparse
+from naively.statistics.matrix import (
+    Matrix,
+    as_matrix,
+    canonical,
+    check_library,
+    is_sparse,
+    unmasked,
+)
 
 
 class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
@@ -79,7 +86,7 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
         # Other sparse formats become CSR here, where no sum of duplicates can wrap around.
         rows: Matrix = validate_data(
             self,
-            as_matrix(X) if is_sparse(X) else X,
+            as_matrix(X) if is_sparse(X) else unmasked(X),
             y if y is None else "no_validation",
             reset=reset,
             accept_sparse=("csr", "csc"),
@@ -100,8 +107,7 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
 
     def _check_rows(self, X: MatrixLike) -> Matrix:
         check_library(X)
-        if is_sparse(X):
-            X = canonical(as_matrix(X))
+        X = canonical(as_matrix(X)) if is_sparse(X) else unmasked(X)
         X = validate_data(
             self, X, reset=False, accept_sparse="csr", ensure_all_finite=self._finite()
         )

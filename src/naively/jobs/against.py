@@ -54,7 +54,8 @@ def logistic(recipe: Recipe, data: Data, parting: Parting) -> Curve:
                     f"{recipe.name}: `--against logistic` needs two classes in all folds but one; "
                     "leave it out, or give more rows."
                 )
-            wrong = _answers(data, X, y, train, judged) != y[judged]
+            answers = _answers(data, X, y, train, judged, recipe.model.class_weight)
+            wrong = answers != y[judged]
             each = _weights(y[judged], scoring)
             scores.append(1 - float(each @ wrong / each.sum()))
             weight.append(float(each.sum()))
@@ -90,7 +91,9 @@ def _weights(labels: Array, scoring: str) -> FloatArray:
     return np.array([of_class[name] for name in names.tolist()], dtype=np.float64)[codes]
 
 
-def _answers(data: Data, X: Any, y: Array, train: IntArray, judged: IntArray) -> Array:
+def _answers(
+    data: Data, X: Any, y: Array, train: IntArray, judged: IntArray, class_weight: str | None
+) -> Array:
     """Answers to some rows, of a classifier of others."""
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.linear_model import LogisticRegression
@@ -101,5 +104,7 @@ def _answers(data: Data, X: Any, y: Array, train: IntArray, judged: IntArray) ->
     if of_text:  # words that only other rows have are unknown to it
         X = X[:, np.flatnonzero(np.bincount(X[train].indices, minlength=X.shape[1]))]
     scaler = TfidfTransformer() if of_text else StandardScaler(with_mean=False)
-    found = make_pipeline(scaler, LogisticRegression(max_iter=_ITERATIONS))
+    found = make_pipeline(
+        scaler, LogisticRegression(max_iter=_ITERATIONS, class_weight=class_weight)
+    )
     return np.asarray(found.fit(X[train].astype(np.float64), y[train]).predict(X[judged]))

@@ -274,11 +274,13 @@ def _test_of_odds(
     if not recipe.wanted:
         return None
     file, idf = fitted.file, data.idf(training(parting_of(recipe)))
+    columns = np.append(file.columns, data.also)
+    union = np.unique(columns)
     rule = Untempered(
         TEST, np.array(file.classes), trained.rule, replace(trained.model, constraints=None),
-        np.arange(len(file.columns)), None if idf is None else idf[file.columns],
+        np.searchsorted(union, columns), None if idf is None else idf[file.columns],
     )  # fmt: skip
-    look = Look(data.features, data.terms(file.columns), file.columns)
+    look = Look(data.features, data.terms(union), union)
     return _test_tasks(recipe, data, workers), look, rule
 
 

@@ -12,7 +12,7 @@ of their own. There the other rows of its class have a say in the kind of a row.
 
 Equal rows (of one class, where they are few) are of one kind, so that no row is tested on that was
 trained on. Where more than half of the rows repeat others, as in tables of few categories,
-repetitions are what the data is made of: then equal rows are dealt out one by one.
+repetitions are what the data is made of: then equal rows are dealt out one by one (of many, anew in each shard).
 
 Rows that belong together (of one author, one donor, one plate) are known by the name of their
 group, and of one kind. Groups are dealt out exactly, by the rows that they have, whatever the
@@ -92,7 +92,9 @@ class Parting:
         kinds = self.given(len(keys), split)
         if self.grouped:
             codes, names = np.zeros_like(codes), np.array(["all"])
-        keys = Repeats().told_apart(keys) if self.apart else keys
+        if self.apart:  # by class, so that the order of the rows has no say
+            with np.errstate(over="ignore"):
+                keys = Repeats().told_apart(keys + codes.astype(np.uint64) * _MIX2)
         free = np.flatnonzero(kinds == TRAIN)
         if split is None and 0 < self.share < 1:
             begin, end, size = _ranks(self._numbers("test", keys[free]), codes[free])

@@ -32,7 +32,9 @@ def told_of(source: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise InputError(f"{source}: {error}") from error
+        said = str(error)
+        said = said if said.startswith(f"{source}: ") else f"{source}: {said}"
+        raise InputError(said) from error
 
 
 @contextmanager

@@ -110,7 +110,8 @@ class ClassCategories(AbstractStatistics):
         if is_sparse(X):
             X = canonical(X).tocsr()
         _check_categories(X)
-        sizes = np.maximum(_largest(X) + 1, _least_sizes(min_categories, X.shape[1]))
+        counted = X if rows.weights is None else X[rows.weights > 0]
+        sizes = np.maximum(_largest(counted) + 1, _least_sizes(min_categories, X.shape[1]))
         table, weight = _count(X, rows, sizes), rows.class_weight
         if observed is not None:  # missing values were counted as category 0
             first = starts_of(sizes)

@@ -260,7 +260,8 @@ def squared(X: Matrix) -> Matrix:
         return type(X)((squared(X.data), X.indices, X.indptr), shape=X.shape)
     values = np.asarray(X)
     whole = values.dtype.kind in "biu" and (not values.size or values.max() < _SQUARED_FITS)
-    return np.square(values, dtype=np.int64 if whole else np.float64)
+    with np.errstate(over="ignore"):
+        return np.square(values, dtype=np.int64 if whole else np.float64)
 
 
 def _checked_threshold(matrix: Any, threshold: float, presence: bool) -> float:

@@ -51,8 +51,19 @@ def as_matrix(X: Any) -> Matrix:
     check_library(X)
     if hasattr(X, "iloc") and hasattr(X, "dtypes"):
         return _native(_from_pandas(X))
-    dense = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else X)
+    dense = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else unmasked(X))
     return _native(_two_dimensional(dense))
+
+
+def unmasked(X: Any) -> Any:
+    """Return a masked array as a plain one, NaN (of objects None) where it is masked, else X."""
+    if not isinstance(X, np.ma.MaskedArray):
+        return X
+    if not np.ma.is_masked(X):
+        return np.asarray(X.data)
+    numbers = X.dtype.kind in "biuf"
+    values = X if X.dtype.kind == "f" else X.astype(np.float64 if numbers else object)
+    return values.filled(np.nan if numbers else None)
 
 
 def check_library(X: Any) -> None:

@@ -21,7 +21,7 @@ from typing import Any, Self, TypeAlias, final
 import numpy as np
 
 from naively._types import Array, FloatArray
-from naively.statistics.matrix import Matrix, as_matrix, is_sparse
+from naively.statistics.matrix import Matrix, as_matrix, is_sparse, unmasked
 
 KINDS = ("gaussian", "categorical", "bernoulli", "poisson")
 Labels: TypeAlias = tuple[Any, ...]  # of the categories of a column, in the order of their codes
@@ -326,7 +326,7 @@ def check_table(X: Any) -> None:
 def array_of(X: Any) -> Array:
     """Rows of an array or a list of lists as an array that keeps the types of Python."""
     if not isinstance(X, list | tuple):
-        return np.asarray(X)
+        return np.asarray(unmasked(X))
     rows = [
         list(row) if isinstance(row, Iterable) and not isinstance(row, str) else row for row in X
     ]

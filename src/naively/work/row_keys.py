@@ -8,7 +8,7 @@ from naively._kernels.compiled import read_only
 from naively._kernels.row_keys import dense_keys, sparse_keys, text_keys
 from naively._types import Array
 from naively.read.batch import Batch
-from naively.statistics.matrix import is_sparse
+from naively.statistics.matrix import canonical, is_sparse
 from naively.text.utf8 import Texts, TokenRows, as_texts
 
 
@@ -25,6 +25,7 @@ def row_keys(batch: Batch) -> Array:
         offsets, starts = tokens.offsets.astype(np.int64), starts[:: batch.width].astype(np.int64)
         text_keys(read_only(tokens.bytes), read_only(offsets), read_only(starts), keys)
     elif is_sparse(rows):
+        rows = canonical(rows)  # an entry may be there in two parts
         indices, indptr = (each.astype(np.int64) for each in (rows.indices, rows.indptr))
         sparse_keys(_bits(rows.data), indices, indptr, keys)
     else:
@@ -45,7 +46,8 @@ def part_keys(batch: Batch) -> Array:
 
 
 def _bits(values: Array) -> Array:
-    """Single precision as whole numbers, with one zero."""
+    """Single precision as whole numbers, with one zero and one NaN."""
     with np.errstate(over="ignore", under="ignore"):
         single = np.ascontiguousarray(values, dtype=np.float32) + np.float32(0)
+    single[np.isnan(single)] = np.nan
     return np.asarray(single.view(np.uint32))
