@@ -12,7 +12,8 @@ of their own. There the other rows of its class have a say in the kind of a row.
 
 Equal rows (of one class, where they are few) are of one kind, so that no row is tested on that was
 trained on. Where more than half of the rows repeat others, as in tables of few categories,
-repetitions are what the data is made of: then equal rows are dealt out one by one (of many, anew in each shard).
+repetitions are what the data is made of: then equal rows are dealt out one by one (of many, anew in
+each shard).
 
 Rows that belong together (of one author, one donor, one plate) are known by the name of their
 group, and of one kind. Groups are dealt out exactly, by the rows that they have, whatever the

@@ -62,7 +62,7 @@ def unmasked(X: Any) -> Any:
     if not np.ma.is_masked(X):
         return np.asarray(X.data)
     numbers = X.dtype.kind in "biuf"
-    values = X if X.dtype.kind == "f" else X.astype(np.float64 if numbers else object)
+    values: Any = X if X.dtype.kind == "f" else X.astype(np.float64 if numbers else object)
     return values.filled(np.nan if numbers else None)
 
 
