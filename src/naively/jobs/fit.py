@@ -398,6 +398,7 @@ def _model_file(
         layer=None if numbers is None else numbers.layer,
         exposure=features.exposure,
         exposure_name="" if features.exposure is None else settings.exposure or "",
+        missing=numbers is not None and numbers.missing,
     )
 
 

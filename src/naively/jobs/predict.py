@@ -254,7 +254,10 @@ def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
             model.n_features, names if model.named else None, places, model.first_column,
             layer=model.layer,
         )  # fmt: skip
-        return replace(layout, text=(), wanted=columns)
+        way = "train with --missing ignore" if "missing" in MODELS[model.kind].parameters else ""
+        return replace(
+            layout, text=(), wanted=columns, missing=model.missing, missing_way=way
+        )
     tokens = model.features.analyzer == "tokens"
     if tokens and format not in LISTS:
         raise InputError(
