@@ -167,8 +167,11 @@ def test_sparse_matrices(here):
             run(*SELECT, file, "--labels", "labels.txt", "--model", name, "--out", file[0])
         dense, sparse = (load_model(f"{file}/model.npz") for file in "ds")
         assert dense.columns.tolist() == sparse.columns.tolist()
-        np.testing.assert_allclose(dense.scores(X[:, dense.columns]),
-                                   sparse.scores(sp.csr_array(X)[:, dense.columns]), rtol=1e-9)
+        np.testing.assert_allclose(
+            dense.scores(X[:, dense.columns]),
+            sparse.scores(sp.csr_array(X)[:, dense.columns]),
+            rtol=1e-9,
+        )
 
 
 def test_h5ad(here):
@@ -177,8 +180,10 @@ def test_h5ad(here):
     X, y = here
     with h5py.File("t.h5ad", "w") as file:
         file["X"] = X
-        for frame_, index, cells in (("obs", [f"r{i}" for i in range(len(X))], {"label": y}),
-                                     ("var", NAMES, {})):
+        for frame_, index, cells in (
+            ("obs", [f"r{i}" for i in range(len(X))], {"label": y}),
+            ("var", NAMES, {}),
+        ):
             group = file.create_group(frame_)
             group.attrs["_index"] = "_index"
             for key, values in {"_index": index, **cells}.items():
@@ -239,8 +244,9 @@ def test_mistakes_are_told_in_one_sentence(name):
         else "is missing; fill it in, or leave it out with --ignore 'c5'."
     ), message
     if not knows:
-        message = run("select", "t.csv", "--numbers", "--model", name, "--missing", "ignore",
-                      status=2)
+        message = run(
+            "select", "t.csv", "--numbers", "--model", name, "--missing", "ignore", status=2
+        )
         assert message == (
             f"naively: `--missing` has no effect on --model {name}; leave it out (it is for "
             "bernoulli, poisson, categorical, gaussian)."
@@ -257,7 +263,7 @@ def test_what_does_not_go_together_is_refused(here):
     assert "needs every entry of a row" in told("--model", "gaussian", "--refit", "logistic")
     assert "needs every entry" in told("--model", "gaussian", "--redundancy", "conditional")
     assert "`--exposure` is of whole rows" in told("--model", "poisson", "--exposure", "total")
-    assert "`--missing ignore` is of counts as they are" in told(
+    assert "`--missing` is of rows of counts, neither weighted" in told(
         "--model", "poisson", "--weights", "log"
     )
     message = run("cv", "t.csv", *options, "--model", "gaussian", "--against", "logistic", status=2)

@@ -108,15 +108,11 @@ class ModelSettings:
                 f"`--weights` of columns of numbers are of counts that are added up; leave them "
                 f"out with --model {self.kind}."
             )
-        if self.exposure is not None and (weights != "counts" or self.norm is not None):
+        of_counts = "exposure" if self.exposure is not None else "missing"
+        if getattr(self, of_counts) is not None and (weights != "counts" or self.norm is not None):
             yield (
-                "`--exposure` is of rows of counts, neither weighted nor normalised; leave out "
-                f"--exposure, or --{given}."
-            )
-        if self.missing is not None and weights != "counts":
-            yield (
-                "`--missing ignore` is of counts as they are; leave out it, or --weights "
-                f"{weights}."
+                f"`--{of_counts}` is of rows of counts, neither weighted nor normalised; leave out "
+                f"--{of_counts}, or --{given}."
             )
         if weights == "presence" and self.norm is None and self.kind == "poisson":
             yield (

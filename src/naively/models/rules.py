@@ -134,7 +134,7 @@ def without_missing(
 def with_offset(
     intercept: FloatArray, terms: FloatArray, x: FloatArray, offset: FloatArray | None
 ) -> tuple[FloatArray, FloatArray]:
-    """Give each feature of x (k,) what is its own in the intercept (C,): a missing one has nothing."""
+    """Give each feature of x (k,) its part of the intercept (C,); a missing one says nothing."""
     if offset is None:
         return intercept, terms
     return intercept - offset.sum(axis=1), np.where(np.isnan(x), 0.0, terms + offset)

@@ -96,10 +96,10 @@ def of_format(layout: Layout, format: str) -> Layout:
 def _idle(layout: Layout, format: str) -> Iterator[tuple[str, str]]:
     """Options that were given and change nothing in a file of this format, and their fields."""
     holds = "texts" if layout.text else "numbers"
-    for option, field, *formats in _EFFECTS:
-        given = getattr(layout, field) != getattr(_USUAL, field)
+    for option, name, *formats in _EFFECTS:
+        given = getattr(layout, name) != getattr(_USUAL, name)
         if given and format not in dict(zip(_HELD, formats, strict=True))[holds]:
-            yield option, field
+            yield option, name
 
 
 def check_effects(layout: Layout, format: str, source: str = "") -> None:

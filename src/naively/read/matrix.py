@@ -166,7 +166,7 @@ def entry_bounds(indptr: Array, begin: int, end: int) -> Iterator[tuple[int, int
 
 
 def check_finite(X: Any, columns: Columns, places: Places, layout: Layout) -> None:
-    """Refuse values that are no finite numbers, naming the first; NaN only where none may be missing.
+    """Refuse values that are no finite numbers, naming the first; NaN, unless it may be missing.
 
     Raises
     ------
