@@ -235,6 +235,20 @@ _SELECT: dict[str, dict[str, tuple[str, ...]]] = {
             "-k 3",
             "predict result numbers.csv --label y --out a.csv",
         ),
+        "holes": (
+            "matrices",
+            "select holes.csv --numbers --label y --model gaussian --missing ignore -k 3",
+            "predict result holes.csv --label y --out a.csv",
+            "explain result --file holes.csv --row 3",
+            "select holes.csv --numbers --label y --model poisson --missing ignore -k 3 --quick",
+        ),
+        "holes refused": (
+            "matrices",
+            "select holes.csv --numbers --label y --model gaussian -k 3",
+            "select holes.csv --numbers --label y --missing ignore -k 3",
+            "select numbers.csv --numbers --label y --model gaussian -k 3 --quick -q",
+            "predict result holes.csv",
+        ),
         "exposure refused": (
             "matrices",
             "select numbers.csv --numbers --label y --exposure w2 -k 3",

@@ -349,6 +349,12 @@ def matrices() -> Files:
         "hours.csv": delimited(
             [["hours", *table[0]], *([1 + sum(r[:-1]) / 2, *r] for r in table[1:])]
         ),
+        "holes.csv": delimited(
+            [
+                table[0],
+                *([*("" if cell == 2 else cell for cell in r[:-1]), r[-1]] for r in table[1:]),
+            ]
+        ),
         "m.h5ad": h5ad(X, y, "w"),
         "names.txt": lines_of(names),
         "labels.txt": lines_of(y),

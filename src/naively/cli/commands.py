@@ -222,6 +222,11 @@ def models_that(take: str, known: Collection[str] = tuple(MODELS)) -> str:
     return ", ".join(name for name in known if MODELS[name].takes == take)
 
 
+def _with(parameter: str) -> list[str]:
+    """Names of the models that have a parameter."""
+    return [name for name, kind in MODELS.items() if parameter in kind.parameters]
+
+
 Options = list[Callable[[Callable[..., Any]], Callable[..., Any]]]
 
 TRANSPOSE = click.option(
@@ -237,6 +242,14 @@ NUMBERS: Options = [
     ),
     TRANSPOSE,
     click.option("--ignore", multiple=True, metavar="NAME", help="Leave out a column of numbers."),
+    click.option(
+        "--missing",
+        type=click.Choice(["error", "ignore"]),
+        default="error",
+        show_default=True,
+        help="What a number that is missing does (an empty cell, NA, NaN, null): ignore leaves it "
+        f"out of its own column. Of --model {', '.join(_with('missing'))}.",
+    ),
 ]
 
 READING: Options = [
@@ -736,6 +749,7 @@ def recipe_of(input: str, options: Mapping[str, Any]) -> Any:
     settings += ["require", "exclude", "feature_groups", "costs", "budget", "quota", "class_weight"]
     settings += [*ASKED, "exposure"]
     given = {name: options[name] for name in settings if name in options}
+    given["missing"] = ignored(options)
     layout = layout_of(input, options)
     return Recipe(
         files=(input,),
@@ -777,8 +791,15 @@ def layout_of(input: str, options: Mapping[str, Any]) -> Any:
         transpose=options.get("transpose", False),
         ignore=options.get("ignore", ()),
         layer=options.get("layer"),
+        missing=ignored(options) is not None,
+        missing_way="add --missing ignore" * (options["model"] in _with("missing")),
         **style_of(options),
     )
+
+
+def ignored(options: Mapping[str, Any]) -> str | None:
+    """Whether missing values are left out: "ignore", or None."""
+    return "ignore" if options["missing"] == "ignore" else None
 
 
 def features_of(options: Mapping[str, Any]) -> Any:

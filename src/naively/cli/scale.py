@@ -25,6 +25,7 @@ from naively.cli.commands import (
     echo_json,
     explained,
     features_of,
+    ignored,
     kind_option,
     layout_of,
     naively,
@@ -115,9 +116,11 @@ def _counting(files: tuple[str, ...], options: dict[str, Any]) -> Any:
     layout = layout_of(files[0], options)
     kind = MODELS[options["model"]]
     weighting = {name: options[name] for name in ("weights", "norm", "exposure")}
-    model = ModelSettings(kind.name, **weighting)
+    model = ModelSettings(kind.name, missing=ignored(options), **weighting)
     if options["resolution"] is not None and layout.text:
         raise click.UsageError("--resolution is of numbers (--numbers) only; leave it out.")
+    if options["resolution"] is not None and model.missing is not None:
+        raise click.UsageError("--resolution and --missing ignore exclude each other; give one.")
     features = features_of(options) if layout.text else None
     of_counts = features is None and kind.takes == "counts"
     return Counting(files, layout, features, model, options["resolution"], of_counts)

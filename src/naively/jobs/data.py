@@ -314,6 +314,7 @@ def definition(
         documents=statistic == "counts" and kind.takes == "counts",
         first_column=columns.first_column, layer=None if layout.layer == "X" else layout.layer,
         exposure=_exposure_of_columns(settings.exposure, columns, parts[0].source),
+        missing=settings.missing is not None,
     )  # fmt: skip
     return of_columns, replace(layout, wanted=wanted), columns
 

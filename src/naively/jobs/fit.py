@@ -140,6 +140,7 @@ def fit(
         alpha=alpha if isinstance(alpha, float) else None,
         notes=(
             *_default_note(settings, most),
+            *_missing_note(counted),
             *_case_note(trained.classes),
             *(_tie_note(trained, settings) if support is None else ()),
             *_discovery_note(trained, settings),
@@ -183,6 +184,20 @@ def _default_note(settings: ModelSettings, there_are: int) -> Iterator[str]:
             f"All {settings.counted} were taken, since there are fewer than {DEFAULT_K}, the "
             "default; "
             "-k gives their number."
+        )
+
+
+def _missing_note(counted: Any) -> Iterator[str]:
+    """Say how many values are missing, where they are left out."""
+    observed = getattr(counted, "observed", None)
+    if observed is None:
+        return
+    values = counted.class_weight.sum() * counted.n_features
+    missing = values - observed.sum()
+    if missing:
+        yield (
+            f"{missing:,.0f} of {values:,.0f} values ({100 * missing / values:.2g} %) are missing; "
+            "each is left out of its own column."
         )
 
 
@@ -398,6 +413,7 @@ def _model_file(
         layer=None if numbers is None else numbers.layer,
         exposure=features.exposure,
         exposure_name="" if features.exposure is None else settings.exposure or "",
+        missing=numbers is not None and numbers.missing,
     )
 
 

@@ -23,6 +23,7 @@ from numpy.lib import format as npy
 
 from naively._types import Array, FloatArray, IntArray
 from naively.models import MODELS
+from naively.models.counting import presence_of
 from naively.models.rules import Rule
 from naively.models.value_rules import RULES, kind_of, restored
 from naively.read.bytes import opened
@@ -37,7 +38,7 @@ from naively.work.archive import stored_arrays
 FORMAT = "naively model"
 VERSION = 1
 _BY_CLASS = ("intercept", "log_prior")  # arrays (C,) of rules, finite or -inf
-_BY_FEATURE = ("weights", "veto", "centers", "mean", "precision")  # (C, k), finite
+_BY_FEATURE = ("weights", "veto", "centers", "mean", "precision", "offset")  # (C, k), finite
 _DATE = (1980, 1, 1, 0, 0, 0)  # a zip archive wants a time; a fixed one makes files reproducible
 _MANIFEST = "manifest.json"
 _MANIFEST_LIMIT = 1 << 26  # bytes
@@ -67,6 +68,7 @@ class ModelFile:
     layer: str | None = None  # of AnnData, that was trained on; None for X or another format
     exposure: Exposure = None  # what the rule sees after the features: see `statistics.exposure`
     exposure_name: str = ""  # of its column, or "total"
+    missing: bool = False  # NaN in a row is a value that is missing, and says nothing
 
     @property
     def n_regions(self) -> int:
@@ -87,7 +89,7 @@ class ModelFile:
     def seen(self, X: Matrix) -> Matrix:
         """Return what the rule sees of the selected columns of rows: (n, k), or (n, R * k)."""
         if self.threshold is not None:
-            return (np.float64(self.threshold) < X).astype(np.float64)
+            return presence_of(self.threshold, X)
         if self.weights == "log":
             X = log_weights(X)
         return X if self.idf is None or self.known else scaled(X, self.idf)
@@ -140,6 +142,7 @@ def _manifest(model: ModelFile) -> dict[str, Any]:
         "named": model.named,
         "layer": model.layer,
         **({} if model.exposure is None else _exposure_of(model)),
+        **({"missing": True} if model.missing else {}),
         "text": text
         and {
             "columns": list(model.text_columns),
@@ -300,6 +303,7 @@ def _model(fields: _Fields, arrays: dict[str, Array]) -> ModelFile:
         layer=fields.get("layer", str, type(None)),
         exposure=fields.get("exposure", str, int, type(None)),
         exposure_name=fields.get("exposure_name", str, type(None)) or "",
+        missing=fields.get("missing", bool, type(None)) or False,
     )
     _check(model)
     return model
@@ -397,6 +401,7 @@ def _check(model: ModelFile) -> None:
         raise _DamageError("its weights do not fit its idf")
     two_passes = model.features is not None and model.features.two_passes
     _check_exposure(model)
+    _check_missing(model)
     of_all = model.features is None and model.named and model.exposure == "total"
     if bool(model.known) != (two_passes or of_all) or (
         model.known
@@ -425,6 +430,16 @@ def _check_exposure(model: ModelFile) -> None:
         raise _DamageError("its exposure is not known")
     if exposure is not None and kind_of(model.rule) != "linear":
         raise _DamageError("its rule takes no exposure")
+
+
+def _check_missing(model: ModelFile) -> None:
+    takes = "missing" in MODELS[model.kind].parameters and model.features is None
+    if model.missing and not takes:
+        raise _DamageError("its model takes no missing values")
+    if ("offset" in model.rule.arrays()) != (
+        model.missing and kind_of(model.rule) in ("linear", "quadratic")
+    ):
+        raise _DamageError("what it makes of missing values does not fit its rule")
 
 
 def _check_numbers(model: ModelFile, arrays: dict[str, Array]) -> None:

@@ -146,6 +146,8 @@ def _row_of(X: Any, j: int, labels: Array, wanted: str) -> tuple[int | None, flo
     else:
         part = slice(X.indptr[j], X.indptr[j + 1])
         rows, values = X.indices[part], X.data[part]
+    known = ~np.isnan(values)
+    rows, values = rows[known], values[known]
     if len(rows) == 0:
         return None, 0.0, False
     inside = np.flatnonzero(labels[rows] == wanted)

@@ -67,6 +67,8 @@ def count(
     """
     written = []
     statistic = MODELS[counting.model.kind].statistic
+    if counting.model.missing is not None:
+        counting.model.check_effect("missing")
     if counting.features is not None and statistic not in ("counts", "presence"):
         raise InputError(
             f"{counting.files[0]}: of texts, occurrences are counted, or the rows that hold a "
@@ -170,6 +172,8 @@ def _solved(
     if exposure is not None:
         named = "total" if exposure == "total" else data.named(np.array([exposure]))[0]
         settings = replace(settings, exposure=named)
+    if getattr(record.features, "missing", False):
+        settings = replace(settings, missing="ignore")
     model = settings.model(of_text=isinstance(record.features, TextFeatures))
     check_markers(settings, markers)
     fitted, trained = fit(data, model, settings, (TRAIN,))
@@ -204,6 +208,11 @@ def check_statistics(record: Record, settings: ModelSettings) -> None:
         raise InputError(
             f"--model {settings.kind} takes no exposure, which the rows of these statistics have; "
             "count the shards again without one, or choose another model."
+        )
+    if getattr(record.features, "missing", False) and "missing" not in kind.parameters:
+        raise InputError(
+            f"--model {settings.kind} takes no missing values, which these statistics left out; "
+            "choose another model, or fill them in and count the shards again."
         )
     if counted != wanted and (settings.kind, counted) != ("multinomial", "presence"):
         raise InputError(

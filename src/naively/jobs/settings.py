@@ -59,6 +59,7 @@ class ModelSettings:
     refit: str | None = None  # "logistic": the rule is fitted to the rows
     exposure: str | None = None  # of rows: a column, or "total"
     calibration: str | None = None  # "cross-fitted": probabilities are those of rows not seen
+    missing: str | None = None  # "ignore": a value that is missing is left out; None: an error
 
     @property
     def is_constrained(self) -> bool:
@@ -107,10 +108,11 @@ class ModelSettings:
                 f"`--weights` of columns of numbers are of counts that are added up; leave them "
                 f"out with --model {self.kind}."
             )
-        if self.exposure is not None and (weights != "counts" or self.norm is not None):
+        of_counts = "exposure" if self.exposure is not None else "missing"
+        if getattr(self, of_counts) is not None and (weights != "counts" or self.norm is not None):
             yield (
-                "`--exposure` is of rows of counts, neither weighted nor normalised; leave out "
-                f"--exposure, or --{given}."
+                f"`--{of_counts}` is of rows of counts, neither weighted nor normalised; leave out "
+                f"--{of_counts}, or --{given}."
             )
         if weights == "presence" and self.norm is None and self.kind == "poisson":
             yield (
@@ -153,6 +155,7 @@ class ModelSettings:
         asked |= {"time_limit": self.time_limit, "scale": self.scale}
         asked |= {name: getattr(self, name) for name in ASKED}
         asked["exposure"] = None if self.exposure is None else exposure
+        asked["missing"] = self.missing
         if self.objective == "pairs":  # whose search it is
             asked |= {"exact": None, "time_limit": None}
         if "var_smoothing" in kind.parameters:
@@ -170,12 +173,7 @@ class ModelSettings:
     def _check_effects(self, kind: Kind, given: Collection[str]) -> None:
         """Raise an InputError if something that was asked has no effect on the model."""
         for name in given:
-            if name not in kind.parameters:
-                others = ", ".join(each.name for each in MODELS.values() if name in each.parameters)
-                raise InputError(
-                    f"`--{name.replace('_', '-')}` has no effect on --model {self.kind}; leave it "
-                    f"out (it is for {others})."
-                )
+            self.check_effect(name)
         self._check_ways()
         self._check_discoveries(kind)
         if self.class_weight is not None and kind.of_distances:
@@ -186,6 +184,15 @@ class ModelSettings:
         for one, other in (("costs", "budget"), ("budget", "costs")):
             if getattr(self, one) is not None and getattr(self, other) is None:
                 raise InputError(f"`--{one}` has no effect without --{other}; give both.")
+
+    def check_effect(self, name: str) -> None:
+        """Raise an InputError if the model has no such parameter."""
+        if name not in MODELS[self.kind].parameters:
+            others = ", ".join(each.name for each in MODELS.values() if name in each.parameters)
+            raise InputError(
+                f"`--{name.replace('_', '-')}` has no effect on --model {self.kind}; leave it "
+                f"out (it is for {others})."
+            )
 
     def _check_ways(self) -> None:
         """Raise an InputError if two ways to choose the features exclude each other."""
@@ -238,8 +245,8 @@ class ModelSettings:
 
 
 _OPTIONS = {"required": "require", "excluded": "exclude", "groups": "feature-groups", "k": "k"}
-_SAME = ("costs", "budget", "quota", "alpha", "scale", "exact", "time_limit", "exposure", *ASKED)
-_PARAMETER = re.compile(rf"`({'|'.join((*_OPTIONS, *_SAME))})`(?:='(\w+)'|=(True))?")
+_SAME = ("costs", "budget", "quota", "alpha", "scale", "exact", "time_limit", "exposure", "missing")
+_PARAMETER = re.compile(rf"`({'|'.join((*_OPTIONS, *_SAME, *ASKED))})`(?:='(\w+)'|=(True))?")
 
 
 @contextmanager

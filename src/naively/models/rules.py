@@ -115,9 +115,7 @@ class LinearRule:
         if self.veto is not None:  # present where that is impossible, or absent
             impossible = ((self.veto > 0) & (x != 0)) | ((self.veto < 0) & (x == 0))
             terms = np.where(impossible, -np.inf, terms)
-        if self.offset is not None:
-            terms = np.where(np.isnan(x), -self.offset, terms)
-        return self.intercept, terms
+        return with_offset(self.intercept, terms, x, self.offset)
 
     def arrays(self) -> dict[str, Array]:
         """See `Rule`."""
@@ -131,6 +129,15 @@ def without_missing(
     if mask is None or offset is None:
         return scores
     return np.asarray(scores - mask.astype(np.float64) @ offset.T)
+
+
+def with_offset(
+    intercept: FloatArray, terms: FloatArray, x: FloatArray, offset: FloatArray | None
+) -> tuple[FloatArray, FloatArray]:
+    """Give each feature of x (k,) its part of the intercept (C,); a missing one says nothing."""
+    if offset is None:
+        return intercept, terms
+    return intercept - offset.sum(axis=1), np.where(np.isnan(x), 0.0, terms + offset)
 
 
 def joint_rule(

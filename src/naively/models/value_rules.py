@@ -10,7 +10,15 @@ import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
 from naively.models.counting import presence_of
-from naively.models.rules import HybridRule, LinearRule, Rule, finite, present, without_missing
+from naively.models.rules import (
+    HybridRule,
+    LinearRule,
+    Rule,
+    finite,
+    present,
+    with_offset,
+    without_missing,
+)
 from naively.statistics.matrix import Matrix, is_sparse
 from naively.statistics.missing import missing_mask
 
@@ -104,9 +112,7 @@ class QuadraticRule:
     def terms(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """See `Rule`."""
         terms = -0.5 * (x - self.mean) ** 2 * self.precision
-        if self.offset is not None:
-            terms = np.where(np.isnan(x), -self.offset, terms)
-        return self.intercept, terms
+        return with_offset(self.intercept, terms, x, self.offset)
 
     def arrays(self) -> dict[str, Array]:
         """See `Rule`."""

@@ -67,7 +67,7 @@ def batches(part: Part, layout: Layout) -> Iterator[Batch]:
         columns, kept = chosen(part.source, _shape(part.source, X)[1], names, layout)
         for start, stop, rows in _ranges(part, X):
             places = Places((part,), range(start + 1, stop + 1))
-            rows = kept_values(rows, places, columns, kept)
+            rows = kept_values(rows, places, columns, kept, layout)
             batch = batch_of(rows, sliced(cells, start, stop), places)
             yield batch.named(samples[start - part.begin : stop - part.begin])
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from naively.read.columns import Wanted
 from naively.read.errors import InputError
@@ -35,6 +35,9 @@ class Layout:
     header: bool = True  # of CSV; False: columns are called 1, 2, ...
     encoding: str = "utf-8"  # of CSV and JSON Lines
     wanted: Wanted | None = None  # columns of numbers to keep; None: all
+    # Of numbers. (What is counted is told by the features, by which records are named.)
+    missing: bool = field(default=False, repr=False)  # cells without a value are NaN, not refused
+    missing_way: str = field(default="", repr=False)  # out, where a value is missing: "add ..."
 
     @property
     def roles_way(self) -> str:
@@ -69,6 +72,7 @@ _EFFECTS = (  # option, field, formats in which it has an effect with texts, and
     ("--transpose", "transpose", (), _TRANSPOSED),
     ("--ignore", "ignore", (), tuple(FORMATS)),
     ("--layer", "layer", (), ("h5ad",)),
+    ("--missing", "missing", (), tuple(FORMATS)),
     ("--delimiter", "delimiter", ("csv", "tsv"), ("csv", "tsv")),
     ("--no-quotes", "quotes", ("csv", "tsv"), ("csv", "tsv")),
     ("--no-header", "header", ("csv", "tsv"), ("csv", "tsv")),
@@ -92,10 +96,10 @@ def of_format(layout: Layout, format: str) -> Layout:
 def _idle(layout: Layout, format: str) -> Iterator[tuple[str, str]]:
     """Options that were given and change nothing in a file of this format, and their fields."""
     holds = "texts" if layout.text else "numbers"
-    for option, field, *formats in _EFFECTS:
-        given = getattr(layout, field) != getattr(_USUAL, field)
+    for option, name, *formats in _EFFECTS:
+        given = getattr(layout, name) != getattr(_USUAL, name)
         if given and format not in dict(zip(_HELD, formats, strict=True))[holds]:
-            yield option, field
+            yield option, name
 
 
 def check_effects(layout: Layout, format: str, source: str = "") -> None:

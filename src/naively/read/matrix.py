@@ -107,7 +107,7 @@ def whole_batches(
             )
     for start, stop in row_bounds(X):
         places = Places((part,), range(start + 1, stop + 1))
-        rows = kept_values(X[start:stop], places, columns, kept)
+        rows = kept_values(X[start:stop], places, columns, kept, layout)
         yield batch_of(rows, sliced(cells, start, stop), places)
 
 
@@ -118,10 +118,12 @@ def sliced(
     return {role: (name, values[start:stop]) for role, (name, values) in cells.items()}
 
 
-def kept_values(X: Any, places: Places, columns: Columns, kept: IntArray | None) -> Any:
-    """Return the columns that are kept, checked to be finite numbers."""
+def kept_values(
+    X: Any, places: Places, columns: Columns, kept: IntArray | None, layout: Layout
+) -> Any:
+    """Return the columns that are kept, checked to be finite numbers, or missing if they may be."""
     X = X if kept is None else X[:, kept]
-    check_finite(X, columns.take(kept), places)
+    check_finite(X, columns.take(kept), places, layout)
     return X
 
 
@@ -165,8 +167,8 @@ def entry_bounds(indptr: Array, begin: int, end: int) -> Iterator[tuple[int, int
         start = stop
 
 
-def check_finite(X: Any, columns: Columns, places: Places) -> None:
-    """Refuse values that are no finite numbers, naming the first.
+def check_finite(X: Any, columns: Columns, places: Places, layout: Layout) -> None:
+    """Refuse values that are no finite numbers, naming the first; NaN, unless it may be missing.
 
     Raises
     ------
@@ -176,12 +178,16 @@ def check_finite(X: Any, columns: Columns, places: Places) -> None:
     values = X.data if is_sparse(X) else X
     if values.dtype.kind != "f" or np.isfinite(values).all():
         return
+    odd = np.isinf(values) if layout.missing else ~np.isfinite(values)
+    if not odd.any():
+        return
     if is_sparse(X):
-        entry = int(np.argmax(~np.isfinite(values)))
+        entry = int(np.argmax(odd))
         row, column = int(np.searchsorted(X.indptr, entry, side="right")) - 1, X.indices[entry]
     else:
-        row, column = np.argwhere(~np.isfinite(values))[0]
+        row, column = np.argwhere(odd)[0]
+    way = f", or {layout.missing_way}" if layout.missing_way and np.isnan(values).any() else ""
     raise InputError(
         f"{places.of(int(row))}: the value of `{columns.names[int(column)]}` is not a finite "
-        "number; replace NaN and infinite values first."
+        f"number; replace {'' if layout.missing else 'NaN and '}infinite values first{way}."
     )

@@ -68,7 +68,7 @@ def batches(part: Part, layout: Layout) -> Iterator[Batch]:
             return
         plan = plan_of(part.source, names, layout, named=not numeric[0])
         for table, places in _tables(file, part, None):
-            rows = _numbers(table, plan, places)
+            rows = _numbers(table, plan, places, layout)
             special = {name: table.column(name) for name in roles(layout).values()}
             batch = batch_of(rows, beside(special, layout), places)
             yield batch.named(table.column(0).to_pylist()) if plan.named else batch
@@ -120,27 +120,30 @@ def _holds_numbers(kind: Any) -> bool:
     return any(test(kind) for test in tests)
 
 
-def _numbers(table: Any, plan: Plan, places: Places) -> Array:
+def _numbers(table: Any, plan: Plan, places: Places, layout: Layout) -> Array:
     columns = [
-        _column(table.column(j), name, places, needed=plan.needed)
+        _column(table.column(j), name, places, layout)
         for j, name in zip(plan.places, plan.columns.names, strict=True)
     ]
     X = whole_numbers(np.column_stack(columns) if columns else np.empty((table.num_rows, 0)))
-    check_finite(X, plan.columns, places)
+    check_finite(X, plan.columns, places, layout)
     return X
 
 
-def _column(column: Any, name: str, places: Places, *, needed: bool) -> Array:
+def _column(column: Any, name: str, places: Places, layout: Layout) -> Array:
     import pyarrow as pa
 
-    if not _holds_numbers(column.type) or column.null_count:
+    absent = layout.missing and (_holds_numbers(column.type) or pa.types.is_null(column.type))
+    if not absent and (not _holds_numbers(column.type) or column.null_count):
         odd = column.is_null().to_numpy(zero_copy_only=False)
         row = int(np.argmax(odd)) if odd.any() else 0
-        check_number(column[row].as_py(), name, places, row, needed=needed)
+        check_number(column[row].as_py(), name, places, row, layout)
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
     if pa.types.is_boolean(column.type):
         column = column.cast(pa.int8())
+    if column.null_count:
+        column = column.cast(pa.float64(), safe=False).fill_null(np.nan)
     values: Array = np.from_dlpack(column)  # to_numpy would import pandas
     return values
 

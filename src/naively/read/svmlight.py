@@ -47,7 +47,7 @@ def batches(part: Part, layout: Layout) -> Iterator[Batch]:
             entries = (whole_numbers(values[own]), columns[own], bounds)
             X = sp.csr_array(entries, shape=(stop - start, known.n))
             places = Places((part,), lines[start:stop])
-            rows = kept_values(X, places, all_columns, kept)
+            rows = kept_values(X, places, all_columns, kept, layout)
             yield batch_of(rows, sliced(cells, start, stop), places)
 
 

@@ -107,7 +107,6 @@ class Plan:
 
     columns: Columns  # of the matrix
     places: list[int]  # (m,) of them in the table
-    needed: bool = False  # by a model: none of them can be left out
     named: bool = False  # the first column of the table holds names of rows
 
 
@@ -138,7 +137,7 @@ def plan_of(source: str, names: Sequence[str], layout: Layout, named: bool) -> P
     columns = Columns([names[j] for j in free])
     kept = kept_columns(source, columns, layout.ignore, layout.wanted)
     places = free if kept is None else [free[j] for j in kept.tolist()]
-    return Plan(columns.take(kept), places, not layout.needs_label, index)
+    return Plan(columns.take(kept), places, index)
 
 
 def number_batches(part: Part, records: Records, layout: Layout) -> Iterator[Batch]:
@@ -150,7 +149,7 @@ def number_batches(part: Part, records: Records, layout: Layout) -> Iterator[Bat
     for some in records.rows:
         plan = plan or plan_of(part.source, records.names, layout, _is_named(some))
         places = Places((part,), some.numbers)
-        X = numbers_of(some.cells, plan, places)
+        X = numbers_of(some.cells, plan, places, layout)
         columns = {
             name: list(map(itemgetter(records.names.index(name)), some.cells))
             for name in roles(layout).values()
@@ -182,9 +181,10 @@ def is_number(cell: Any) -> bool:
 
 
 def numbers_of(
-    rows: Sequence[Sequence[Any]], plan: Plan, places: Places, ignored: str = ""
+    rows: Sequence[Sequence[Any]], plan: Plan, places: Places, layout: Layout, ignored: str = ""
 ) -> FloatArray:
     """Return cells as numbers, (n, m); `ignored` is what to leave out where one is missing."""
+    number: Any = _number_or_nan if layout.missing else float
     if not plan.places:
         return np.empty((len(rows), 0))
     first, last = plan.places[0], plan.places[-1]
@@ -194,25 +194,35 @@ def numbers_of(
     X = np.empty((len(rows), len(plan.places)))
     try:
         for i, row in enumerate(rows):
-            X[i] = list(map(float, pick(row)))
+            X[i] = list(map(number, pick(row)))
     except (TypeError, ValueError):
         for i, row in enumerate(rows):
             for name, cell in zip(plan.columns.names, pick(row), strict=True):
-                check_number(cell, name, places, i, ignored, needed=plan.needed)
+                check_number(cell, name, places, i, layout, ignored)
         raise
-    check_finite(X, plan.columns, places)
+    check_finite(X, plan.columns, places, layout)
     return X
 
 
+def _number_or_nan(cell: Any) -> float:
+    return np.nan if cell in _ABSENT else float(cell)
+
+
 def check_number(
-    cell: Any, column: str, places: Places, row: int, ignored: str = "", *, needed: bool = False
+    cell: Any, column: str, places: Places, row: int, layout: Layout, ignored: str = ""
 ) -> None:
-    """Refuse a cell that is missing, or is no number."""
-    if is_number(cell) and cell not in _ABSENT:
+    """Refuse a cell that is no number, or is missing where that may not be."""
+    absent = cell in _ABSENT
+    if is_number(cell) and not (absent and not layout.missing):
         return
-    said = "is missing" if cell in _ABSENT else f"is {str(cell)[:50]!r}, not a number"
-    way = "." if needed else f", or leave it out with --ignore '{short(ignored or column)}'."
-    raise InputError(f"{places.of(row)}: the value of `{short(column)}` {said}; fill it in{way}")
+    said = "is missing" if absent else f"is {str(cell)[:50]!r}, not a number"
+    ways = ["fill it in"]
+    if layout.needs_label:  # otherwise a model needs it
+        ways += [f"leave it out with --ignore '{short(ignored or column)}'"]
+    if absent and layout.missing_way:
+        ways += [layout.missing_way]
+    way = f"{', '.join(ways[:-1])}, or {ways[-1]}" if len(ways) > 1 else ways[0]
+    raise InputError(f"{places.of(row)}: the value of `{short(column)}` {said}; {way}.")
 
 
 # Rows are features -----------------------------------------------------------------------------
@@ -223,7 +233,7 @@ def _turned(part: Part, records: Records, layout: Layout) -> tuple[Batch, Column
     special: dict[str, list[Any]] = {name: [] for name in roles(layout).values()}
     left_out = {layout.label or "label", *layout.ignore}
     places = list(range(1, len(records.names)))
-    samples = Plan(Columns(records.names[1:]), places, not layout.needs_label)
+    samples = Plan(Columns(records.names[1:]), places)
     names, rows = list[str](), list[FloatArray]()
     for some in records.rows:
         for number, cells in zip(some.numbers, some.cells, strict=True):
@@ -231,7 +241,7 @@ def _turned(part: Part, records: Records, layout: Layout) -> tuple[Batch, Column
             if name in special:
                 special[name] = list(cells[1:])
             elif name not in left_out:
-                rows += [*numbers_of([cells], samples, Places((part,), [number]), name)]
+                rows += [*numbers_of([cells], samples, Places((part,), [number]), layout, name)]
             names.append(name)
     lost = next((each for each in (*special, *layout.ignore) if each not in names), None)
     if lost is not None:

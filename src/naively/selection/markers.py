@@ -211,7 +211,7 @@ def markers_of(
     rows = _checked_prior(model, prior)
     rows = float(statistics.class_weight.sum()) if rows is None else rows
     of_class = [
-        _of_class(model, two, support, k, rows, _sides(presence, statistics, c))
+        _of_class(model, two, support, k, rows, _sides(presence, statistics, support, c))
         for c, two in enumerate(against_rest(statistics))
     ]
     places, parts = zip(*of_class, strict=True)
@@ -249,14 +249,15 @@ def _checked_prior(model: Model[Any], prior: float | None) -> float | None:
     return float(prior)
 
 
-def _sides(presence: Any, statistics: Any, c: int) -> FloatArray | None:
+def _sides(presence: Any, statistics: Any, support: IntArray, c: int) -> FloatArray | None:
     """Share of the rows outside and inside of a class with each feature (q, 2), if it is known."""
     if presence is None:
         return None
     held, rows = np.asarray(presence, dtype=np.float64), statistics.class_weight
+    rows = rows if statistics.observed is None else statistics.observed[support]
     with np.errstate(invalid="ignore", divide="ignore"):
-        inside = held[:, c] / rows[c]
-        outside = (held.sum(axis=1) - held[:, c]) / (rows.sum() - rows[c])
+        inside = held[:, c] / rows[..., c]
+        outside = (held.sum(axis=1) - held[:, c]) / (rows.sum(axis=-1) - rows[..., c])
     return np.stack([outside, inside], axis=1)
 
 

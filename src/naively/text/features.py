@@ -197,6 +197,9 @@ class ColumnFeatures:
     exposure : "total" or int, default=None
         What rows are exposed to: the sum of their values, or the column that holds it; with
         "counts" and "moments" only.
+    missing : bool, default=False
+        NaN is left out of its own column, instead of refused. Not with "log" weights, a
+        resolution or an exposure.
     """
 
     n_columns: int
@@ -209,6 +212,7 @@ class ColumnFeatures:
     first_column: int = 0
     layer: str | None = None
     exposure: Literal["total"] | int | None = None
+    missing: bool = False
     kind: Literal["columns"] = field(default="columns", init=False)
 
     def __post_init__(self) -> None:
@@ -239,6 +243,12 @@ class ColumnFeatures:
         if self.weights == "log" and self.resolution is None:
             object.__setattr__(self, "resolution", UNIT)
         _set_documents(self)
+        whole = (self.weights, self.resolution, self.exposure)
+        if self.missing and whole != ("counts", None, None):
+            raise ValueError(
+                "`missing` is of entries as they are, of rows that are not whole; leave out it, or "
+                "`weights`, `resolution` and `exposure`."
+            )
 
     @property
     def presence(self) -> bool:
@@ -264,6 +274,8 @@ def to_json(features: FeatureDefinition) -> str:
     fields = asdict(features)
     if features.exposure is None:
         del fields["exposure"]
+    if not fields.get("missing"):
+        fields.pop("missing", None)
     return json.dumps({"format": FORMAT, **fields}, sort_keys=True)
 
 

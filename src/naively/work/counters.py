@@ -61,7 +61,7 @@ class MatrixCounter:
         self._also: dict[str, MatrixCounter] = {}
         if features.documents:
             documents, squares = (
-                ColumnFeatures(features.n_columns, statistic="presence"),
+                ColumnFeatures(features.n_columns, statistic="presence", missing=features.missing),
                 (replace(features, documents=False, weights="counts", resolution=None)),
             )
             for name, what in (("documents", documents), ("squares", squares)):
@@ -114,6 +114,7 @@ class MatrixCounter:
             classes=classes,
             presence=presence,
             threshold=threshold,
+            missing=self.features.missing,
             dense_cells=dense_cells,
         )
         return (
@@ -172,7 +173,8 @@ class TreeCounter:
         self.features = features
         self._kind = STATISTICS[features.statistic]
         exposure = features.exposure  # of moments; counts hold its sums
-        self._settings = {} if exposure is None else {"exposure": exposure}
+        self._settings: dict[str, Any] = {} if exposure is None else {"exposure": exposure}
+        self._settings |= {"missing": True} if features.missing else {}
         self._sums: Tree[Any] = Tree(lambda parts: reduce(add, parts))
         self._sums.add(self._kind.zero(features.n_columns, classes, **self._settings))
 

@@ -10,6 +10,7 @@ import scipy.sparse as sp
 
 from naively._nearest import short
 from naively._types import IntArray
+from naively.models.counting import presence_of
 from naively.read.batch import Batch
 from naively.read.errors import InputError
 from naively.statistics.exposure import Exposure, exposed_columns, fault_in
@@ -51,7 +52,7 @@ def seen_columns(X: Matrix, columns: IntArray | slice, features: ColumnFeatures)
         return exposed_columns(X, columns[:-1], features.exposure)
     X = X[:, columns]
     if features.presence:
-        return (X > features.threshold).astype(np.int64)
+        return presence_of(features.threshold, X)
     return log_weights(X) if features.weights == "log" else X
 
 
@@ -75,7 +76,7 @@ def check_counts(
     """
     X = batch.rows
     values = X.data if is_sparse(X) else X
-    if not values.size or values.min() >= 0:
+    if not values.size or not (values < 0).any():  # NaN is missing
         return
     if is_sparse(X):
         entry = int(np.argmax(values < 0))

@@ -374,7 +374,7 @@ def _soundness(record: Record, n_features: int) -> Iterator[bool]:
         keys = getattr(statistics, rows.key)
         heights[rows.key] = rows.size(keys)
         yield keys.dtype.kind == "i" and _least(keys) >= 0
-    of_classes = {*parts_of(AbstractStatistics), "exposure", "exposed"}
+    of_classes = {*parts_of(AbstractStatistics), "exposure", "exposed"} - {"observed"}
     for name, part in parts_of(type(statistics)).items():
         array = getattr(statistics, name)
         if array is not None:

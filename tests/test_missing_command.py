@@ -1,0 +1,283 @@
+"""Cells without a value at the command: the same as in Python, whatever holds the table."""
+
+import csv
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from click.testing import CliRunner
+
+from naively import (
+    SparseBernoulliNB,
+    SparseCategoricalNB,
+    SparseGaussianNB,
+    SparsePoissonNB,
+    SparsityCV,
+    sparsity_path,
+)
+from naively.cli.scale import naively
+from naively.jobs.model_file import load_model
+from naively.models import MODELS
+
+ESTIMATORS = {
+    "gaussian": SparseGaussianNB,
+    "bernoulli": SparseBernoulliNB,
+    "poisson": SparsePoissonNB,
+    "categorical": SparseCategoricalNB,
+}
+each = pytest.mark.parametrize("name", ESTIMATORS)
+NAMES = [f"c{j}" for j in range(6)]
+
+
+def run(*arguments, status=0):
+    result = CliRunner().invoke(naively, [str(each) for each in arguments])
+    assert result.exit_code == status, (result.output, result.exception)
+    return result.output if status == 0 else " ".join(result.output.split())
+
+
+def data(n=120, seed=0):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 3, n)
+    X = rng.poisson(1.0 + (np.arange(6) < 3) * y[:, None]).astype(float)
+    X[rng.random(X.shape) < 0.15] = np.nan
+    return X, np.array(["ant", "bee", "cat"])[y]
+
+
+def frame(X, y):
+    return pd.DataFrame(X, columns=NAMES).assign(label=y)
+
+
+def features(folder="result"):
+    return list(csv.DictReader(Path(folder, "features.csv").read_text().splitlines()))
+
+
+def assert_same(path, other):
+    """Models of the same columns that score alike, but for the last digit."""
+    first, second = load_model(path), load_model(other)
+    assert (first.names, first.missing) == (second.names, second.missing)
+    X = data()[0][:, first.columns]
+    np.testing.assert_allclose(first.scores(X), second.scores(X), rtol=1e-12)
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    X, y = data()
+    frame(X, y).to_csv("t.csv", index=False)
+    return X, y
+
+
+SELECT = ("select", "--numbers", "--missing", "ignore", "-k", 3, "--holdout", 0, "-q", "--force")
+
+
+@each
+def test_it_is_the_estimator(name, here):
+    X, y = here
+    model = ESTIMATORS[name](k=3, missing="ignore").fit(X, y)
+    run(*SELECT, "t.csv", "--model", name)
+    file = load_model("result/model.npz")
+    assert file.missing
+    assert file.columns.tolist() == model.get_support(indices=True).tolist()
+    gains = {row["feature"]: float(row["gain"]) for row in features()}
+    expected = {NAMES[j]: model.scores_[j] for j in model.get_support(indices=True)}
+    assert gains == pytest.approx(expected, rel=1e-6)
+    found = run("predict", "result", "t.csv", "--probabilities", "-q")
+    rows = list(csv.reader(io.StringIO(found)))[1:]
+    assert [row[1] for row in rows] == model.predict(X).tolist()
+    np.testing.assert_allclose(
+        [[float(p) for p in row[2:]] for row in rows], model.predict_proba(X), rtol=1e-9
+    )
+
+
+@each
+def test_what_holds_the_table_makes_no_difference(name, here):
+    X, y = here
+    table = frame(X, y)
+    table.to_csv("t.tsv", index=False, sep="\t", na_rep="NA")
+    table.to_parquet("t.parquet", index=False)
+    table.astype(dict.fromkeys(NAMES, "Int64")).to_parquet("nulls.parquet", index=False)
+    table.to_json("t.jsonl", orient="records", lines=True)
+    np.savez("t.npz", X=X, y=y, feature_names=NAMES)
+    turned = pd.DataFrame(X.T, index=NAMES, columns=[f"r{i}" for i in range(len(X))])
+    turned.to_csv("turned.csv")
+    Path("labels.txt").write_text("\n".join(y))
+    for shard in range(4):
+        table[30 * shard : 30 * shard + 30].to_csv(f"shard{shard}.csv", index=False)
+    run(*SELECT, "t.csv", "--model", name)
+    expected = Path("result/model.npz").read_bytes()
+    for file in ("t.tsv", "t.parquet", "nulls.parquet", "t.jsonl", "t.npz", "shard?.csv"):
+        run(*SELECT, file, "--model", name, "--out", "other")
+        if file != "shard?.csv" or name != "gaussian":  # whose deviations depend on the batches
+            assert Path("other/model.npz").read_bytes() == expected, file
+        assert_same("other/model.npz", "result/model.npz")
+    run(*SELECT, "turned.csv", "--transpose", "--labels", "labels.txt", "--model", name)
+    assert Path("result/model.npz").read_bytes() == expected
+
+
+@each
+def test_streams_are_memory(name, monkeypatch):
+    for shard in range(3):
+        frame(*data(90, shard)).to_csv(f"shard{shard}.csv", index=False)
+    command = ("select", "shard?.csv", "--numbers", "--missing", "ignore", "--model", name, "-k", 3)
+    command += ("--force", "--calibration", "cross-fitted", "--stability", "--markers", 2, "-q")
+    run(*command)
+    files = ("model.npz", "features.csv", "markers.csv")
+    expected = [Path("result", each).read_bytes() for each in files]
+    monkeypatch.setattr("naively.jobs.data.HELD_BYTES", 0)  # read once for every pass
+    run(*command, "--engine", "local", "--jobs", 2, "--checkpoint", "work")
+    assert [Path("result", each).read_bytes() for each in files] == expected
+
+
+@each
+def test_records_are_merged_and_solved(name, here):
+    X, y = here
+    for shard in range(3):
+        frame(X, y)[40 * shard : 40 * shard + 40].to_csv(f"shard{shard}.csv", index=False)
+    shards = [f"shard{i}.csv" for i in range(3)]
+    run("count", *shards, "--numbers", "--missing", "ignore", "--model", name, "-o", "data", "-q")
+    run("merge", "data", "-o", "all.npz", "-q")
+    run("solve", "all.npz", "--model", name, "-k", 3, "--out", "solved", "-q")
+    run(*SELECT, "shard?.csv", "--model", name)
+    assert_same("solved/model.npz", "result/model.npz")
+
+
+def test_statistics_without_missing_values_are_for_models_that_know_them():
+    options = ("--numbers", "--missing", "ignore", "-o", "data", "-q")
+    run("count", "t.csv", "--model", "gaussian", *options)
+    run("merge", "data", "-o", "all.npz", "-q")
+    message = run("solve", "all.npz", "--model", "l2-centers", status=2)
+    assert "takes no missing values" in message
+    message = run("count", "t.csv", "--model", "l2-centers", *options, status=2)
+    assert "`--missing` has no effect on --model l2-centers" in message
+    message = run("count", "t.csv", "--model", "poisson", "--resolution", 1, *options, status=2)
+    assert "--resolution and --missing ignore exclude each other" in message
+
+
+def test_sparse_matrices(here):
+    X, y = here
+    sp.save_npz("s.npz", sp.csr_array(X))
+    Path("labels.txt").write_text("\n".join(y))
+    np.savez("d.npz", X=X)
+    for name in ESTIMATORS:
+        for file in ("d.npz", "s.npz"):
+            run(*SELECT, file, "--labels", "labels.txt", "--model", name, "--out", file[0])
+        dense, sparse = (load_model(f"{file}/model.npz") for file in "ds")
+        assert dense.columns.tolist() == sparse.columns.tolist()
+        np.testing.assert_allclose(
+            dense.scores(X[:, dense.columns]),
+            sparse.scores(sp.csr_array(X)[:, dense.columns]),
+            rtol=1e-9,
+        )
+
+
+def test_h5ad(here):
+    import h5py
+
+    X, y = here
+    with h5py.File("t.h5ad", "w") as file:
+        file["X"] = X
+        for frame_, index, cells in (
+            ("obs", [f"r{i}" for i in range(len(X))], {"label": y}),
+            ("var", NAMES, {}),
+        ):
+            group = file.create_group(frame_)
+            group.attrs["_index"] = "_index"
+            for key, values in {"_index": index, **cells}.items():
+                group[key] = np.array(values, dtype="S")
+    run(*SELECT, "t.csv", "--model", "gaussian")
+    expected = Path("result/model.npz").read_bytes()
+    run(*SELECT, "t.h5ad", "--label", "label", "--model", "gaussian")
+    assert Path("result/model.npz").read_bytes() == expected
+
+
+@each
+def test_every_k(name, here):
+    X, y = here
+    options = ("--numbers", "--missing", "ignore", "--model", name, "--json", "-q")
+    table = json.loads(run("path", "t.csv", *options, "--ks", "1-6"))
+    gains = [row["gain"] for row in table["rows"]]
+    track = sparsity_path(ESTIMATORS[name](missing="ignore"), X, y, ks=range(1, 7))
+    np.testing.assert_allclose(gains, track.objective - track.baseline, rtol=1e-9)
+    points = json.loads(run("cv", "t.csv", *options, "--ks", "1-6"))["points"]
+    found = SparsityCV(ESTIMATORS[name](missing="ignore"), ks=range(1, 7), cv=5).fit(X, y)
+    scores = np.array([point["score"] for point in points])
+    assert np.abs(scores - found.cv_results_["mean_test_score"]).max() < 0.1  # other folds
+
+
+@each
+def test_an_explanation_adds_up_and_a_missing_value_says_nothing(name, here):
+    X, y = here
+    run(*SELECT, "t.csv", "--model", name, "-k", "all")
+    model = ESTIMATORS[name](k="all", missing="ignore").fit(X, y)
+    for row in range(1, 20):
+        found = json.loads(run("explain", "result", "--file", "t.csv", "--row", row, "--json"))
+        joint = np.sort(model.predict_log_proba(X[[row - 1]])[0])
+        assert found["total"] == pytest.approx(joint[-1] - joint[-2])
+        nats = found["start"] + sum(each["nats"] for each in found["contributions"])
+        assert nats == pytest.approx(found["total"])
+        assert {each["feature"] for each in found["contributions"]}.isdisjoint(
+            np.array(NAMES)[np.isnan(X[row - 1])]
+        )
+
+
+def test_a_model_of_whole_rows_refuses_a_row_with_holes():
+    X, y = data()
+    frame(np.nan_to_num(X), y).to_csv("whole.csv", index=False)
+    run("select", "whole.csv", "--numbers", "--model", "gaussian", "-k", 6, "-q")
+    message = run("predict", "result", "t.csv", status=2)
+    assert "is missing; fill it in, or train with `naively select --missing ignore`." in message
+    run("select", "whole.csv", "--numbers", "--model", "l2-centers", "-k", 6, "-q")
+    assert run("predict", "result", "t.csv", status=2).endswith("is missing; fill it in.")
+
+
+@pytest.mark.parametrize("name", [name for name, kind in MODELS.items() if not kind.regions])
+def test_mistakes_are_told_in_one_sentence(name):
+    message = run("select", "t.csv", "--numbers", "--model", name, status=2)
+    knows = name in ESTIMATORS
+    assert message.endswith(
+        "is missing; fill it in, leave it out with --ignore 'c5', or add --missing ignore."
+        if knows
+        else "is missing; fill it in, or leave it out with --ignore 'c5'."
+    ), message
+    if not knows:
+        message = run(
+            "select", "t.csv", "--numbers", "--model", name, "--missing", "ignore", status=2
+        )
+        assert message == (
+            f"naively: `--missing` has no effect on --model {name}; leave it out (it is for "
+            "bernoulli, poisson, categorical, gaussian)."
+        )
+
+
+def test_what_does_not_go_together_is_refused(here):
+    X, y = here
+    options = ("--numbers", "--missing", "ignore")
+
+    def told(*more):
+        return run("select", "t.csv", *options, *more, status=2)
+
+    assert "needs every entry of a row" in told("--model", "gaussian", "--refit", "logistic")
+    assert "needs every entry" in told("--model", "gaussian", "--redundancy", "conditional")
+    assert "`--exposure` is of whole rows" in told("--model", "poisson", "--exposure", "total")
+    assert "`--missing` is of rows of counts, neither weighted" in told(
+        "--model", "poisson", "--weights", "log"
+    )
+    message = run("cv", "t.csv", *options, "--model", "gaussian", "--against", "logistic", status=2)
+    assert "`--against logistic` takes no missing values" in message
+    pd.DataFrame({"text": ["a b", "c d"] * 9, "label": ["x", "y"] * 9}).to_csv("w.csv", index=False)
+    message = run("select", "w.csv", "--model", "bernoulli", "--missing", "ignore", status=2)
+    assert "--missing has no effect on texts in csv" in message
+    X[3, 2] = np.inf
+    np.savez("t.npz", X=X, y=y)
+    message = run("select", "t.npz", "--model", "gaussian", "--missing", "ignore", status=2)
+    assert "row 4: the value of `2` is not a finite number; replace infinite values" in message
+    message = run("select", "t.npz", "--model", "gaussian", status=2)
+    assert message.endswith("replace NaN and infinite values first, or add --missing ignore.")
+    X[3, 2] = -1
+    np.savez("t.npz", X=X, y=y)
+    message = run("select", "t.npz", "--model", "poisson", "--missing", "ignore", status=2)
+    assert "row 4: the value of column 3 is -1, and counts are never negative" in message
