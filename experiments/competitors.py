@@ -416,7 +416,6 @@ def competitors(kind):
     texts = kind not in FEW
     rows = {"expression": "values", "cells": "cells"}.get(kind, "presence")
     default = ways(kind)[DEFAULTS[kind]]
-    most, width = (20, 500) if kind == "topics" else (100, WIDE)  # of abess, slow with 20 classes
     selectors = {
         "chi2": largest(chi2_scores),
         "f_classif": largest(f_scores),
@@ -425,7 +424,7 @@ def competitors(kind):
         "Wilcoxon in turn": in_turn(wilcoxon_scores),
         "l1 logistic": l1,
         "mRMR": prefiltered(mrmr),
-        "abess": prefiltered(abess, lambda n: most if texts else min(most, n // 2), width),
+        "abess": prefiltered(abess, lambda n: 100 if texts else min(100, n // 2)),
     }
     return {
         name: Method(rows, select, default.rule, default.rule_rows, default.scaled)
