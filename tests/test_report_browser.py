@@ -91,6 +91,47 @@ def test_finding_by_name_and_class(browser, tmp_path):
     assert column(browser, 1) == ["beta"]
 
 
+def shown(browser):
+    return len(column(browser, 1))
+
+
+def test_twenty_rows_and_more_on_request_or_by_link(browser, tmp_path):
+    words = [f"word{i}" for i in range(50)]
+    show(browser, tmp_path, summary_of(words))
+    assert column(browser, 1) == words[:20]
+    more = ".more button[data-of=feature-table]"
+    assert browser.value(f"document.querySelector('{more}').textContent") == "Show all 50"
+    browser.click("#feature-table thead th:nth-child(1) button")  # the last of them first
+    assert column(browser, 1) == words[:29:-1]
+    browser.click(".tools input")
+    browser.type("word4")
+    assert column(browser, 1) == [*words[49:39:-1], "word4"]  # all that fit, if few
+    assert not browser.value(f"document.querySelector('{more}').getClientRects().length")
+    browser.value("location.hash = '#f31'; new Promise(r => setTimeout(r, 100))")
+    assert browser.value("!document.getElementById('f31').hidden")
+    assert shown(browser) == 50
+
+
+def test_the_button_shows_all_rows(browser, tmp_path):
+    words = [f"word{i}" for i in range(50)]
+    show(browser, tmp_path, summary_of(words))
+    more = ".more button[data-of=feature-table]"
+    browser.click(more)
+    assert column(browser, 1) == words
+    assert not browser.value(f"document.querySelector('{more}').getClientRects().length")
+
+
+def test_names_of_genes_stand_in_one_line(browser, tmp_path):
+    genes = ["ENSG00000117318", "HLA-DRB1 /// HLA-DRB4", "1552302_at"]
+    show(browser, tmp_path, summary_of(genes, ("EWS", "BL", "NB", "RMS")))
+    heights = browser.value(
+        "[...document.querySelectorAll('td.name > bdi, td.who > bdi')].map(e =>"
+        " e.getBoundingClientRect().height / parseFloat(getComputedStyle(e).lineHeight))"
+    )
+    assert max(heights) < 1.5
+    assert browser.value("document.documentElement.scrollWidth") <= 1280
+
+
 def test_a_row_opens_to_the_figures_of_every_class(browser, tmp_path):
     show(browser, tmp_path, summary_of(WORDS, tuple("abcdef")))
     browser.click("#feature-table tbody tr:nth-child(2) td:nth-child(2)")
@@ -133,7 +174,7 @@ def test_four_hundred_pixels_are_enough(browser, tmp_path, classes):
     )
     assert smallest >= 11.5
     # The three answers stand above the fold.
-    for answer in ("How good", "How near the optimum", "Which features"):
+    for answer in ("What was found", "How well it decides", "How sure each feature is"):
         found = f"[...document.querySelectorAll('h2')].find(e => e.textContent === '{answer}')"
         assert browser.value(f"{found}.parentElement.querySelector('strong, dd').getBoundingClientRect().bottom") < 800  # fmt: skip  # noqa: E501
     assert browser.value("getComputedStyle(document.querySelector('.wide')).display") == "none"
@@ -186,6 +227,7 @@ def test_hostile_names_run_nothing(browser, tmp_path):
 
 def test_prints_light_and_without_tools(browser, tmp_path):
     show(browser, tmp_path, summary_of([f"word{i}" for i in range(200)]))
+    browser.click(".more button[data-of=feature-table]")
     browser.scheme("dark", media="print")
     assert browser.value("getComputedStyle(document.querySelector('.tools')).display") == "none"
     assert browser.value("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

@@ -29,6 +29,47 @@
     for (const each of rows) body.append(each.row);
     for (const each of all(table, "th[aria-sort]")) each.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", up ? "ascending" : "descending");
+    restrict(table);
+  }
+
+  // The first rows that fit what is looked for are shown, the others on request.
+  const first = new Map();
+
+  function restrict(table) {
+    if (!first.has(table)) return;
+    let n = 0;
+    for (const row of Array.from(table.tBodies[0].rows)) {
+      if (row.classList.contains("figures")) continue;
+      row.hidden = row.unfit || ++n > first.get(table);
+    }
+    const button = document.querySelector('.more button[data-of="' + table.id + '"]');
+    button.parentElement.hidden = n <= first.get(table);
+    button.textContent = "Show all " + n.toLocaleString("en");
+  }
+
+  function showAll(table) {
+    first.set(table, Infinity);
+    restrict(table);
+  }
+
+  for (const table of all(document, "table[data-first]")) {
+    first.set(table, Number(table.dataset.first));
+    restrict(table);
+  }
+  for (const button of all(document, ".more button")) {
+    button.addEventListener("click", () => showAll(document.getElementById(button.dataset.of)));
+  }
+
+  // A link to a row that is not shown shows it.
+  function follow() {
+    const row = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!row || row.tagName !== "TR" || !row.hidden) return;
+    showAll(row.closest("table"));
+    if (row.hidden) {
+      wanted.value = whose.value = "";
+      find();
+    }
+    row.scrollIntoView();
   }
 
   for (const table of all(document, "table.sortable")) {
@@ -52,15 +93,18 @@
     for (const row of rows) {
       const fits = row.querySelector(".name bdi").textContent.toLowerCase().includes(part)
         && (name === null || row.querySelector(".who").textContent === name);
-      row.hidden = !fits;
+      row.unfit = !fits;
       shown += fits;
     }
+    restrict(features);
     told.textContent = shown === rows.length ? "" : shown + " of " + rows.length;
   }
 
   wanted.addEventListener("input", find);
   whose.addEventListener("input", find);
   tools.hidden = rows.length < 2;
+  window.addEventListener("hashchange", follow);
+  follow();
 
   // A row opens to its figures in every class.
   const kinds = ["weight", "count", "center", "dispersion"];
