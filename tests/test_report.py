@@ -351,7 +351,7 @@ def test_links_lead_to_a_place_of_the_page_each(evaluation):
     assert ("test" in parsed.targets) == evaluation
     sections = [place for place in parsed.places if place in parsed.targets and place[1:] not in
                 {str(i) for i in range(41)}]  # fmt: skip
-    order = ["test", "classes", "features", "coverage", "path", "proof", "repeat"]
+    order = ["test", "classes", "features", "panel", "coverage", "path", "proof", "repeat"]
     assert sections == [each for each in order if evaluation or each not in ("test", "coverage")]
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from naively.models.kinds import MODELS, Words
-from naively.report import bars, words
+from naively.report import bars, pictures, words
 from naively.report.documents import FigureGroup, figure_groups
 from naively.report.names import printable, shortened
 from naively.report.summary import Confusion, Evaluation, FeatureRow, Summary
@@ -122,6 +122,9 @@ class _View:
         self.n_firm = sum(share >= _FIRM - 1e-9 for share in shares)  # of whole rows in floats
         self._tested = {each.name: each.test_rows for each in summary.classes}
         self.has_examples = any(row.example for row in self.shown)
+        self.has_contrasts = any(row.contrast for row in self.shown)
+        self.scatters = pictures.scatters(summary) if summary.settings.of_text else None
+        self.panel = None if summary.settings.of_text else pictures.panel(summary)
         self.weighted = bool(summary.features and summary.features[0].weights)
         self._largest_weight = bars.largest_finite(w for row in self.shown for w in row.weights)
 
@@ -180,6 +183,25 @@ class _View:
                 spoken[row.speaks_for].append(row)
         return list(spoken.items())
 
+    @property
+    def scatter_height(self) -> str:
+        """What is upwards in the scatter."""
+        names = [shortened(each.name, 24) for each in self.summary.classes]
+        if self.n_classes == 2:
+            return f"weight: {names[1]} above, {names[0]} below"
+        return "weight for its class"
+
+    @property
+    def scatter_width(self) -> str:
+        """What is to the right in the scatter."""
+        return "rows that hold it" if self.held else self.summary.settings.features
+
+    @property
+    def sizes(self) -> str:
+        """Rows of the smallest and the largest class."""
+        rows = sorted(each.train_rows for each in self.summary.classes)
+        return f"of {rows[0]:,} to {rows[-1]:,} training rows"
+
     def sections(self) -> list[tuple[str, str]]:
         """Places of the page, and how links call them."""
         summary, evaluation = self.summary, self.summary.evaluation
@@ -188,10 +210,13 @@ class _View:
             ("classes", "Classes", True),
             ("thresholds", "Thresholds", summary.thresholds),
             ("features", "Features", True),
+            ("scatter", "Frequency and weight", self.scatters),
+            ("panel", "Features by class", self.panel),
             ("markers", "Each class against all others", summary.markers),
             ("coverage", "Surest rows", evaluation and evaluation.coverage),
             ("path", "Every k", summary.path),
             ("proof", "Proof", True),
+            ("input", "What was read", summary.profile),
             ("repeat", "To repeat this", True),
         ]
         return [(place, name) for place, name, there in given if there]
