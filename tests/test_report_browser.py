@@ -7,9 +7,11 @@ import pytest
 
 from browser import Browser, executable
 from naively.jobs.charts import charts_of
+from naively.report import pictures
 from naively.report.names import shortened
 from naively.report.page import summary_html
 from test_report import HOSTILE, summary_of
+from test_report_pictures import words_of
 
 pytestmark = pytest.mark.skipif(
     executable() is None,
@@ -130,6 +132,50 @@ def test_names_of_genes_stand_in_one_line(browser, tmp_path):
     )
     assert max(heights) < 1.5
     assert browser.value("document.documentElement.scrollWidth") <= 1280
+
+
+CLOUD = "document.querySelector('#scatter .reading')"
+
+
+def test_points_of_the_scatter_are_read_off_and_found(browser, tmp_path):
+    show(browser, tmp_path, words_of())
+    drawn = pictures.scatters(words_of())[0]
+    at = (drawn.x[0] + 2) / drawn.width, (drawn.y[0] - 2) / drawn.height
+    browser.hover("#scatter .wide svg", *at)
+    assert browser.value(f"{CLOUD}.textContent").split("\n") == [
+        "free", "speaks for: pos", "weight: +3.00", "gain: 10",
+    ]  # fmt: skip
+    found = "document.querySelector('#scatter .wide .found').getAttribute('d')"
+    assert browser.value(found) == f"M{drawn.x[0]:g} {drawn.y[0]:g}h0"
+    browser.hover("h1")
+    assert browser.value(f"getComputedStyle({CLOUD}).visibility") == "hidden"
+    browser.click("#scatter .tools input")
+    browser.type("I")  # of "win" and "i"
+    assert browser.value("document.querySelector('#scatter output').textContent") == "2 found"
+    assert browser.value(found).count("M") == 2
+    browser.value("document.querySelector('#scatter .cloud').focus()")
+    browser.key("ArrowRight")
+    browser.key("ArrowRight")
+    assert browser.value(f"{CLOUD}.textContent").startswith("win\n")
+    browser.resize(400, 800)
+    assert browser.value("document.documentElement.scrollWidth") <= 400
+
+
+def test_panel_names_its_classes_and_features(browser, tmp_path):
+    summary = summary_of(["g1", "g2"], ("EWS", "BL", "NB", "RMS"))
+    show(browser, tmp_path, summary)
+    heads = browser.value("[...document.querySelectorAll('.panel thead th')].map(e => e.innerText)")
+    assert heads == ["EWS", "BL", "NB", "RMS"]
+    rows = browser.value("[...document.querySelectorAll('.panel tbody th')].map(e => e.innerText)")
+    assert rows == ["g1", "g2"]
+    # Means of 0, 1, 2 and 3 occurrences in four rows each: the shade grows with them.
+    alpha = (
+        "[...document.querySelectorAll('.panel tbody tr:first-child td')].map(e =>"
+        " parseFloat(getComputedStyle(e).backgroundColor.split(',')[3] ?? '0)'))"
+    )
+    shades = browser.value(alpha)
+    assert shades == sorted(shades)
+    assert len(set(shades)) == 4
 
 
 def test_a_row_opens_to_the_figures_of_every_class(browser, tmp_path):

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
-from tests.test_report import summary_of
 
 from naively.cli.scale import naively
 from naively.report import pictures
 from naively.report.page import summary_html
 from naively.report.summary import ClassRow
+from test_report import summary_of
 
 FIGURES = {  # weight of the second class against the first, and rows
     "free": (3.0, 1000), "win": (5.0, 10), "you": (-0.5, 900), "lor": (-4.0, 20), "i": (-1.0, 100),

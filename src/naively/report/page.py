@@ -20,7 +20,7 @@ from naively.report.summary import Confusion, Evaluation, FeatureRow, Summary
 from naively.selection.certificate import UNPROVEN
 
 SHOWN_FEATURES = 1000  # on the page; features.csv has all
-_SHOWN_CLASSES = 100
+_SHOWN_CLASSES = 1000
 _COLUMN_CLASSES = 4  # so many classes or fewer have their own columns
 _FIGURE_COLUMNS = 6  # if these are not more than the width of the page has room for
 _BAR_CLASSES = 24  # so many classes or fewer have their own bars and figures
