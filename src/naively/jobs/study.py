@@ -170,6 +170,8 @@ def coverage_points(
 ) -> tuple[CoveragePoint, ...]:
     """Accuracy on the surest part of the test rows, for some fifty shares of them.
 
+    Rows that are equally sure are answered together, so that the order of rows is of no account.
+
     Parameters
     ----------
     margin
@@ -178,12 +180,13 @@ def coverage_points(
         How many rows have each, and how many of them are right, (B,).
     """
     order = np.argsort(-margin, kind="stable")
-    reached = np.cumsum(rows[order])
+    margin = margin[order]
+    last = np.append(margin[1:] != margin[:-1], [True] * (len(margin) > 0)).astype(np.bool_)
+    reached, hits = np.cumsum(rows[order])[last], np.cumsum(right[order])[last]
     n = int(reached[-1]) if len(reached) else 0
     ends = np.unique(np.rint(np.linspace(0, n, _COVERAGE_POINTS + 1)[1:]).astype(np.int64))
     places = np.unique(np.searchsorted(reached, ends[ends > 0]))
-    hits = np.cumsum(right[order])
-    sure = 1 / (1 + np.exp(-margin[order].clip(-700, 700)))
+    sure = 1 / (1 + np.exp(-margin[last].clip(-700, 700)))
     return tuple(
         CoveragePoint(
             int(reached[at]) / n, float(int(hits[at]) / int(reached[at])), float(sure[at])
