@@ -16,7 +16,7 @@ from naively.report.page import summary_html
 from naively.report.reading import summary_of_json
 from naively.report.summary import Confusion
 
-CLASSES = ("a", "b", "c", "d", "e", "f")
+CLASSES = ("a", "b", "c", "d", "e", "a longer name")
 
 
 def run(*arguments):
@@ -26,12 +26,12 @@ def run(*arguments):
 
 
 def test_classes_without_test_rows_keep_their_row():
-    confusion = confusion_of({("b", "b"): 3, ("d", "a"): 1, ("z", "f"): 2}, CLASSES)
+    confusion = confusion_of({("b", "b"): 3, ("d", "a"): 1, ("z", CLASSES[5]): 2}, CLASSES)
     assert confusion.answers == CLASSES
     assert confusion.truths == (*CLASSES, "z")
     for truth, row in zip(confusion.truths, confusion.rows, strict=True):
         for answer, n in zip(confusion.answers, row, strict=True):
-            assert n == {("b", "b"): 3, ("d", "a"): 1, ("z", "f"): 2}.get((truth, answer), 0)
+            assert n == {("b", "b"): 3, ("d", "a"): 1, ("z", CLASSES[5]): 2}.get((truth, answer), 0)
 
 
 def test_rows_and_columns_of_the_page_have_the_same_numbers():
@@ -43,12 +43,22 @@ def test_rows_and_columns_of_the_page_have_the_same_numbers():
     page = summary_html(summary)
     table = page[page.index('<table class="confusion">') :]
     table = table[: table.index("</table>")]
-    columns = re.findall(r'<bdi title="(\w)">(\d)</bdi>', table)
+    columns = re.findall(r'<bdi title="([^"]*)">(\d)</bdi>', table)
     assert columns == [(name, str(i)) for i, name in enumerate(CLASSES, 1)]
     heads = re.findall(r'<th scope="row" class="text">(\d*) <bdi class="cut">(\w)</bdi>', table)
     assert heads == [("2", "b"), ("", "z")]
     right = [" right" in cell for cell in re.findall(r'<td class="([^"]*)">', table)]
     assert right == [False, True, *[False] * 10]
+
+
+def test_many_classes_of_short_names_have_them_above_their_columns():
+    digits = tuple("0123456789")
+    summary = summary_of(classes=digits)
+    rows = tuple((i,) * 10 for i in range(10))
+    object.__setattr__(summary.evaluation, "confusion", Confusion(digits, digits, rows))
+    table = summary_html(summary).split('<table class="confusion">')[1].split("</table>")[0]
+    heads = re.findall(r'<bdi class="cut">(\d)</bdi>', table)
+    assert heads == [*digits, *digits]  # columns, then rows: no number that is none of theirs
 
 
 @pytest.fixture

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import sparse
 
 from naively import (
     CoverageDisplay,
     ErrorPathDisplay,
+    FeaturePanelDisplay,
+    FeatureScatterDisplay,
     FeatureWeightsDisplay,
     SparseBernoulliNB,
     SparseCategoricalNB,
@@ -165,6 +168,57 @@ def test_models_without_weights_show_their_centers(estimator):
     assert display.axes_[0].get_xlabel() == "Center against the mean, in spreads"
 
 
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_matrix, sparse.csc_array])
+def test_scatter_counts_rows_and_draws_the_weight_of_the_class(container):
+    X, y = documents()
+    model = SparseMultinomialNB(4).fit(X, y)
+    display = FeatureScatterDisplay.from_estimator(model, container(X), n_named=2)
+    places = np.asarray(display.points_.get_offsets())
+    expected = (model.coef_ - model.coef_.mean(axis=0)).max(axis=0)[model.support_]
+    np.testing.assert_allclose(places[:, 0], (X > 0).sum(axis=0)[model.support_])
+    np.testing.assert_allclose(places[:, 1], expected)
+    largest = np.flatnonzero(model.support_)[np.argsort(-np.abs(expected))[:2]]
+    assert [text.get_text() for text in display.texts_] == [f"x{i}" for i in largest]
+    two = np.isin(y, ["a", "b"])
+    model = SparseMultinomialNB(4).fit(X[two], y[two])
+    display = FeatureScatterDisplay.from_estimator(model, container(X[two]))
+    np.testing.assert_allclose(display.weight, model.coef_[0, model.support_])
+    with pytest.raises(ValueError, match="`X` must have the 12 features of the model; it has 3"):
+        FeatureScatterDisplay.from_estimator(model, X[:, :3])
+
+
+@pytest.mark.parametrize("kind", ["heatmap", "dots"])
+@pytest.mark.parametrize("container", [np.asarray, sparse.csr_array])
+@pytest.mark.parametrize(
+    "estimator", [SparseL1Centers(4), SparseGaussianNB(4), SparseCategoricalNB(4)]
+)
+def test_panel_has_means_and_shares_of_each_class(estimator, container, kind):
+    X, y = documents()
+    X = np.minimum(X, 3)
+    model = estimator.fit(X, y)
+    display = FeaturePanelDisplay.from_estimator(model, container(X), y, kind=kind)
+    means = np.array([X[y == c].mean(axis=0) for c in "abc"])[:, model.get_support()].T
+    shares = np.array([(X[y == c] > 0).mean(axis=0) for c in "abc"])[:, model.get_support()].T
+    np.testing.assert_allclose(display.means, means)
+    np.testing.assert_allclose(display.shares, shares)
+    drawn = np.ravel(display.image_.get_array())
+    np.testing.assert_allclose(drawn.reshape(4, 3), (means - means.min(axis=1)[:, None])
+                               / np.ptp(means, axis=1)[:, None])  # fmt: skip
+    if kind == "dots":
+        sizes = display.image_.get_sizes()
+        np.testing.assert_allclose(sizes / sizes.max(), shares.ravel() / shares.max())
+    assert [t.get_text() for t in display.ax_.get_xticklabels()] == ["a", "b", "c"]
+
+
+def test_panel_messages():
+    X, y = documents()
+    model = SparseGaussianNB(4).fit(X, y)
+    with pytest.raises(ValueError, match="`kind` must be 'heatmap' or 'dots'; got 'bars'"):
+        FeaturePanelDisplay.from_estimator(model, X, y, kind="bars")
+    with pytest.raises(ValueError, match="it has none of 'c'"):
+        FeaturePanelDisplay.from_estimator(model, X[y != "c"], y[y != "c"])
+
+
 def test_models_without_either_are_told():
     X, y = documents()
     model = SparseCategoricalNB(4).fit(X, y)
@@ -235,6 +289,9 @@ def test_nothing_is_cut_off_by_a_plain_savefig(tmp_path):
         SparsityPathDisplay.from_estimator(search, X, y),
         FeatureWeightsDisplay.from_estimator(model),
         CoverageDisplay.from_estimator(model, X, y),
+        FeatureScatterDisplay.from_estimator(model, X),
+        FeaturePanelDisplay.from_estimator(model, X, y, feature_names=["n" * 30] * 12),
+        FeaturePanelDisplay.from_estimator(model, X, y, kind="dots"),
         ErrorPathDisplay.from_estimator(SparseMultinomialNB(), X, y, ks=[1, 5, 9]),
         StabilityDisplay.from_estimator(SparseMultinomialNB(), X, y, ks=[1, 5, 12]),
     ):

@@ -6,6 +6,7 @@ import hashlib
 import io
 import json
 import math
+import re
 from dataclasses import replace
 from html.parser import HTMLParser
 
@@ -25,6 +26,7 @@ from naively.report.summary import (
     Example,
     FeatureRow,
     FileRow,
+    MarkerRow,
     Mistake,
     PathCurve,
     PathPoint,
@@ -104,7 +106,7 @@ class Page(HTMLParser):
 
     def __init__(self, page):
         super().__init__()
-        self.tags, self.text, self.policy = [], [], ""
+        self.tags, self.text, self.policy, self.targets, self.places = [], [], "", [], []
         self.feed(page)
 
     def handle_starttag(self, tag, attrs):
@@ -113,7 +115,12 @@ class Page(HTMLParser):
         assert not any(name.startswith("on") or name == "style" for name in attributes)
         if attributes.get("http-equiv") == "Content-Security-Policy":
             self.policy = attributes["content"]
-        assert not {"src", "href", "xlink:href", "srcdoc", "action"} & set(attributes)
+        assert not {"src", "xlink:href", "srcdoc", "action"} & set(attributes)
+        if "href" in attributes:  # links stay on the page
+            self.targets.append(attributes["href"].removeprefix("#"))
+            assert attributes["href"].startswith("#")
+        if "id" in attributes:
+            self.places.append(attributes["id"])
 
     def handle_data(self, data):
         self.text.append(data)
@@ -156,7 +163,10 @@ def test_charts_are_drawn_in_two_sizes_with_the_place_of_each_point():
 
 
 def test_hostile_names_change_no_element_of_the_page():
-    plain = summary_of([f"word{i}" for i in range(len(HOSTILE))], ("c0", "c1"))
+    short = [
+        f"word{i}" if len(visible(name)) < 100 else "w" * 200 for i, name in enumerate(HOSTILE)
+    ]
+    plain = summary_of(short, ("c0", "c1"))
     hostile = summary_of(HOSTILE, (HOSTILE[0], HOSTILE[2]))
     parsed = Page(summary_html(hostile, charts_of(hostile)))
     assert parsed.tags == Page(summary_html(plain, charts_of(plain))).tags
@@ -263,6 +273,19 @@ def test_markdown_holds_the_same_figures_and_shows_names_as_they_are():
     )
 
 
+def test_markdown_has_rows_halves_and_markers_where_the_run_has_them():
+    plain = summary_markdown(summary_of())
+    assert "| feature | speaks for | gain | weight | count |\n" in plain
+    assert "Each class" not in plain
+    row = replace(summary_of().features[0], documents=(2.0, 5.0), stability=0.875)
+    marker = MarkerRow("po|s", 1, "good", 9.5, 1.25, 0.5, 2.5, 1.75, 0.5, None, 1e-9)
+    summary = replace(summary_of(), features=(row,), markers=(marker,))
+    text = summary_markdown(summary)
+    assert "| feature | speaks for | gain | weight | count | rows | halves |\n" in text
+    assert "| good | pos | 10 | +1.00 | 1 | 7 | 87.5 % |\n" in text
+    assert "| po\\|s | 1 | good | 9.5 | +1.25 | 2.5 | 50.0 % |  | 1e-09 |\n" in text
+
+
 def test_csv_columns_and_figures():
     rows = list(csv.reader(io.StringIO(features_csv(summary_of()))))
     assert rows[0] == [
@@ -311,11 +334,51 @@ def test_thousand_features_of_twenty_classes_stay_under_a_megabyte():
 def test_page_for_any_number_of_classes(classes, evaluation):
     names = tuple(f"class{i}" for i in range(classes))
     page = summary_html(summary_of(classes=names, evaluation=evaluation))
-    assert ("test rows recognised" in page) == evaluation
+    assert (">test rows</a> recognised" in page) == evaluation
     for table in page.split("<table")[1:]:
         rows = table.split("</table>")[0].split("</tr>")[:-1]
         widths = {row.count("</th>") + row.count("</td>") for row in rows}
         assert len(widths) == 1
+
+
+@pytest.mark.parametrize("evaluation", [True, False])
+def test_links_lead_to_a_place_of_the_page_each(evaluation):
+    summary = summary_of([f"word{i}" for i in range(40)], evaluation=evaluation)
+    parsed = Page(summary_html(summary))
+    assert len(set(parsed.places)) == len(parsed.places)
+    assert set(parsed.targets) <= set(parsed.places)
+    assert {"features", "proof", "f1", "f12"} <= set(parsed.targets)
+    assert ("test" in parsed.targets) == evaluation
+    sections = [place for place in parsed.places if place in parsed.targets and place[1:] not in
+                {str(i) for i in range(41)}]  # fmt: skip
+    order = ["test", "classes", "features", "panel", "coverage", "path", "proof", "repeat"]
+    assert sections == [each for each in order if evaluation or each not in ("test", "coverage")]
+
+
+def test_three_answers_come_first_and_the_certificate_is_a_line():
+    page = summary_html(summary_of())
+    answers = ["What was found", "How well it decides", "How sure each feature is"]
+    places = [page.index(each) for each in [*answers, "How near the optimum", "<nav"]]
+    assert places == sorted(places)
+    large = re.findall(r"<strong>(.*?)</strong>", page)
+    assert large == ["75.0 %", "not asked"]
+    assert "<code>--stability</code> tells" in page
+    shares = [1.0, 0.9, 0.89]
+    rows = summary_of("abc").features
+    firm = tuple(replace(row, stability=s) for row, s in zip(rows, shares, strict=True))
+    page = summary_html(replace(summary_of(), features=firm))
+    assert re.findall(r"<strong>(.*?)</strong>", page) == ["75.0 %", "2 of 3"]
+    assert "90 of 100 random halves" in page
+    assert "(least: 89)" in page
+
+
+def test_mistakes_have_their_share_of_the_class():
+    summary = summary_of(classes=("a", "b", "c"))
+    page = summary_html(summary)
+    row = re.search(
+        r'<table class="sortable" id="mistake-table".*?<tbody>\s*(<tr>.*?</tr>)', page, re.S
+    )
+    assert re.findall(r">([^<]+)</(?:bdi|td)>", row[1]) == ["a", "b", "1", "50.0 %"]
 
 
 def test_page_does_without_what_a_run_did_not_measure():

@@ -7,9 +7,11 @@ import pytest
 
 from browser import Browser, executable
 from naively.jobs.charts import charts_of
+from naively.report import pictures
 from naively.report.names import shortened
 from naively.report.page import summary_html
 from test_report import HOSTILE, summary_of
+from test_report_pictures import words_of
 
 pytestmark = pytest.mark.skipif(
     executable() is None,
@@ -91,6 +93,91 @@ def test_finding_by_name_and_class(browser, tmp_path):
     assert column(browser, 1) == ["beta"]
 
 
+def shown(browser):
+    return len(column(browser, 1))
+
+
+def test_twenty_rows_and_more_on_request_or_by_link(browser, tmp_path):
+    words = [f"word{i}" for i in range(50)]
+    show(browser, tmp_path, summary_of(words))
+    assert column(browser, 1) == words[:20]
+    more = ".more button[data-of=feature-table]"
+    assert browser.value(f"document.querySelector('{more}').textContent") == "Show all 50"
+    browser.click("#feature-table thead th:nth-child(1) button")  # the last of them first
+    assert column(browser, 1) == words[:29:-1]
+    browser.click(".tools input")
+    browser.type("word4")
+    assert column(browser, 1) == [*words[49:39:-1], "word4"]  # all that fit, if few
+    assert not browser.value(f"document.querySelector('{more}').getClientRects().length")
+    browser.value("location.hash = '#f31'; new Promise(r => setTimeout(r, 100))")
+    assert browser.value("!document.getElementById('f31').hidden")
+    assert shown(browser) == 50
+
+
+def test_the_button_shows_all_rows(browser, tmp_path):
+    words = [f"word{i}" for i in range(50)]
+    show(browser, tmp_path, summary_of(words))
+    more = ".more button[data-of=feature-table]"
+    browser.click(more)
+    assert column(browser, 1) == words
+    assert not browser.value(f"document.querySelector('{more}').getClientRects().length")
+
+
+def test_names_of_genes_stand_in_one_line(browser, tmp_path):
+    genes = ["ENSG00000117318", "HLA-DRB1 /// HLA-DRB4", "1552302_at"]
+    show(browser, tmp_path, summary_of(genes, ("EWS", "BL", "NB", "RMS")))
+    heights = browser.value(
+        "[...document.querySelectorAll('td.name > bdi, td.who > bdi')].map(e =>"
+        " e.getBoundingClientRect().height / parseFloat(getComputedStyle(e).lineHeight))"
+    )
+    assert max(heights) < 1.5
+    assert browser.value("document.documentElement.scrollWidth") <= 1280
+
+
+CLOUD = "document.querySelector('#scatter .reading')"
+
+
+def test_points_of_the_scatter_are_read_off_and_found(browser, tmp_path):
+    show(browser, tmp_path, words_of())
+    drawn = pictures.scatters(words_of())[0]
+    at = (drawn.x[0] + 2) / drawn.width, (drawn.y[0] - 2) / drawn.height
+    browser.hover("#scatter .wide svg", *at)
+    assert browser.value(f"{CLOUD}.textContent").split("\n") == [
+        "free", "speaks for: pos", "weight: +3.00", "gain: 10",
+    ]  # fmt: skip
+    found = "document.querySelector('#scatter .wide .found').getAttribute('d')"
+    assert browser.value(found) == f"M{drawn.x[0]:g} {drawn.y[0]:g}h0"
+    browser.hover("h1")
+    assert browser.value(f"getComputedStyle({CLOUD}).visibility") == "hidden"
+    browser.click("#scatter .tools input")
+    browser.type("I")  # of "win" and "i"
+    assert browser.value("document.querySelector('#scatter output').textContent") == "2 found"
+    assert browser.value(found).count("M") == 2
+    browser.value("document.querySelector('#scatter .cloud').focus()")
+    browser.key("ArrowRight")
+    browser.key("ArrowRight")
+    assert browser.value(f"{CLOUD}.textContent").startswith("win\n")
+    browser.resize(400, 800)
+    assert browser.value("document.documentElement.scrollWidth") <= 400
+
+
+def test_panel_names_its_classes_and_features(browser, tmp_path):
+    summary = summary_of(["g1", "g2"], ("EWS", "BL", "NB", "RMS"))
+    show(browser, tmp_path, summary)
+    heads = browser.value("[...document.querySelectorAll('.panel thead th')].map(e => e.innerText)")
+    assert heads == ["EWS", "BL", "NB", "RMS"]
+    rows = browser.value("[...document.querySelectorAll('.panel tbody th')].map(e => e.innerText)")
+    assert rows == ["g1", "g2"]
+    # Means of 0, 1, 2 and 3 occurrences in four rows each: the shade grows with them.
+    alpha = (
+        "[...document.querySelectorAll('.panel tbody tr:first-child td')].map(e =>"
+        " parseFloat(getComputedStyle(e).backgroundColor.split(',')[3] ?? '0)'))"
+    )
+    shades = browser.value(alpha)
+    assert shades == sorted(shades)
+    assert len(set(shades)) == 4
+
+
 def test_a_row_opens_to_the_figures_of_every_class(browser, tmp_path):
     show(browser, tmp_path, summary_of(WORDS, tuple("abcdef")))
     browser.click("#feature-table tbody tr:nth-child(2) td:nth-child(2)")
@@ -133,7 +220,7 @@ def test_four_hundred_pixels_are_enough(browser, tmp_path, classes):
     )
     assert smallest >= 11.5
     # The three answers stand above the fold.
-    for answer in ("How good", "How near the optimum", "Which features"):
+    for answer in ("What was found", "How well it decides", "How sure each feature is"):
         found = f"[...document.querySelectorAll('h2')].find(e => e.textContent === '{answer}')"
         assert browser.value(f"{found}.parentElement.querySelector('strong, dd').getBoundingClientRect().bottom") < 800  # fmt: skip  # noqa: E501
     assert browser.value("getComputedStyle(document.querySelector('.wide')).display") == "none"
@@ -186,6 +273,7 @@ def test_hostile_names_run_nothing(browser, tmp_path):
 
 def test_prints_light_and_without_tools(browser, tmp_path):
     show(browser, tmp_path, summary_of([f"word{i}" for i in range(200)]))
+    browser.click(".more button[data-of=feature-table]")
     browser.scheme("dark", media="print")
     assert browser.value("getComputedStyle(document.querySelector('.tools')).display") == "none"
     assert browser.value("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"

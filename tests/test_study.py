@@ -125,6 +125,15 @@ def test_coverage_of_rows_taken_together():
         assert point.accuracy == pytest.approx(right[surest].mean())
 
 
+def test_coverage_is_the_same_in_any_order_of_the_rows():
+    margin, right = np.round(RNG.normal(size=200), 1), (RNG.random(200) < 0.7).astype(int)
+    ones, turned = np.ones(200, int), RNG.permutation(200)
+    values, which = np.unique(margin, return_inverse=True)
+    together = coverage_points(values, np.bincount(which), np.bincount(which, right).astype(int))
+    assert coverage_points(margin, ones, right) == together
+    assert coverage_points(margin[turned], ones, right[turned]) == together
+
+
 def test_coverage_by_sorting_posteriors():
     scores = RNG.normal(size=(30, 3)) * 3
     right = RNG.random(30) < 0.5

@@ -38,6 +38,8 @@ from naively.judging.stability import SelectionStability as SelectionStability
 from naively.models.model import Pairs as Pairs
 from naively.plots.coverage import CoverageDisplay as CoverageDisplay
 from naively.plots.error_path import ErrorPathDisplay as ErrorPathDisplay
+from naively.plots.feature_panel import FeaturePanelDisplay as FeaturePanelDisplay
+from naively.plots.feature_scatter import FeatureScatterDisplay as FeatureScatterDisplay
 from naively.plots.feature_weights import FeatureWeightsDisplay as FeatureWeightsDisplay
 from naively.plots.sparsity_path import SparsityPathDisplay as SparsityPathDisplay
 from naively.plots.stability import StabilityDisplay as StabilityDisplay

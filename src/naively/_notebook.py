@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 _LONGEST_NAME = 60
+_SHOWN_POINTS = 12  # of a curve
 
 
 def name_html(name: object) -> str:
@@ -36,6 +37,12 @@ def note_html(certificate: object, names: Sequence[object], n_features: int, mor
         f"<p>{escape(str(certificate))}</p>"
         f"<details><summary>{k:,} of {n_features:,} features</summary>{listed}</details>"
     )
+
+
+def points_shown(n: int) -> list[int]:
+    """Places of the points of a curve of n that a table shows: both ends, and some between."""
+    last = min(n, _SHOWN_POINTS) - 1
+    return sorted({round(i * (n - 1) / last) if last > 0 else 0 for i in range(last + 1)})
 
 
 def table_html(heads: Iterable[str], rows: Iterable[Iterable[str]]) -> str:

@@ -16,6 +16,7 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
+from naively._notebook import table_html
 from naively._types import FloatArray, IntArray
 from naively.expected import gaussian
 from naively.expected.decision_models import Law, from_fitted, from_probabilities, log_or_veto
@@ -29,6 +30,7 @@ Method = Literal["exact", "saddlepoint", "normal", "compensated", "uncorrelated"
 Rivals = Literal["product", "normal", "simulated"]
 Ties = Literal["lowest", "split"]
 
+_TABULATED = 12  # classes in a notebook
 MAX_PAIRED_CLASSES = 40  # C^3 comparisons beyond this are too many
 _VARIANCES = {
     "normal": gaussian.exact_variance,
@@ -90,6 +92,14 @@ class ErrorEstimate:
         """
         joint = self.confusion * self.priors[:, None]
         return float(1 - np.trace(joint) / joint.sum())
+
+    def _repr_html_(self) -> str:
+        """Show the error and, of few classes, the probability of each decision, for notebooks."""
+        classes = range(len(self.confusion))
+        if len(classes) > _TABULATED:
+            return f"<p>{self}</p>"
+        rows = [(f"class {j}", *(f"{each:.4f}" for each in self.confusion[j])) for j in classes]
+        return f"<p>{self}</p>" + table_html(("decided as", *map(str, classes)), rows)
 
     def __str__(self) -> str:
         return f"Predicted error {self.error:.4g} ({self.method}, {len(self.priors)} classes)."

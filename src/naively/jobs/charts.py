@@ -68,6 +68,7 @@ def _coverage_chart(points: Sequence[CoveragePoint]) -> Chart:
         axes.get_legend().remove()
         axes.set(xlabel="share of the rows that is answered", ylabel="")
         axes.set_title("accuracy on them", loc="left")
+        axes.set_ylim(top=min(axes.get_ylim()[1], 1.0))
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter(lambda value, _: f"{100 * value:.4g} %")
         return [axes]

@@ -23,6 +23,7 @@ from naively.jobs.folds import N_FOLDS, choose_k, chooser, fitted_temperature, t
 from naively.jobs.markers import check_markers, with_markers
 from naively.jobs.model_file import ModelFile
 from naively.jobs.outcome import Tested, files_of, summarize
+from naively.jobs.profile import profile_of
 from naively.jobs.quote import examples
 from naively.jobs.results import ALSO, RESULT_FILES, write_result
 from naively.jobs.settings import ModelSettings, Recipe
@@ -126,7 +127,8 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
         final = with_markers(final, data, trained, settings, kinds, recipe.markers)
         curve = None if recipe.quick else path_curve(trained, accuracies)
         found = [] if recipe.quick else examples(data, final, kinds, workers)
-    summary = summarize(recipe, files_of(recipe, data, test), test, final, curve, found)
+        profile = None if recipe.quick else profile_of(data)
+    summary = summarize(recipe, files_of(recipe, data, test), test, final, curve, found, profile)
     return replace(summary, thresholds=cut), final.file
 
 

@@ -28,6 +28,7 @@ from naively.report.summary import (
     Example,
     FeatureRow,
     FileRow,
+    InputProfile,
     Mistake,
     PathCurve,
     Settings,
@@ -56,7 +57,8 @@ def summarize(
     test: Tested | None,
     final: Fitted,
     path: PathCurve | None = None,
-    examples: Sequence[Example | None] = (),
+    examples: Sequence[tuple[Example | None, Example | None]] = (),
+    profile: InputProfile | None = None,
 ) -> Summary:
     """Tell what came out.
 
@@ -71,7 +73,10 @@ def summarize(
     path
         What other numbers of features reach.
     examples
-        Rows in which the features occur, for the first of `feature_rows`.
+        Rows in which the features occur, of their class and of another, for the first of
+        `feature_rows`.
+    profile
+        What the rows of the files are like.
     """
     notes = list(final.notes)
     if test is not None and test.left_out:
@@ -86,7 +91,10 @@ def summarize(
     if recipe.model.refit is not None and is_auto(recipe.model.k):
         notes.append(f"k was chosen by the folds of the {recipe.model.kind} model's own rule.")
     features = feature_rows(final)
-    quoted = [replace(row, example=each) for row, each in zip(features, examples, strict=False)]
+    quoted = [
+        replace(row, example=own, contrast=other)
+        for row, (own, other) in zip(features, examples, strict=False)
+    ]
     return Summary(
         settings=_settings(recipe, test, final),
         files=files,
@@ -99,6 +107,7 @@ def summarize(
         notes=tuple(notes),
         path=path,
         markers=final.markers,
+        profile=profile,
     )
 
 
@@ -210,6 +219,7 @@ def _settings(recipe: Recipe, test: Tested | None, final: Fitted) -> Settings:
         exact=recipe.model.exact,
         features=features_in_words(final.file),
         final_rows=final_rows,
+        of_text=final.file.features is not None,
     )
 
 

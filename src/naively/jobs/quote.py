@@ -11,13 +11,13 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from naively._types import Array, IntArray
+from naively._types import Array, BoolArray, IntArray
 from naively.jobs.data import Data, Kinds
 from naively.jobs.engines import Workers
 from naively.jobs.fit import Fitted
 from naively.jobs.outcome import feature_rows
 from naively.read.batch import Batch
-from naively.report.summary import Example
+from naively.report.summary import Example, FeatureRow
 from naively.report.words import figure
 from naively.text.features import FeatureDefinition, TextFeatures
 from naively.text.utf8 import Texts, TokenRows
@@ -31,10 +31,11 @@ _LONGEST_HIT = 60
 EXAMPLE_ROWS = 100_000  # of texts, in which features are looked for: the first of the file
 _MARK = "\N{HORIZONTAL ELLIPSIS}"
 
+Quote: TypeAlias = tuple[Example | None, Example | None]  # of its class, of another
 _Find: TypeAlias = Callable[[str, str], tuple[int, int] | None]
 
 
-def examples(data: Data, fitted: Fitted, kinds: Kinds, workers: Workers) -> list[Example | None]:
+def examples(data: Data, fitted: Fitted, kinds: Kinds, workers: Workers) -> list[Quote]:
     """Find rows, of the kinds that were trained on, for the features of the largest gains."""
     if data.n_regions > 1 or not data.tasks:
         return []
@@ -44,6 +45,7 @@ def examples(data: Data, fitted: Fitted, kinds: Kinds, workers: Workers) -> list
     wanted = Wanted(
         [shown[j].name for j in order.tolist()],
         [shown[j].speaks_for for j in order.tolist()],
+        np.array([_is_elsewhere(shown[j], fitted.file.classes) for j in order.tolist()]),
         data.features,
         data.terms(columns[order]),
         columns[order],
@@ -52,13 +54,19 @@ def examples(data: Data, fitted: Fitted, kinds: Kinds, workers: Workers) -> list
     return [found[place] for place in np.argsort(order).tolist()]
 
 
-def found_by(task: Task, wanted: Wanted, kinds: Kinds) -> list[Example | None]:
-    """Find a row for each feature among the first rows of a task."""
+def _is_elsewhere(row: FeatureRow, classes: Sequence[str]) -> bool:
+    """Whether a feature occurs in a class that it does not speak for, as far as counts tell."""
+    figures = zip(classes, row.counts, strict=True) if row.counts else ()
+    return not row.counts or any(n > 0 for name, n in figures if name != row.speaks_for)
+
+
+def found_by(task: Task, wanted: Wanted, kinds: Kinds) -> list[Quote]:
+    """Find rows for each feature among the first rows of a task."""
     quotes, read, places = Quotes(wanted), 0, Counter[str]()
     for part in task.parts:
         for seen in rows_by_kind(task, part):
             if read >= EXAMPLE_ROWS or not len(quotes.open):
-                return quotes.found
+                return quotes.of_features
             inside = np.isin(seen.kinds, kinds)
             inside[EXAMPLE_ROWS - read :] = False
             chosen = np.flatnonzero(inside)
@@ -68,7 +76,7 @@ def found_by(task: Task, wanted: Wanted, kinds: Kinds) -> list[Example | None]:
             quotes.look(X, labels, numbers, partial(_document, batch), batch.keys)
             read += len(seen.kinds)
             places[part.path] += len(seen.kinds)
-    return quotes.found
+    return quotes.of_features
 
 
 def _document(batch: Batch, i: int) -> tuple[str, ...]:
@@ -84,6 +92,7 @@ class Wanted:
 
     names: Sequence[str]  # (k,)
     classes: Sequence[str]  # (k,) from which each row is taken if the feature occurs there
+    elsewhere: BoolArray  # (k,) whether the feature occurs in another class too
     features: FeatureDefinition  # what they are
     terms: Vocabulary | None  # (k,) ascending; None for columns of numbers
     columns: IntArray  # (k,) ascending
@@ -95,14 +104,21 @@ class Wanted:
 
 
 class Quotes:
-    """The first row of the right class for each feature, or the first of all; as rows come by."""
+    """The first rows with each feature, of its own class and of any other; as rows come by."""
 
     def __init__(self, wanted: Wanted) -> None:
         self._wanted = wanted
         features = wanted.features
         self._find = _finder(features) if isinstance(features, TextFeatures) else None
-        self.found: list[Example | None] = [None] * len(wanted.names)
-        self.open = np.arange(len(wanted.names))  # features without a row of the right class
+        self._own: list[Example | None] = [None] * len(wanted.names)
+        self._other: list[Example | None] = [None] * len(wanted.names)
+        self.open = np.arange(len(wanted.names))  # features that lack one of the two
+
+    @property
+    def of_features(self) -> list[Quote]:
+        """A row of each feature, and one that contrasts with it: of another class."""
+        pairs = zip(self._own, self._other, strict=True)
+        return [(own, other) if own is not None else (other, None) for own, other in pairs]
 
     def look(
         self, X: Any, labels: Array, places: IntArray,
@@ -124,22 +140,26 @@ class Quotes:
         X = X.tocsc() if hasattr(X, "tocsc") else np.asarray(X)
         left = []
         for column, j in enumerate(self.open.tolist()):
-            i, value, right = _row_of(X, column, labels, self._wanted.classes[j])
-            if i is not None and (right or self.found[j] is None):
-                row, label = int(places[i]) + 1, str(labels[i])
-                if self._find is not None:
-                    name = self._wanted.names[j]
-                    self.found[j] = _excerpt(document(i), name, self._find, row, label)
-                else:
-                    called = "" if names is None else str(names[i])
-                    self.found[j] = Example(row, label, figure(value), name=called)
-            if not right:
+            rows, values = _entries(X, column)
+            own = labels[rows] == self._wanted.classes[j]
+            for found, inside in ((self._own, own), (self._other, ~own)):
+                if found[j] is None and inside.any():
+                    at = np.flatnonzero(inside)[np.argmin(rows[inside])]
+                    i, value = int(rows[at]), float(values[at])
+                    row, label = int(places[i]) + 1, str(labels[i])
+                    if self._find is not None:
+                        name = self._wanted.names[j]
+                        found[j] = _excerpt(document(i), name, self._find, row, label)
+                    else:
+                        called = "" if names is None else str(names[i])
+                        found[j] = Example(row, label, figure(value), name=called)
+            if self._own[j] is None or (self._other[j] is None and self._wanted.elsewhere[j]):
                 left.append(j)
         self.open = np.array(left, dtype=np.int64)
 
 
-def _row_of(X: Any, j: int, labels: Array, wanted: str) -> tuple[int | None, float, bool]:
-    """First row of a class with a column that is not 0, or first of all; its value, and which."""
+def _entries(X: Any, j: int) -> tuple[IntArray, Array]:
+    """Rows with a column that is not 0 and not missing, and its values there."""
     if isinstance(X, np.ndarray):
         rows = np.flatnonzero(X[:, j])
         values = X[rows, j]
@@ -147,12 +167,7 @@ def _row_of(X: Any, j: int, labels: Array, wanted: str) -> tuple[int | None, flo
         part = slice(X.indptr[j], X.indptr[j + 1])
         rows, values = X.indices[part], X.data[part]
     known = ~np.isnan(values)
-    rows, values = rows[known], values[known]
-    if len(rows) == 0:
-        return None, 0.0, False
-    inside = np.flatnonzero(labels[rows] == wanted)
-    at = inside[np.argmin(rows[inside])] if len(inside) else np.argmin(rows)
-    return int(rows[at]), float(values[at]), len(inside) > 0
+    return rows[known], values[known]
 
 
 def _excerpt(document: tuple[str, ...], name: str, find: _Find, row: int, label: str) -> Example:

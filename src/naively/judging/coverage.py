@@ -15,6 +15,7 @@ from typing import final
 import numpy as np
 from numpy.typing import ArrayLike
 
+from naively._notebook import points_shown, table_html
 from naively._types import Array, BoolArray, FloatArray
 from naively.models.rules import winners
 
@@ -46,6 +47,15 @@ class CoverageCurve:
     coverage: FloatArray
     accuracy: FloatArray
     confidence: FloatArray
+
+    def _repr_html_(self) -> str:
+        """Show some points as a table, for notebooks."""
+        rows = [
+            (f"{self.coverage[g]:.1%}", f"{self.accuracy[g]:.1%}", f"{self.confidence[g]:.4g}")
+            for g in points_shown(len(self.coverage))
+        ]
+        heads = ("rows labelled", "accuracy", "least confidence")
+        return f"<p>Area under the curve {self.area:.4f}</p>" + table_html(heads, rows)
 
     @property
     def area(self) -> float:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from naively._notebook import points_shown, table_html
 from naively._types import Choice, FloatArray, IntArray
 
 
@@ -151,6 +152,21 @@ class ErrorPath:
     def cross_validated(self) -> FloatArray:
         """K-fold error with the selection inside each fold, (G,)."""
         return self.folds.mean
+
+    def _repr_html_(self) -> str:
+        """Show some points as a table, for notebooks."""
+        given = {"predicted": self.predicted, "leave-one-out": self.leave_one_out}
+        curves = {name: error for name, error in given.items() if error is not None}
+        curves["cross-validated"] = self.cross_validated
+        rows = [
+            (f"{self.k[g]:,}", *(f"{error[g]:.4f}" for error in curves.values()),
+             f"{self.folds.standard_error[g]:.4f}")
+            for g in points_shown(len(self.k))
+        ]  # fmt: skip
+        title = (
+            f"Error over {len(self.k):,} k; k = {self.best_k():,} by the one-standard-error rule"
+        )
+        return f"<p>{title}</p>" + table_html(("k", *curves, "standard error"), rows)
 
     def best_k(self, choice: Choice = "one_standard_error") -> int:
         """Choose the number of features by the cross-validated error.

@@ -17,7 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from naively._nearest import short
-from naively._notebook import table_html
+from naively._notebook import points_shown, table_html
 from naively._types import BoolArray, FloatArray, IntArray
 from naively.judging.folds import stratified_folds
 from naively.judging.rows import Rows, gather_rows, without
@@ -34,7 +34,6 @@ _ROWS = 10  # with fewer rows for each bucket, halves are drawn row by row
 _CANDIDATES = 16  # times the largest k: features of largest gain that are looked at first
 _FEWEST = 4096
 _RARE = 0.05  # share of the halves that makes a feature not worth looking for
-_SHOWN = 12  # numbers of features in a notebook
 
 # The two halves of a division, with the model that chooses from each
 Halves: TypeAlias = Callable[[BoolArray], Iterable[tuple[Model[Any], Any]]]
@@ -168,7 +167,7 @@ class SelectionStability:
 
     def _repr_html_(self) -> str:
         """Show some points as a table, for notebooks."""
-        shown = np.unique(np.linspace(0, len(self.k) - 1, _SHOWN).round().astype(np.int64))
+        shown = points_shown(len(self.k))
         rows = []
         for k in self.k[shown].tolist():
             firm, false = len(self.stable(k)), self.false_choices(k)

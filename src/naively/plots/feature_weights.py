@@ -5,10 +5,9 @@ from __future__ import annotations
 from typing import Any, Self, final
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from naively._types import Array, FloatArray, IntArray
-from naively.plots.figure import axes, names_of, plain
+from naively.plots.figure import axes, fitted_model, names_of, plain
 
 _COLUMNS = 5  # most panels side by side
 
@@ -106,9 +105,8 @@ class FeatureWeightsDisplay:
         -------
         display : FeatureWeightsDisplay
         """
-        check_is_fitted(estimator)
-        model = getattr(estimator, "best_estimator_", estimator)
-        weights, quantity = _weights_of(model)
+        model = fitted_model(estimator)
+        weights, quantity = weights_of(model)
         return cls.from_weights(
             weights,
             names_of(
@@ -257,7 +255,7 @@ class FeatureWeightsDisplay:
         ax.set(xticks=[], yticks=[])
 
 
-def _weights_of(model: Any) -> tuple[FloatArray, str]:
+def weights_of(model: Any) -> tuple[FloatArray, str]:
     """How much each feature speaks for each class (C, m), and what that is called."""
     if hasattr(model, "coef_"):
         coef = np.asarray(model.coef_, dtype=np.float64)

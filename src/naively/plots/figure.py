@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
 from naively._types import Array
 
@@ -26,6 +27,18 @@ def axes(ax: Any = None) -> Any:
             "Plots need matplotlib, which is not installed: pip install 'naively[plot]'."
         ) from error
     return pyplot.subplots(layout="constrained")[1]  # a plain `savefig` cuts no label off
+
+
+def fitted_model(estimator: Any) -> Any:
+    """Return a fitted classifier: the best of a search.
+
+    Raises
+    ------
+    NotFittedError
+        If it is not fitted.
+    """
+    check_is_fitted(estimator)
+    return getattr(estimator, "best_estimator_", estimator)
 
 
 def names_of(given: Any, n_features: int) -> Array:

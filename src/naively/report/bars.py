@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 
+_BROAD = 12  # so many columns or fewer are drawn broader
+
 
 def _stretched(kind: str, paths: str) -> str:
     return (
@@ -35,12 +37,14 @@ def pair(first: float, second: float, largest: float) -> str:
 def columns(values: Sequence[float], largest: float) -> str:
     """One column per value, up or down from a line: in the middle, unless no value is negative."""
     line = 10 if any(value < 0 for value in values) else 20
+    step = 4 if len(values) > _BROAD else 8
     path = "".join(
-        f"M{4 * i + 2} {line}v{-line * _clipped(value, largest):.2g}"
+        f"M{step * i + step // 2} {line}v{-line * _clipped(value, largest):.2g}"
         for i, value in enumerate(values)
     )
     return (
-        f'<svg class="bar columns" viewBox="0 0 {4 * len(values)} 20" aria-hidden="true">'
+        f'<svg class="bar columns{" broad" if step == 8 else ""}" '
+        f'viewBox="0 0 {step * len(values)} 20" aria-hidden="true">'
         f'<path d="{path}"/></svg>'
     )
 

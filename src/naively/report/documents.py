@@ -87,12 +87,16 @@ def summary_json(summary: Summary) -> str:
     does not give, which becomes null.
     """
     record = {"format": FORMAT, "version": VERSION, **asdict(summary)}
-    if not record["markers"]:
-        del record["markers"]
+    for name in ("markers", "profile"):
+        if not record[name]:
+            del record[name]
+    if not summary.settings.of_text:
+        del record["settings"]["of_text"]
     for row in record["features"]:
         row["gain"] = _short(row["gain"])
-        if not row["also"]:
-            del row["also"]
+        for name in ("also", "contrast"):
+            if not row[name]:
+                del row[name]
         for group in _GROUPS:
             row[group.field] = [group.plain(each) for each in row[group.field]]
     certificate = summary.certificate

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from naively.report import words
 from naively.report.names import visible
@@ -12,6 +12,7 @@ from naively.selection.certificate import UNPROVEN
 
 _SHOWN_FEATURES = 100
 _SHOWN_CLASSES = 100
+_SHOWN_MARKERS = 200
 _PATH_POINTS = 12
 _SPECIAL = re.compile(r"([\\`*_{}\[\]<>()#+.!|~&:@-])")  # what Markdown or HTML may take as markup
 
@@ -23,10 +24,12 @@ def escaped(name: str) -> str:
 
 def summary_markdown(summary: Summary) -> str:
     """Render the summary as Markdown."""
-    parts = [f"# {_plain(words.title(summary))}", _in_short(summary), _features(summary)]
+    parts = [f"# {_plain(words.title(summary))}", _in_short(summary), _classes(summary)]
+    parts.append(_features(summary))
+    if summary.markers:
+        parts.append(_markers(summary))
     if summary.path is not None:
         parts.append(_path(summary.path))
-    parts.append(_classes(summary))
     parts.append(
         "## How near the optimum\n\n" + " ".join(words.certificate_in_words(summary.certificate))
     )
@@ -67,19 +70,60 @@ def table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, text: int = 1)
 
 def _features(summary: Summary) -> str:
     shown = summary.features[:_SHOWN_FEATURES]
-    rows = [_feature(row, len(summary.classes)) for row in shown]
-    more = len(summary.features) - len(shown)
-    end = f"\n\n{more:,} more in features\\.csv." if more else ""
-    weighty = bool(shown and shown[0].weights)
-    heads = ["feature", "speaks for", "gain", "weight" if weighty else "center"]
-    return "## Features\n\n" + table(heads, rows, text=2) + end
+    columns = _columns(summary)
+    rows = [[f(row) for _, f in columns] for row in shown]
+    return (
+        "## Features\n\n"
+        + table([head for head, _ in columns], rows, text=2)
+        + _more(len(summary.features) - len(shown), "features")
+    )
 
 
-def _feature(row: FeatureRow, n_classes: int) -> list[str]:
-    weight = words.signed(words.weight_of(row, n_classes)) if row.weights else ""
-    telling = weight or words.figure(max(row.centers))
-    also = f" (also says: {_plain(words.also_says(row))})" if row.also else ""
-    return [escaped(row.name) + also, escaped(row.speaks_for), words.figure(row.gain), telling]
+def _columns(summary: Summary) -> list[tuple[str, Callable[[FeatureRow], str]]]:
+    """Heads of the columns of the features, and their cells."""
+    rows, n_classes = summary.features, len(summary.classes)
+    weighty = bool(rows and rows[0].weights)
+    told: list[tuple[str, Callable[[FeatureRow], str], bool]] = [
+        ("feature", _named, True),
+        ("speaks for", lambda row: escaped(row.speaks_for), True),
+        ("gain", lambda row: words.figure(row.gain), True),
+        ("weight", lambda row: words.signed(words.weight_of(row, n_classes)), weighty),
+        ("center", lambda row: words.figure(max(row.centers)), not weighty),
+        ("count", lambda row: words.figure(sum(row.counts)), any(row.counts for row in rows)),
+        ("rows", lambda row: words.figure(sum(row.documents)), any(row.documents for row in rows)),
+        ("halves", lambda row: words.share(row.stability),
+         any(row.stability is not None for row in rows)),
+    ]  # fmt: skip
+    return [(head, cell) for head, cell, there in told if there]
+
+
+def _named(row: FeatureRow) -> str:
+    return escaped(row.name) + (f" (also says: {_plain(words.also_says(row))})" if row.also else "")
+
+
+def _markers(summary: Summary) -> str:
+    shown = summary.markers[:_SHOWN_MARKERS]
+    rows = [
+        [
+            escaped(each.label),
+            f"{each.rank}",
+            escaped(each.feature) + ("" if each.category is None else f" = {each.category}"),
+            words.figure(each.gain),
+            "" if each.weight is None else words.signed(each.weight),
+            "" if each.z is None else words.figure(each.z),
+            words.share(each.share_in),
+            words.share(each.share_out),
+            "" if each.pvalue is None else f"{each.pvalue:.2g}",
+        ]
+        for each in shown
+    ]
+    heads = ["class", "rank", "feature", "gain", "weight", "z", "rows inside", "rows outside", "p"]
+    title = "## Each class against all others\n\n"
+    return title + table(heads, rows) + _more(len(summary.markers) - len(shown), "markers")
+
+
+def _more(n: int, file: str) -> str:
+    return f"\n\n{n:,} more in {file}\\.csv." if n else ""
 
 
 def _path(path: PathCurve) -> str:

@@ -13,21 +13,23 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 from naively.models.kinds import MODELS, Words
-from naively.report import bars, words
+from naively.report import bars, pictures, words
 from naively.report.documents import FigureGroup, figure_groups
 from naively.report.names import printable, shortened
 from naively.report.summary import Confusion, Evaluation, FeatureRow, Summary
 from naively.selection.certificate import UNPROVEN
 
 SHOWN_FEATURES = 1000  # on the page; features.csv has all
-_SHOWN_CLASSES = 100
+_SHOWN_CLASSES = 1000
 _COLUMN_CLASSES = 4  # so many classes or fewer have their own columns
 _FIGURE_COLUMNS = 6  # if these are not more than the width of the page has room for
 _BAR_CLASSES = 24  # so many classes or fewer have their own bars and figures
 _DETAILS = 12_000  # so many pairs of feature and class, or fewer, are there to be opened
 _CONFUSED_CLASSES = 40
+_NAMED_CLASSES, _SHORT_NAME = 4, 4  # more columns with longer names have numbers in the matrix
 _TOP_FEATURES = 24  # in the first lines, shared by the classes
 _SHADES = 8  # of the cells of the confusion matrix
+_FIRM = 0.9  # of the halves: from there on a feature is called sure
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,6 +107,8 @@ class _View:
         self.shown = summary.features[:SHOWN_FEATURES]
         self.shown_classes = summary.classes[:_SHOWN_CLASSES]
         self.n_classes = len(summary.classes)
+        longest = max((len(shortened(each.name)) for each in summary.classes), default=0)
+        self.numbered = self.n_classes > _NAMED_CLASSES and longest > _SHORT_NAME
         self.most_markers = SHOWN_FEATURES
         self.groups = figure_groups(summary)
         figures = self.n_classes * len(self.columns)
@@ -113,7 +117,14 @@ class _View:
         self.detailed = self.by_class and len(self.shown) * self.n_classes <= _DETAILS
         self.held = any(row.documents for row in summary.features)
         self.firm = any(row.stability is not None for row in summary.features)
+        shares = [row.stability for row in summary.features if row.stability is not None]
+        self.firm_share, self.least_firm = _FIRM, min(shares, default=0.0)
+        self.n_firm = sum(share >= _FIRM - 1e-9 for share in shares)  # of whole rows in floats
+        self._tested = {each.name: each.test_rows for each in summary.classes}
         self.has_examples = any(row.example for row in self.shown)
+        self.has_contrasts = any(row.contrast for row in self.shown)
+        self.scatters = pictures.scatters(summary) if summary.settings.of_text else None
+        self.panel = None if summary.settings.of_text else pictures.panel(summary)
         self.weighted = bool(summary.features and summary.features[0].weights)
         self._largest_weight = bars.largest_finite(w for row in self.shown for w in row.weights)
 
@@ -171,6 +182,48 @@ class _View:
             if len(spoken[row.speaks_for]) < most:
                 spoken[row.speaks_for].append(row)
         return list(spoken.items())
+
+    @property
+    def scatter_height(self) -> str:
+        """What is upwards in the scatter."""
+        names = [shortened(each.name, 24) for each in self.summary.classes]
+        if self.n_classes == 2:
+            return f"weight: {names[1]} above, {names[0]} below"
+        return "weight for its class"
+
+    @property
+    def scatter_width(self) -> str:
+        """What is to the right in the scatter."""
+        return "rows that hold it" if self.held else self.summary.settings.features
+
+    @property
+    def sizes(self) -> str:
+        """Rows of the smallest and the largest class."""
+        rows = sorted(each.train_rows for each in self.summary.classes)
+        return f"of {rows[0]:,} to {rows[-1]:,} training rows"
+
+    def sections(self) -> list[tuple[str, str]]:
+        """Places of the page, and how links call them."""
+        summary, evaluation = self.summary, self.summary.evaluation
+        given = [
+            ("test", "Test", evaluation),
+            ("classes", "Classes", True),
+            ("thresholds", "Thresholds", summary.thresholds),
+            ("features", "Features", True),
+            ("scatter", "Frequency and weight", self.scatters),
+            ("panel", "Features by class", self.panel),
+            ("markers", "Each class against all others", summary.markers),
+            ("coverage", "Surest rows", evaluation and evaluation.coverage),
+            ("path", "Every k", summary.path),
+            ("proof", "Proof", True),
+            ("input", "What was read", summary.profile),
+            ("repeat", "To repeat this", True),
+        ]
+        return [(place, name) for place, name, there in given if there]
+
+    def test_rows(self, name: str) -> int:
+        """Rows of a class that were tested; 0 for a label that training does not have."""
+        return self._tested.get(name, 0)
 
     def confusion(self) -> Confusion | None:
         """Confusion matrix, if it is small enough to be read."""

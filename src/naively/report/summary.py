@@ -50,6 +50,7 @@ class FeatureRow:
     stability: float | None = None  # share of random halves of the rows that select it
     column: int | None = None  # its place among the columns of a matrix, 0 is the first
     example: Example | None = None
+    contrast: Example | None = None  # a row of another class in which it occurs too
     also: tuple[str, ...] = ()  # features that are not chosen because this one says the same
 
 
@@ -177,6 +178,18 @@ class Settings:
     exact: bool
     features: str  # in words: what the features are
     final_rows: str  # in words: which rows the final model was trained on
+    of_text: bool = False  # whether features were found in texts
+
+
+@dataclass(frozen=True, slots=True)
+class InputProfile:
+    """What the rows of the files are like. No value is missing: files that lack one are refused."""
+
+    rows: int  # that were looked at: all of small files, the first ones of large ones
+    whole: bool  # whether these are all
+    repeated: int  # with the content of a row before them
+    empty: int  # without any text, or any value that is not 0
+    variants: tuple[tuple[str, ...], ...]  # labels that differ in case and blanks alone
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,3 +208,4 @@ class Summary:
     path: PathCurve | None = None
     thresholds: tuple[Threshold, ...] = ()
     markers: tuple[MarkerRow, ...] = ()  # class by class, if they were asked for
+    profile: InputProfile | None = None  # None where rows were not gone through once more

@@ -6,6 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import NoReturn
 
+from naively._notebook import table_html
 from naively._types import FloatArray, IntArray
 
 
@@ -105,6 +106,12 @@ class Certificate:
     def gain(self) -> float:
         """Nats gained over the model without any feature."""
         return self.objective - self.baseline
+
+    def _repr_html_(self) -> str:
+        """Show the sentence and its figures, for notebooks."""
+        figures = (self.baseline, self.objective, self.bound, self.gap)
+        heads = ("no feature", "objective", "bound", "gap")
+        return f"<p>{self}</p>" + table_html(heads, [[f"{each:,.6g}" for each in figures]])
 
     def __str__(self) -> str:
         one = self.k == 1 and not self.choice

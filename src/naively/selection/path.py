@@ -15,7 +15,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from naively._kernels.count_groups import first_positions
-from naively._notebook import table_html
+from naively._notebook import points_shown, table_html
 from naively._types import FloatArray, IntArray
 from naively.models.family import Coupled, Family, Ordered, Problem, SeparableCounts
 from naively.selection.coupled import CoupledProblem, a_priori_objective, coupled_columns
@@ -27,7 +27,6 @@ from naively.selection.top_k import gain_order
 S = TypeVar("S")
 
 GRID_POINTS = 100
-_SHOWN_POINTS = 12  # in a notebook
 
 
 class Supports(Protocol):
@@ -112,7 +111,7 @@ class SparsityPath:
 
     def _repr_html_(self) -> str:
         """Show some points as a table, for notebooks."""
-        shown = np.unique(np.linspace(0, len(self.k) - 1, _SHOWN_POINTS).round().astype(np.int64))
+        shown = points_shown(len(self.k))
         rows = [
             (
                 f"{self.k[g]:,}",
@@ -120,7 +119,7 @@ class SparsityPath:
                 f"{self.bound[g] - self.baseline:,.6g}",
                 f"{self.gap[g]:.2g}",
             )
-            for g in shown.tolist()
+            for g in shown
         ]
         title = f"Path of {len(self.k):,} k over {self.supports.n_features:,} features"
         return f"<p>{title}</p>" + table_html(("k", "gain", "at most", "gap"), rows)

@@ -29,6 +29,47 @@
     for (const each of rows) body.append(each.row);
     for (const each of all(table, "th[aria-sort]")) each.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", up ? "ascending" : "descending");
+    restrict(table);
+  }
+
+  // The first rows that fit what is looked for are shown, the others on request.
+  const first = new Map();
+
+  function restrict(table) {
+    if (!first.has(table)) return;
+    let n = 0;
+    for (const row of Array.from(table.tBodies[0].rows)) {
+      if (row.classList.contains("figures")) continue;
+      row.hidden = row.unfit || ++n > first.get(table);
+    }
+    const button = document.querySelector('.more button[data-of="' + table.id + '"]');
+    button.parentElement.hidden = n <= first.get(table);
+    button.textContent = "Show all " + n.toLocaleString("en");
+  }
+
+  function showAll(table) {
+    first.set(table, Infinity);
+    restrict(table);
+  }
+
+  for (const table of all(document, "table[data-first]")) {
+    first.set(table, Number(table.dataset.first));
+    restrict(table);
+  }
+  for (const button of all(document, ".more button")) {
+    button.addEventListener("click", () => showAll(document.getElementById(button.dataset.of)));
+  }
+
+  // A link to a row that is not shown shows it.
+  function follow() {
+    const row = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (!row || row.tagName !== "TR" || !row.hidden) return;
+    showAll(row.closest("table"));
+    if (row.hidden) {
+      wanted.value = whose.value = "";
+      find();
+    }
+    row.scrollIntoView();
   }
 
   for (const table of all(document, "table.sortable")) {
@@ -52,15 +93,18 @@
     for (const row of rows) {
       const fits = row.querySelector(".name bdi").textContent.toLowerCase().includes(part)
         && (name === null || row.querySelector(".who").textContent === name);
-      row.hidden = !fits;
+      row.unfit = !fits;
       shown += fits;
     }
+    restrict(features);
     told.textContent = shown === rows.length ? "" : shown + " of " + rows.length;
   }
 
   wanted.addEventListener("input", find);
   whose.addEventListener("input", find);
   tools.hidden = rows.length < 2;
+  window.addEventListener("hashchange", follow);
+  follow();
 
   // A row opens to its figures in every class.
   const kinds = ["weight", "count", "center", "dispersion"];
@@ -183,5 +227,79 @@
     });
   }
 
-  all(document, ".chart").forEach(charted);
+  all(document, ".chart[data-points]").forEach(charted);
+
+  // The cloud of features: the nearest is read off, those that are looked for stand out.
+  function cloud(chart) {
+    const reading = chart.querySelector(".reading");
+    const input = chart.parentElement.querySelector(".tools input");
+    const told = chart.parentElement.querySelector(".tools output");
+    const heads = all(features, "thead th").map((th) => th.textContent.trim());
+    const name = (row) => row.querySelector(".name bdi").textContent;
+    let at = -1;
+
+    const drawn = () => all(chart, ".drawing").find((each) => each.getClientRects().length);
+    const places = (drawing, axis) => drawing.dataset[axis].split(" ").map(Number);
+
+    function marked() {
+      const part = input.value.toLowerCase();
+      const found = part === "" ? [] : rows.slice(0, places(drawn(), "x").length)
+        .map((row, i) => i).filter((i) => name(rows[i]).toLowerCase().includes(part));
+      told.textContent = part === "" ? "" : found.length + " found";
+      for (const drawing of all(chart, ".drawing")) {
+        const [x, y] = [places(drawing, "x"), places(drawing, "y")];
+        const which = at < 0 ? found : found.concat(at);
+        drawing.querySelector(".found").setAttribute(
+          "d", which.map((i) => "M" + x[i] + " " + y[i] + "h0").join(""));
+      }
+    }
+
+    function show(i) {
+      const drawing = drawn();
+      const [x, y] = [places(drawing, "x"), places(drawing, "y")];
+      at = Math.min(Math.max(i, 0), x.length - 1);
+      marked();
+      const cells = Array.from(rows[at].cells);
+      const said = ["speaks for", "weight", "gain", "rows", "count"].filter((head) => heads.includes(head))
+        .map((head) => head + ": " + cells[heads.indexOf(head)].textContent.trim());
+      reading.textContent = name(rows[at]) + "\n" + said.join("\n");
+      const svg = drawing.querySelector("svg");
+      const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+      const room = Math.max(chart.clientWidth - reading.offsetWidth, 0);
+      const left = x[at] * scale < chart.clientWidth / 2
+        ? x[at] * scale + 12 : x[at] * scale - 12 - reading.offsetWidth;
+      reading.style.left = Math.min(Math.max(left, 0), room) + "px";
+      reading.style.top = Math.min(y[at] * scale + 8, chart.clientHeight - reading.offsetHeight) + "px";
+      reading.style.visibility = "visible";
+    }
+
+    function hide() {
+      at = -1;
+      reading.style.visibility = "hidden";
+      marked();
+    }
+
+    chart.addEventListener("pointermove", (event) => {
+      const drawing = drawn();
+      const svg = drawing.querySelector("svg");
+      const box = svg.getBoundingClientRect();
+      const scale = svg.viewBox.baseVal.width / box.width;
+      const [px, py] = [(event.clientX - box.left) * scale, (event.clientY - box.top) * scale];
+      const y = places(drawing, "y");
+      const far = places(drawing, "x").map((x, i) => (x - px) ** 2 + (y[i] - py) ** 2);
+      show(far.indexOf(Math.min(...far)));
+    });
+    chart.addEventListener("pointerleave", hide);
+    chart.addEventListener("blur", hide);
+    chart.addEventListener("keydown", (event) => {
+      const step = { ArrowRight: 1, ArrowLeft: -1, PageUp: -10, PageDown: 10 }[event.key];
+      if (step === undefined) return;
+      event.preventDefault();
+      show(at + step);
+    });
+    input.addEventListener("input", marked);
+    chart.parentElement.querySelector(".tools").hidden = false;
+  }
+
+  all(document, ".cloud").forEach(cloud);
 })();

@@ -1,0 +1,64 @@
+"""What the rows that were read are like: repeated, empty, without values, of labels that vary."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable
+from itertools import chain
+
+import numpy as np
+
+from naively._types import Array
+from naively.jobs.data import BLANK_BYTES, FIRST_ROWS, Data, is_small
+from naively.read.batch import Batch
+from naively.read.parts import batches_of
+from naively.report.summary import InputProfile
+from naively.text.labels import folded
+from naively.text.utf8 import Texts, TokenRows, are_blank
+from naively.work.row_keys import row_keys
+
+
+def profile_of(data: Data) -> InputProfile | None:
+    """Go through the rows once more: all of small files, the first thousand of large ones.
+
+    None where there are no rows any more, but what was counted of them.
+    """
+    if not data.tasks:
+        return None
+    whole, layout = is_small(data.parts), data.tasks[0].layout
+    keys, empty, read = [np.empty(0, np.uint64)], 0, 0
+    for batch in chain.from_iterable(batches_of(part, layout) for part in data.parts):
+        left = len(batch) if whole else FIRST_ROWS - read
+        some = batch if left >= len(batch) else batch.take(np.arange(left))
+        read += len(some)
+        keys.append(row_keys(some))
+        empty += int(_are_empty(some).sum())
+        if not whole and read >= FIRST_ROWS:
+            break
+    return InputProfile(
+        rows=read,
+        whole=whole,
+        repeated=read - len(np.unique(np.concatenate(keys))),
+        empty=empty,
+        variants=variants_of(data.rows_of_classes(*data.class_rows)),
+    )
+
+
+def _are_empty(batch: Batch) -> Array:
+    """Whether rows (n,) hold no text, or no value that is not 0."""
+    rows = batch.rows
+    if isinstance(rows, TokenRows):
+        blank = np.diff(rows.starts) == 0
+        return np.asarray(blank.reshape(len(batch), batch.width).all(axis=1))
+    if isinstance(rows, Texts):
+        blank = are_blank(rows.rows(0, len(rows)), BLANK_BYTES)
+        return np.asarray(blank.reshape(len(batch), batch.width).all(axis=1))
+    return np.asarray((rows != 0).sum(axis=1) == 0).ravel()
+
+
+def variants_of(labels: Iterable[str]) -> tuple[tuple[str, ...], ...]:
+    """Labels that differ in case and blanks alone, together; those that are alone are left out."""
+    alike: dict[str, list[str]] = defaultdict(list)
+    for label in sorted(labels):
+        alike[folded(" ".join(label.split()))].append(label)
+    return tuple(tuple(each) for each in alike.values() if len(each) > 1)
