@@ -124,7 +124,9 @@ def test_quick_tells_the_features_and_the_test_and_nothing_more(folder, way):
         assert not quick["evaluation"].pop(left_out)
         assert full["evaluation"].pop(left_out)
     assert quick["evaluation"] == full["evaluation"]
-    assert "<svg viewBox" not in Path("quick/report.html").read_text("utf-8")
+    pages = [Path(name, "report.html").read_text("utf-8") for name in ("full", "quick")]
+    for section in ("path", "coverage"):
+        assert [f'<section id="{section}">' in page for page in pages] == [True, False]
 
 
 def test_the_same_command_gives_the_same_bytes(folder):
@@ -428,7 +430,11 @@ def test_negative_counts_name_their_place(folder):
 
 def test_matrix_without_labels(folder):
     np.savez("m.npz", X=COUNTS)
-    refused("select", "m.npz", match=("holds no labels", "--labels FILE", "column of obs"))
+    refused(
+        "select",
+        "m.npz",
+        match=("there is no array `label`", "with --label, or give them", "--labels FILE"),
+    )
     Path("labels.txt").write_text("a\nb\n")
     beside = ("--labels", "labels.txt")
     refused("select", "m.npz", *beside, match=("labels.txt", "2 labels", "40 rows"))

@@ -446,15 +446,15 @@ def test_what_cannot_be_an_exposure_is_refused(make):
 
 @both
 def test_what_knows_nothing_of_exposures_is_refused(make):
-    X, y, depth, _ = data(17)
-    Z = beside(X, depth)
+    X, y, _, _ = data(17)
     for name, value in (("redundancy", "conditional"), ("refit", "logistic")):
         with pytest.raises(ValueError, match=f"`{name}` looks at the entries of single rows"):
             make(k=2, exposure="total", **{name: value}).fit(X, y)
-    with pytest.raises(ValueError, match="a column that must not be selected"):
-        make(k=2, exposure=2, objective="pairs").fit(Z, y)
+    Z = beside(X, X.sum(axis=1))
     pairs = make(k=2, exposure="total", objective=Pairs()).fit(X, y)
-    assert pairs.support_.sum() == 2
+    of_column = make(k=2, exposure=2, objective="pairs").fit(Z, y)
+    np.testing.assert_array_equal(np.delete(of_column.support_, 2), pairs.support_)
+    assert not of_column.support_[2]
     quota = make(k=3, exposure="total", quota=1).fit(X, y)
     speaks = quota.rate_.argmax(axis=0)[quota.support_]
     assert set(speaks.tolist()) == {0, 1, 2}
@@ -590,10 +590,11 @@ def test_folds_calibration_and_rare_features(files, model, exposure):
 def test_the_total_is_a_column_that_holds_it_in_every_judgement(files, model):
     """Folds, test rows and every k, also where rare features are left out."""
     letters = list("abcdef")
-    files.assign(sum=files[letters].sum(axis=1)).to_csv("rows.csv", index=False)
+    rows = files.assign(sum=files[letters].sum(axis=1), row=np.arange(len(files)))
+    rows.to_csv("rows.csv", index=False)  # a group each: the same rows are held out
     least = int(files[letters].sum().sort_values().iloc[2])
     rare = [c for c in letters if files[c].sum() < least]
-    how = ("rows.csv", "--numbers", "--model", model, "--ignore", "depth")
+    how = ("rows.csv", "--numbers", "--model", model, "--ignore", "depth", "--groups", "row")
     total, column = ("--exposure", "total", "--ignore", "sum"), ("--exposure", "sum")
     ignored = [each for c in rare for each in ("--ignore", c)]
     judged = [
@@ -675,7 +676,6 @@ def test_command_refuses(files):
     for arguments, message in [
         ((*numbers, "--exposure", "depth"), "has no effect on --model multinomial"),
         ((*counts, "--exposure", "dept"), "did you mean `depth`?"),
-        ((*counts, "--exposure", "depth", "--objective", "pairs"), "must not be chosen"),
         ((*counts, "--exposure", "depth", "--refit", "logistic"), "looks at the entries"),
         ((*counts, "--exposure", "depth", "--require", "depth"), "both have `depth`"),
         ((*texts, "depth"), "must be total for texts"),

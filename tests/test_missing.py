@@ -398,8 +398,14 @@ def test_what_the_correction_refuses():
     for more, match in (
         ({"correction": "aic"}, "`correction` must be 'bic' or None; got 'aic'"),
         ({"correction": "bic", "costs": [1] * 6, "budget": 3}, "`budget` takes every feature"),
-        ({"correction": "bic", "objective": "pairs"}, "a correction of the gains"),
-        ({"correction": "bic", "redundancy": "conditional"}, "a correction of the gains"),
+        (
+            {"correction": "bic", "objective": "pairs"},
+            "and `correction` cannot be asked for together",
+        ),
+        (
+            {"correction": "bic", "redundancy": "conditional"},
+            "and `correction` cannot be asked for together",
+        ),
     ):
         with pytest.raises(ValueError, match=match):
             SparseCategoricalNB(k=2, **more).fit(X, y)
