@@ -400,11 +400,11 @@ def test_what_the_correction_refuses():
         ({"correction": "bic", "costs": [1] * 6, "budget": 3}, "`budget` takes every feature"),
         (
             {"correction": "bic", "objective": "pairs"},
-            "and `correction` cannot be asked for together",
+            "and `correction` cannot be asked",
         ),
         (
             {"correction": "bic", "redundancy": "conditional"},
-            "and `correction` cannot be asked for together",
+            "and `correction` cannot be asked",
         ),
     ):
         with pytest.raises(ValueError, match=match):

@@ -67,7 +67,7 @@ def wanted_cells(layout: Layout, known: Sequence[str], source: str, what: str) -
     if layout.label_column:
         found["label"] = layout.label or next((n for n in ("label", "y") if n in known), None)
         if found["label"] is None and known:
-            way = " Name that of the labels with --label, or give them, one a line, with --labels FILE."
+            way = " Name that of the labels with --label, or give them with --labels FILE."
             raise missing(source, what, "label", known, way)
     for name in filter(None, found.values()):
         if name not in known:
