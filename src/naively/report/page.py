@@ -123,8 +123,9 @@ class _View:
         self._tested = {each.name: each.test_rows for each in summary.classes}
         self.has_examples = any(row.example for row in self.shown)
         self.has_contrasts = any(row.contrast for row in self.shown)
-        self.scatters = pictures.scatters(summary) if summary.settings.of_text else None
-        self.panel = None if summary.settings.of_text else pictures.panel(summary)
+        of_text, drawn = summary.settings.of_text, summary.path is not None  # not with --quick
+        self.scatters = pictures.scatters(summary) if drawn and of_text else None
+        self.panel = pictures.panel(summary) if drawn and not of_text else None
         self.weighted = bool(summary.features and summary.features[0].weights)
         self._largest_weight = bars.largest_finite(w for row in self.shown for w in row.weights)
 
