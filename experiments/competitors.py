@@ -408,7 +408,7 @@ def information(X, y, ks):
     if sp.issparse(X):
         return largest(mutual_information)(X, y, ks)
     scores = partial(mutual_info_classif, random_state=0)
-    return prefiltered(largest(scores), lambda n: 300, 500)(X, y, ks)
+    return prefiltered(largest(scores))(X, y, ks)
 
 
 def competitors(kind):
