@@ -131,7 +131,7 @@ def test_solve_offers_what_it_does():
     found = run("solve", "s.npz", "-k", "auto", status=2)
     assert "needs the rows themselves and not only their statistics" in found.stderr
     found = run("solve", "s.npz", "-k", "many", status=2)
-    assert "a share of them (0.01 or 1%) or all." in found.stderr
+    assert "a share of them (0.01 or 1%), all or fdr." in found.stderr
 
 
 @pytest.mark.parametrize(
@@ -219,7 +219,7 @@ def test_a_class_without_features_stays_in_the_report():
     run("select", "a.npz", "-k", 1, "--out", "r", "-q")
     (row,) = json.loads(Path("r/summary.json").read_text())["features"]
     page = Path("r/report.html").read_text()
-    shown = page[page.index("<h2>Which features</h2>") :]
+    shown = page[page.index("<h2>What was found</h2>") :]
     shown = shown[: shown.index("</dl>")]
     for name in "abc":
         of_class = shown[shown.index(f"<bdi>{name}</bdi>") :]

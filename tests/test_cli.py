@@ -433,7 +433,7 @@ def test_matrix_without_labels(folder):
     refused(
         "select",
         "m.npz",
-        match=("there is no array `label`", "--labels FILE"),
+        match=("holds no labels", "--labels FILE", "column of obs"),
     )
     Path("labels.txt").write_text("a\nb\n")
     beside = ("--labels", "labels.txt")

@@ -12,19 +12,26 @@ LABELS = np.array(["a", "b", "b"], dtype=object)
 
 
 def quote(document, name, features):
-    quotes = Quotes(Wanted([name], ["a"], features, None, np.array([0])))
+    quotes = Quotes(Wanted([name], ["a"], np.array([False]), features, None, np.array([0])))
     quotes.look(sp.csr_array([[1]]), LABELS[:1], np.array([6]), lambda i: document)
-    return quotes.found[0]
+    return quotes.of_features[0][0]
 
 
 @pytest.mark.parametrize("layout", [np.asarray, sp.csr_array])
 def test_the_first_row_of_the_class_in_which_a_column_is_not_zero(layout):
     X = layout(np.array([[5, 1, 0], [0, 0, 0], [7, 0, 0]]))
     places = np.array([10, 20, 30])
-    wanted = Wanted(["x", "y", "z"], ["b", "b", "a"], ColumnFeatures(3), None, np.arange(3))
+    elsewhere = np.array([True, True, False])
+    wanted = Wanted(
+        ["x", "y", "z"], ["b", "b", "a"], elsewhere, ColumnFeatures(3), None, np.arange(3)
+    )
     quotes = Quotes(wanted)
     quotes.look(X, LABELS, places, lambda i: ())
-    assert quotes.found == [Example(31, "b", "7"), Example(11, "a", "1"), None]
+    assert quotes.of_features == [
+        (Example(31, "b", "7"), Example(11, "a", "5")),  # of its class, and of another
+        (Example(11, "a", "1"), None),
+        (None, None),
+    ]
 
 
 @pytest.mark.parametrize(

@@ -111,7 +111,7 @@ def test_numbers_are_one_region(folder):
 
 def test_smoothing_is_needed(folder):
     result = run(*SELECT, "--model", "hybrid", "--alpha", "0", "-k", "8", "-q", status=2)
-    assert "`alpha` must be > 0" in result.stderr
+    assert "`--alpha` must be > 0" in result.stderr
 
 
 def test_few_rows_say_that_they_separate(folder):

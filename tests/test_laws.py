@@ -63,9 +63,7 @@ MODELS = {
     "bernoulli, missing ignored": Model(
         partial(naively.SparseBernoulliNB, missing="ignore"), BernoulliNB(), smoothed=True
     ),
-    "mixed": Model(
-        partial(naively.SparseMixedNB, columns={0: "poisson", 1: "bernoulli"}), smoothed=True
-    ),
+    "mixed": Model(naively.SparseMixedNB, GaussianNB()),  # all columns are of numbers
     "l1 centers": Model(
         naively.SparseL1Centers, NearestCentroid(metric="manhattan"), averaged=True
     ),

@@ -471,7 +471,7 @@ def claimed(name, shape, **options):
     ("change", "label", "match"),
     [
         (None, "typ", "obs: there is no column `typ`; did you mean `type`"),
-        (None, None, "holds no labels"),
+        (None, None, "obs: there is no column `label`"),
         (dropped("X"), "type", "there is no `X`; this is not an AnnData file"),
         (lambda file: file["obs"].attrs.clear(), "type", "an old version of anndata"),
         (dropped("var/_index"), "type", "not an AnnData file, or it is damaged"),

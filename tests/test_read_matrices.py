@@ -223,7 +223,7 @@ def test_columns_in_another_order_are_matched_by_name(tmp_path, name):
     some = Layout(wanted=Wanted(5, ["w", "u"], np.array([2, 0])))
     np.testing.assert_array_equal(dense(read(tmp_path, name, content, some)), X[:, [2, 0]])
     lost = Layout(wanted=Wanted(3, ["u", "vv", "zz"]))
-    with pytest.raises(InputError, match=r"the model needs the column `vv` and 1 others.*mean `v`"):
+    with pytest.raises(InputError, match=r"the model needs the column `vv` and 1 more.*mean `v`"):
         read(tmp_path, name, content, lost)
 
 

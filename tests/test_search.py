@@ -518,7 +518,7 @@ def test_needs_classifiers_with_k():
         SparsityCV(MultinomialNB()).fit(X, y)
     with pytest.raises(TypeError, match="got Pipeline. In a pipeline, make SparsityCV"):
         SparsityCV(make_pipeline(SparseMultinomialNB())).fit(X, y)
-    with pytest.raises(ValueError, match=r"'all' or 'auto'; got '10'"):
+    with pytest.raises(ValueError, match=r"'all', 'auto' or 'best'; got '10'"):
         SparseMultinomialNB(k="10").fit(X, y)
     with pytest.raises(TypeError, match="got the class SparseMultinomialNB"):
         SparsityCV(SparseMultinomialNB).fit(X, y)

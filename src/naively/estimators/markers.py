@@ -65,7 +65,7 @@ def markers(
     >>> found.label.tolist(), found.feature.tolist(), found.z.round(1).tolist()
     (['a', 'b'], [0, 1], [3.2, 3.1])
     >>> print(found.coverage)
-    1 of 3 classes has no feature of their own: c.
+    1 of 3 classes has no feature of its own: c.
     """
     check_sparse_classifier(estimator)
     check_is_fitted(estimator)

@@ -9,7 +9,7 @@ from itertools import chain
 import numpy as np
 
 from naively._types import Array
-from naively.jobs.data import BLANK_BYTES, FIRST_ROWS, Data, is_small
+from naively.jobs.data import BLANK_BYTES, Data
 from naively.read.batch import Batch
 from naively.read.parts import batches_of
 from naively.report.summary import InputProfile
@@ -17,27 +17,29 @@ from naively.text.labels import folded
 from naively.text.utf8 import Texts, TokenRows, are_blank
 from naively.work.row_keys import row_keys
 
+_LOOKED_AT = 10_000  # rows
+
 
 def profile_of(data: Data) -> InputProfile | None:
-    """Go through the rows once more: all of small files, the first thousand of large ones.
+    """Go through the first rows once more.
 
     None where there are no rows any more, but what was counted of them.
     """
     if not data.tasks:
         return None
-    whole, layout = is_small(data.parts), data.tasks[0].layout
+    layout, there_are = data.tasks[0].layout, sum(data.rows_of_classes(*data.class_rows).values())
     keys, empty, read = [np.empty(0, np.uint64)], 0, 0
     for batch in chain.from_iterable(batches_of(part, layout) for part in data.parts):
-        left = len(batch) if whole else FIRST_ROWS - read
+        left = _LOOKED_AT - read
         some = batch if left >= len(batch) else batch.take(np.arange(left))
         read += len(some)
         keys.append(row_keys(some))
         empty += int(_are_empty(some).sum())
-        if not whole and read >= FIRST_ROWS:
+        if read >= _LOOKED_AT:
             break
     return InputProfile(
         rows=read,
-        whole=whole,
+        whole=read >= there_are,
         repeated=read - len(np.unique(np.concatenate(keys))),
         empty=empty,
         variants=variants_of(data.rows_of_classes(*data.class_rows)),

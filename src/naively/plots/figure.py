@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from naively._types import Array
 
@@ -37,6 +36,8 @@ def fitted_model(estimator: Any) -> Any:
     NotFittedError
         If it is not fitted.
     """
+    from sklearn.utils.validation import check_is_fitted  # the command draws without it
+
     check_is_fitted(estimator)
     return getattr(estimator, "best_estimator_", estimator)
 

@@ -19,7 +19,7 @@ from naively.read.batch import Batch, Part, Places
 from naively.read.bytes import check_memory, seekable
 from naively.read.cells import batch_of
 from naively.read.columns import Columns
-from naively.read.errors import InputError, explained
+from naively.read.errors import InputError, explained, missing
 from naively.read.layout import Layout
 from naively.read.matrix import (
     check_rows,
@@ -178,6 +178,9 @@ def _cells(source: str, obs: Any, layout: Layout, n: int) -> dict[str, tuple[str
         if len(values) != n:
             raise InputError(f"{source}: {len(values):,} cells of `{name}` for {n:,} rows.")
         cells[role] = (name, values)
+    if layout.label_column and "label" not in cells:
+        way = " Name that of the labels with --label, or give them with --labels FILE."
+        raise missing(f"{source}: obs", "column", "label", known, way)
     return cells
 
 

@@ -66,9 +66,6 @@ def wanted_cells(layout: Layout, known: Sequence[str], source: str, what: str) -
     found = {"split": layout.split, "group": layout.group, "key": layout.key}
     if layout.label_column:
         found["label"] = layout.label or next((n for n in ("label", "y") if n in known), None)
-        if found["label"] is None and known:
-            way = " Name that of the labels with --label, or give them with --labels FILE."
-            raise missing(source, what, "label", known, way)
     for name in filter(None, found.values()):
         if name not in known:
             raise missing(source, what, name, known)
