@@ -270,7 +270,8 @@ class ClassMoments(AbstractStatistics):
         variance : ndarray of shape (n_features,)
             In squared units of the features.
         """
-        between = self._averaged((self.mean - self.overall_mean()[:, None]) ** 2)
+        mean = self.mean
+        between = self._averaged((mean - self._averaged(mean)[:, None]) ** 2)
         return np.asarray(self.pooled_variance() + between)
 
     def overall_mean(self) -> FloatArray:
