@@ -159,15 +159,20 @@ def _rounding(statistics: Moments, columns: IntArray, gain: FloatArray) -> Float
 
 def epsilon(statistics: Moments, var_smoothing: float) -> float:
     """Return what is added to every variance."""
-    return var_smoothing * float(statistics.total_variance().max(initial=0.0))
+    return _share_of_largest(statistics.total_variance(), var_smoothing)
+
+
+def _share_of_largest(variance: FloatArray, share: float) -> float:
+    return share * float(variance.max(initial=0.0))
 
 
 def smoothed_variances(
     statistics: Moments, *, shared: bool, var_smoothing: float
 ) -> tuple[FloatArray, FloatArray]:
     """Variances of pooled (m,) and free (m, C) features."""
-    mean, added = statistics.mean, epsilon(statistics, var_smoothing)
-    pooled = beyond_rounding(statistics.total_variance(), mean) + added
+    mean, total = statistics.mean, statistics.total_variance()
+    added = _share_of_largest(total, var_smoothing)
+    pooled = beyond_rounding(total, mean) + added
     if shared:
         within = beyond_rounding(statistics.pooled_variance(), mean) + added
         return pooled, np.broadcast_to(within[:, None], mean.shape)
