@@ -49,7 +49,7 @@ from naively.work.stream import Task, of_kinds, rows_by_kind, tasks_of, whole
 Kinds: TypeAlias = tuple[int, ...]
 
 BLANK_BYTES = 200  # longer texts are not looked at for being blank
-FIRST_ROWS = 1000  # that are looked at before they are counted
+_FIRST_ROWS = 1000  # that are looked at before they are counted
 _TABLES = 4  # columns x classes, or more, that training holds at once: counts, logarithms, ...
 HELD_BYTES = 1 << 25  # of files that are read once and kept, instead of read once for every pass
 
@@ -199,7 +199,7 @@ def data_of(
         Naming the file and the place in it, if it cannot be read.
     """
     layout, parts = recipe.layout, parts or parts_of(recipe.files, recipe.layout)
-    if workers.are_here and is_small(parts):
+    if workers.are_here and _is_small(parts):
         parts = held(parts, layout)
     kind = MODELS[recipe.model.kind]
     features, layout, columns = definition(recipe.features, parts, layout, recipe.model)
@@ -232,12 +232,12 @@ def notes_on(recipe: Recipe, data: Data) -> Iterator[str]:
     """Say what the reader should know of the rows, wherever they are counted."""
     batches = chain.from_iterable(batches_of(each, data.tasks[0].layout) for each in data.parts)
     if data.text_columns:
-        yield from _note_of_empty(batches, whole=is_small(data.parts))
+        yield from _note_of_empty(batches, whole=_is_small(data.parts))
     elif recipe.model.kind == "bernoulli":
         yield from _note_of_presence(batches)
 
 
-def is_small(parts: Sequence[Part]) -> bool:
+def _is_small(parts: Sequence[Part]) -> bool:
     """Whether files are small enough to be gone through once more without a thought."""
     return sum(map(os.path.getsize, {part.path for part in parts})) <= HELD_BYTES
 
@@ -249,10 +249,10 @@ def _note_of_empty(batches: Iterator[Batch], *, whole: bool) -> Iterator[str]:
     """
     read = empty = 0
     for batch in batches:
-        rows = len(batch) if whole else min(len(batch), FIRST_ROWS - read)
+        rows = len(batch) if whole else min(len(batch), _FIRST_ROWS - read)
         blank = are_blank(batch.rows.rows(0, rows * batch.width), BLANK_BYTES)
         read, empty = read + rows, empty + int(blank.reshape(rows, batch.width).all(axis=1).sum())
-        if not whole and read >= FIRST_ROWS:
+        if not whole and read >= _FIRST_ROWS:
             break
     if empty:
         among = f"{read:,}" if whole else f"the first {read:,}"
@@ -264,11 +264,11 @@ def _note_of_presence(batches: Iterator[Batch]) -> Iterator[str]:
     """Say that a model of presence leaves counts unread, if the first rows hold any."""
     read = positive = above = 0
     for batch in batches:
-        X = batch.rows[: FIRST_ROWS - read]
+        X = batch.rows[: _FIRST_ROWS - read]
         values = X.data if is_sparse(X) else X
         read, positive = read + X.shape[0], positive + int((values > 0).sum())
         above += int((values > 1).sum())
-        if read == FIRST_ROWS:
+        if read == _FIRST_ROWS:
             break
     if above:
         yield (
