@@ -1,4 +1,4 @@
-"""The nine words of IMDB (NFS, experiment 4, table 4): words, weights, accuracy.
+"""The nine words of IMDB (NFS-long, experiment 4, table 4): words, weights, accuracy.
 
 python experiments/imdb_words.py DATA > table.md
 """

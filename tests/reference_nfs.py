@@ -26,7 +26,7 @@ def bernoulli_log_likelihood(table, class_weight, support, alpha=0.0):
 
 
 def multinomial_log_likelihood(table, support, alpha=0.0):
-    """Smoothed log-likelihood at the maximiser: NFS equation (13), written out."""
+    """Smoothed log-likelihood at the maximiser: NFS-long equation (13), written out."""
     f = [[x + alpha for x in row] for row in table]
     g = [sum(row) for row in f]
     all_counts = sum(g)

@@ -3,8 +3,8 @@
 Label the rows in the order of the confidence max_c P(c | row), the surest first. After a share
 `coverage` of the weight, `accuracy` is the share of it that is right. At coverage 1 that is the
 ordinary accuracy. A curve near the top says that confidence can be trusted: a person need only
-see the rest. Monotone recalibration leaves the curve of two classes as it is (Raina, Shen, Ng,
-McCallum 2003, section 5).
+see the rest (Raina, Shen, Ng, McCallum 2003, section 5). A monotone recalibration of two classes
+that is symmetric about one half leaves the curve as it is; one with an intercept reorders rows.
 """
 
 from __future__ import annotations

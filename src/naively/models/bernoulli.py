@@ -1,4 +1,4 @@
-r"""Sparse Bernoulli naive Bayes (Askari, d'Aspremont, El Ghaoui 2020, "NFS", theorem 1).
+r"""Sparse Bernoulli naive Bayes (Askari, d'Aspremont, El Ghaoui; NFS theorem 1, NFS-long 3.1).
 
 Feature i is present in f_ci of the n_c rows of class c. With theta_ci the probability of presence,
 the log-likelihood is a sum over features, so each is best on its own:
@@ -7,8 +7,9 @@ the log-likelihood is a sum over features, so each is best on its own:
     pooled  theta_i = f_i / n       v_i = f_i log theta_i + (n - f_i) log(1 - theta_i)
 
 and the gain w_i - v_i = n I(x_i; y), n times the mutual information in nats, is never negative.
-The k largest gains are the global optimum. (Equation (10) of the 2020 paper exchanges the set I
-and its complement: the pooled features are those NOT among the k.)
+The k largest gains are the global optimum. (NFS equation 10 exchanges the set I and its
+complement: the pooled features are those NOT among the k; equation 9 has log(f+ / n_c) where
+log(f_c / n_c) is meant.)
 
 Smoothing: f_ci + alpha presences among n_c + 2 alpha rows, in the likelihood as in the estimate.
 A feature that is present in all rows, or in none, tells the classes apart only by that smoothing:

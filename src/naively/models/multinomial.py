@@ -1,4 +1,4 @@
-r"""Sparse multinomial naive Bayes (Askari, d'Aspremont, El Ghaoui, "NFS", theorem 2).
+r"""Sparse multinomial naive Bayes (Askari, d'Aspremont, El Ghaoui; NFS theorem 2, NFS-long 3.2).
 
 f_ci is the count of feature i in class c plus the smoothing alpha, g_i = sum_c f_ci,
 G = sum_i g_i; theta_c is a probability vector over the features. With the set S free and all other
@@ -7,8 +7,8 @@ features pooled, maximum likelihood gives
     outside S   theta_ci = g_i / G
     on S        theta_ci = f_ci / F_c(S) * F(S) / G,    F_c(S) = sum_{i in S} f_ci,  F = sum_c F_c
 
-(NFS equation 13. Algorithm 1, line 6 of the longer paper prints the factor (1-s) / (B (A+B)) where
-(1-s) / B is right; equation 10 of the short and 9 of the long paper exchange I and its complement.)
+(NFS equation 14, NFS-long 13. NFS-long algorithm 1, line 6 prints the factor (1-s) / (B (A+B))
+where (1-s) / B is right; NFS equation 10 and NFS-long 9 exchange I and its complement.)
 The objective is then, with 0 log 0 = 0,
 
     sum_i g_i log g_i - G log G  +  sum_{i in S} [sum_c f_ci log f_ci - g_i log g_i]

@@ -67,7 +67,7 @@ class Certificate:
     References
     ----------
     Askari, d'Aspremont, El Ghaoui, "Naive Feature Selection: a nearly tight convex relaxation for
-    sparse naive Bayes"; theorem 3.6 is the a-priori bound.
+    sparse naive Bayes" (NFS-long); theorem 3.6 is the a-priori bound.
 
     Examples
     --------

@@ -1,12 +1,12 @@
 r"""The coupled dual of the sparse multinomial model, for any number of classes.
 
 With the gains h_i(a) of :mod:`naively.models.multinomial`, the best support of k features is
-bounded by (NFS theorem 2, generalised from two classes)
+bounded by (NFS theorem 2, NFS-long 3.2, generalised from two classes)
 
     psi(k) = const + min_a max_{|S| <= k} sum_{i in S} h_i(a),     a in the simplex of R^C
 
-which is convex in a. Exchanging min and max gives its dual (NFS proposition 3.7): maximise over
-fractional supports x, 0 <= x <= 1, sum x = k,
+which is convex in a. Exchanging min and max gives its dual (NFS-long proposition 3.7, whose printed
+objective has a term -(x'g) too many): maximise over fractional supports x, 0 <= x <= 1, sum x = k,
 
     q(x) = sum_i x_i (sum_c f_ci log f_ci - g_i log g_i) - sum_c F_c log(F_c / F)
     F_c = sum_i x_i f_ci

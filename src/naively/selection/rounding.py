@@ -7,10 +7,10 @@ columns; which of them are taken decides the quality. For any support S and any 
 
 so at the dual solution the loss of a support that takes only tied columns is the last term alone:
 the mix of the groups must reproduce the shares. The mixture of the vertices does so exactly, with
-fractions. It is reduced to a basic solution of the linear program of NFS proposition 3.10 (over the
-tied groups: as many whole numbers as possible with the same shares), at most C fractions remain,
-and these are rounded. The vertices themselves are candidates too, the best candidate is improved by
-exchanging single columns.
+fractions. It is reduced to a basic solution of the linear program of NFS-long proposition 3.10
+(over the tied groups: as many whole numbers as possible with the same shares), at most C fractions
+remain, and these are rounded. The vertices themselves are candidates too; the best candidate is
+improved by exchanging single columns.
 """
 
 from __future__ import annotations
