@@ -2,6 +2,7 @@
 
 import csv
 import json
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,10 +13,12 @@ from naively import (
     SparseBernoulliNB,
     SparseCategoricalNB,
     SparseGaussianNB,
+    SparseL2Centers,
     SparseMixedNB,
     SparseMultinomialNB,
     SparseNegativeBinomialNB,
     SparsePoissonNB,
+    expected_error,
     markers,
 )
 from naively.cli.scale import naively
@@ -231,3 +234,43 @@ def test_labels_of_cells_are_looked_for_by_name(tmp_path):
     anndata.AnnData(X=np.eye(10, 3), obs=obs).write_h5ad(path)
     said = run("select", path, status=2).output
     assert "there is no column `label`" in " ".join(said.split())
+
+
+@pytest.mark.parametrize("power", [-300, -200, -160, -120, -60, 60, 100, 120, 150, 200, 290])
+@pytest.mark.parametrize(
+    "make",
+    [
+        SparseL2Centers,
+        partial(SparseL2Centers, scale="std"),
+        partial(SparseL2Centers, scale="variance"),
+        SparseGaussianNB,
+        partial(SparseGaussianNB, variance="shared"),
+    ],
+)
+def test_the_unit_of_a_table_changes_nothing_or_is_refused(make, power):
+    """Squares that double precision cannot hold chose any features and answered one class."""
+    rng = np.random.default_rng(0)
+    y = np.arange(30) % 2
+    X = rng.normal(size=(30, 4)) + 5.0 * y[:, None] * [0, 1, 0, 0]
+    unit = 2.0 ** round(power / np.log10(2))  # a power of two: no digit changes
+    known = make(2).fit(X, y)
+    # Squares end at 1e-308 and 1e308, squares of variances at 1e-77 and 1e77.
+    if abs(power) > (77 if known.get_params().get("scale") == "variance" else 154):
+        with pytest.raises(ValueError, match=r"too (small|large)"):
+            make(2).fit(X * unit, y)
+        return
+    model = make(2).fit(X * unit, y)
+    np.testing.assert_array_equal(model.support_, known.support_)
+    np.testing.assert_array_equal(model.predict(X * unit), known.predict(X))
+
+
+@pytest.mark.parametrize("length", ["a", ["a", "b"], ([1, 2], "ab")])
+def test_lengths_that_are_no_numbers(length):
+    with pytest.raises(ValueError, match=r"^`length` must be a number, or a tuple"):
+        expected_error([[0.5, 0.5], [0.2, 0.8]], length=length)
+
+
+@pytest.mark.parametrize("priors", ["ab", ["a", "b"], [None, 1.0]])
+def test_priors_that_are_no_numbers(priors):
+    with pytest.raises(ValueError, match=r"^`priors` must be 2 numbers >= 0 that sum to 1"):
+        expected_error([[0.5, 0.5], [0.2, 0.8]], length=3, priors=priors)

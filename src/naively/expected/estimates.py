@@ -344,7 +344,10 @@ def check_priors(priors: Any, n_classes: int) -> FloatArray:
     """Class priors (C,), checked; equal if None."""
     if priors is None:
         return np.full(n_classes, 1 / n_classes)
-    prior = np.asarray(priors, dtype=np.float64)
+    try:
+        prior = np.asarray(priors, dtype=np.float64)
+    except (TypeError, ValueError):
+        prior = np.empty(0)  # no numbers: refused below
     if prior.shape != (n_classes,) or not (prior >= 0).all() or abs(prior.sum() - 1) > 1e-8:
         raise ValueError(
             f"`priors` must be {n_classes} numbers >= 0 that sum to 1, one per class; got "

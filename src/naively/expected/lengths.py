@@ -41,7 +41,12 @@ def as_lengths(length: Any, n_classes: int) -> Lengths:
         together at their mean.
     """
     values, weights = length if isinstance(length, tuple) else ([length], [1.0])
-    values, weights = np.atleast_1d(np.asarray(values, float)), np.asarray(weights, float)
+    try:
+        values, weights = np.atleast_1d(np.asarray(values, float)), np.asarray(weights, float)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"`length` must be a number, or a tuple (values, weights) of numbers; got {length!r}."
+        ) from None
     _check(values, weights, n_classes)
     if weights.ndim == 1:
         weights = np.repeat(weights[:, None], n_classes, axis=1)

@@ -219,8 +219,15 @@ def _factors(statistics: Moments, between: FloatArray, power: int) -> FloatArray
         return np.ones_like(between)
     variance = beyond_rounding(statistics.pooled_variance(), statistics.mean)
     certain = np.where(between > 0, np.inf, 0.0)
-    factors: FloatArray = np.divide(1.0, variance, out=certain, where=variance > 0) ** power
+    with np.errstate(over="ignore"):
+        factors: FloatArray = np.divide(1.0, variance, out=certain, where=variance > 0) ** power
     factors[np.isinf(variance)] = np.nan
+    lost = (variance > 0) & ((factors == 0) | np.isinf(factors))
+    if lost.any():
+        raise ValueError(
+            f"The variance of column {np.flatnonzero(lost)[0]} of X, {variance[lost][0]:g}, is too "
+            "small or too large for its square in double precision; multiply X by a constant."
+        )
     return factors
 
 

@@ -28,7 +28,7 @@ from naively.statistics.exposure import Exposure, exposures_of, per_exposure
 from naively.statistics.matrix import canonical, is_sparse
 from naively.statistics.missing import split_missing
 from naively.statistics.parts import MAYBE_COUNTS, Way, part, wider
-from naively.statistics.rows import LabelledRows, refuse_overflow
+from naively.statistics.rows import LabelledRows, check_squares, refuse_overflow
 from naively.statistics.threads import in_threads
 
 _TILE = 1 << 13  # columns of a dense matrix treated at a time: their sums stay in the cache
@@ -197,6 +197,7 @@ class ClassMoments(AbstractStatistics):
             tables = [each.T for each in take(rows, weight, deviations) if each is not None]
         if not all(np.isfinite(table).all() for table in tables):
             refuse_overflow(rows.matrix)
+        check_squares(tables[0], weight.T)
         known = rows.classes, rows.class_rows, rows.class_weight
         return cls(*known, *tables, observed=observed)
 

@@ -100,6 +100,28 @@ def check_finite(matrix: Matrix) -> None:
     )
 
 
+# A mean below it, other than 0, has a square that double precision cannot hold.
+_SMALL = 1e-140
+
+
+def check_squares(total: FloatArray, weight: FloatArray) -> None:
+    """Refuse weighted sums (m, C) of values whose squares would all be 0.
+
+    Raises
+    ------
+    ValueError
+        Naming the first such column.
+    """
+    size = np.abs(total)
+    lost = (size < _SMALL * weight) & (size > 0)
+    if lost.any():
+        column = int(np.flatnonzero(lost.any(axis=1))[0])
+        raise ValueError(
+            f"The values of column {column} of X are too small for squares in double precision (a "
+            f"mean other than 0 is below {_SMALL:g}); multiply the column by a constant."
+        )
+
+
 def refuse_overflow(matrix: Matrix) -> None:
     """Explain sums that are not finite: by a value of the matrix, or by their size.
 
