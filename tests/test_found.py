@@ -2,6 +2,7 @@
 
 import csv
 import json
+import warnings
 from functools import partial
 
 import numpy as np
@@ -10,6 +11,9 @@ import scipy.sparse as sp
 from click.testing import CliRunner
 
 from naively import (
+    ClassCounts,
+    ErrorSearchSelector,
+    HybridNB,
     SparseBernoulliNB,
     SparseCategoricalNB,
     SparseGaussianNB,
@@ -274,3 +278,38 @@ def test_lengths_that_are_no_numbers(length):
 def test_priors_that_are_no_numbers(priors):
     with pytest.raises(ValueError, match=r"^`priors` must be 2 numbers >= 0 that sum to 1"):
         expected_error([[0.5, 0.5], [0.2, 0.8]], length=3, priors=priors)
+
+
+@pytest.mark.parametrize("make", [SparseMultinomialNB, SparseBernoulliNB, SparseL2Centers])
+@pytest.mark.parametrize("method", ["fit", "partial_fit"])
+def test_a_fit_that_fails_leaves_the_estimator_as_it_was(make, method):
+    X, y = np.arange(12.0).reshape(4, 3), [0, 1, 0, 1]
+    model = make(2).fit(X, y)
+    before, answers = dict(vars(model)), model.predict(X)
+    wider = np.hstack([X, X])
+    wider[0, 0] = np.inf
+    with pytest.raises(ValueError, match="infinity"):
+        getattr(model, method)(wider[:, : 6 if method == "fit" else 3], y)
+    assert vars(model).keys() == before.keys()
+    assert all(vars(model)[name] is before[name] for name in before)
+    np.testing.assert_array_equal(model.predict(X), answers)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda X, y: SparseMultinomialNB(9).fit(X, y),
+        lambda X, y: SparseMultinomialNB.from_statistics(ClassCounts.from_matrix(X, y), k=9),
+        lambda X, y: SparseMultinomialNB(9, excluded=[0]).fit(X, y),
+        lambda X, y: SparseMultinomialNB("auto").fit(X * 0 + 1, y),
+        lambda X, y: SparseMultinomialNB("fdr", q=1e-9).fit(X * 0 + 1, y),
+        lambda X, y: ErrorSearchSelector(9).fit(X, y),
+        lambda X, y: HybridNB(regions=2).fit(X, y),
+    ],
+)
+def test_a_warning_points_at_the_line_of_the_caller(call):
+    X, y = np.repeat(np.eye(4), 5, axis=0), np.repeat([0, 0, 1, 1], 5)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        call(X, y)
+    assert [each.filename for each in caught] == [__file__]

@@ -25,6 +25,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from naively._notebook import note_html
 from naively._types import Array, BoolArray, FloatArray, IntArray, K, MatrixLike
+from naively.estimators.all_or_nothing import all_or_nothing
 from naively.estimators.asked import AskedMixin
 from naively.judging.calibration import cross_fitted
 from naively.judging.error_path import FoldErrors
@@ -183,6 +184,7 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
 
     # -- training -------------------------------------------------------------------------------
 
+    @all_or_nothing
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Select the features and train the classifier.
 
@@ -384,6 +386,7 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
 class AbstractAddingClassifier(AbstractSparseClassifier[A]):
     """Training in batches too, for models whose statistics add up."""
 
+    @all_or_nothing
     def partial_fit(
         self,
         X: MatrixLike,

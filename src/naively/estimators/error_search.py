@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral
 from typing import Self, final, get_args
 
@@ -15,6 +14,8 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from naively._types import BoolArray, K, MatrixLike
+from naively._warn import warn
+from naively.estimators.all_or_nothing import all_or_nothing
 from naively.expected.estimates import check_priors, lengths_of
 from naively.expected.feature_search import Criterion, SearchResult, Strategy, search
 from naively.models.family import checked_alpha, smoothing
@@ -106,6 +107,7 @@ class ErrorSearchSelector(SelectorMixin, BaseEstimator):
         self.minus = minus
         self.max_nodes = max_nodes
 
+    @all_or_nothing
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Search for the features.
 
@@ -188,19 +190,15 @@ class ErrorSearchSelector(SelectorMixin, BaseEstimator):
         if self.strategy != "branch_and_bound":
             return
         if not result.complete:
-            warnings.warn(
+            warn(
                 f"Branch and bound stopped at `max_nodes`={self.max_nodes}: the features are the "
                 "best found, not proven best.",
-                UserWarning,
-                stacklevel=4,
             )
         elif result.violations:
-            warnings.warn(
+            warn(
                 f"Branch and bound takes it that fewer features never have a lower predicted "
                 f"error; {result.violations} of {result.evaluations} sets did. The features are "
                 "the best found, not proven best.",
-                UserWarning,
-                stacklevel=4,
             )
 
     @property

@@ -7,7 +7,6 @@ The mathematics is in :mod:`naively.models.hybrid` and :mod:`naively.models.cond
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from typing import Any, Self, final
 
@@ -19,6 +18,8 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from naively._types import Array, BoolArray, FloatArray, MatrixLike
+from naively._warn import warn
+from naively.estimators.all_or_nothing import all_or_nothing
 from naively.estimators.asked import row_weights
 from naively.estimators.base import (
     AbstractSelectingClassifier,
@@ -176,6 +177,7 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
 
     # -- training -------------------------------------------------------------------------------
 
+    @all_or_nothing
     def fit(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Count the words and learn the weights of the regions.
 
@@ -212,7 +214,7 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
         learned = learn(rows, words, alpha, normalize=bool(self.normalize), penalty=penalty)
         if not learned.fit.finite:
             text = separation(learned.fit, len(y), penalty)
-            warnings.warn(text, SeparationWarning, stacklevel=2)
+            warn(text, SeparationWarning)
         self.statistics_ = rows.counts
         self.classes_ = rows.classes
         self.estimator_ = estimator

@@ -14,6 +14,7 @@ from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
 from naively._types import Array, Frame
+from naively.estimators.all_or_nothing import all_or_nothing
 from naively.statistics.matrix import Matrix
 
 
@@ -71,6 +72,7 @@ class RegionVectorizer(TransformerMixin, BaseEstimator):
         self.columns = columns
         self.vectorizer = vectorizer
 
+    @all_or_nothing
     def fit(self, X: Frame, y: None = None) -> Self:
         """Learn the vocabulary of all columns together.
 

@@ -22,6 +22,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from naively._types import Array, Choice, IntArray, MatrixLike
+from naively.estimators.all_or_nothing import all_or_nothing
 from naively.estimators.base import AbstractSparseClassifier
 from naively.estimators.cv_results import results_table
 from naively.estimators.path_scoring import (
@@ -175,6 +176,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     # -- training -------------------------------------------------------------------------------
 
+    @all_or_nothing
     def fit(
         self,
         X: MatrixLike,

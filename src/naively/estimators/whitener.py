@@ -14,6 +14,7 @@ from sklearn.base import (
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from naively._types import Array, FloatArray
+from naively.estimators.all_or_nothing import all_or_nothing
 from naively.statistics.moments import ClassMoments
 from naively.statistics.rows import LabelledRows
 
@@ -69,6 +70,7 @@ class Whitener(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator)
     def __init__(self, covariance: Any = "within") -> None:
         self.covariance = covariance
 
+    @all_or_nothing
     def fit(self, X: Any, y: Any = None, sample_weight: Any = None) -> Self:
         """Estimate the covariance, and take its root.
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from functools import reduce
 from numbers import Integral
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from naively._types import Array, FloatArray, IntArray, K
+from naively._warn import warn
 from naively.judging.error_path import FoldErrors
 from naively.judging.leave_one_out import multinomial_errors
 from naively.judging.path_scores import has_path, linear_path, rule_rows, scores_one_by_one
@@ -84,13 +84,11 @@ def chosen_k(folds: FoldErrors, k: K) -> int:
     found = folds.best_k(AUTO[k])
     if found == 0:
         best = int(np.argmin(folds.mean))
-        warnings.warn(
+        warn(
             f"`k`={k!r} selects no feature: the cross-validated error is {folds.mean[0]:.3g} "
             f"without any, and {folds.mean[best]:.3g} at best (k={folds.k[best]})"
             + (", which is within one standard error" if found != folds.k[best] else "")
             + ". Set `k` to use features all the same.",
-            UserWarning,
-            stacklevel=6,
         )
     return found
 

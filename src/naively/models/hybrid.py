@@ -27,7 +27,6 @@ the selection; the selection has seen it.
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from functools import partial
 from numbers import Real
@@ -40,6 +39,7 @@ from scipy import sparse
 from naively._kernels.compiled import read_only
 from naively._kernels.leave_one_out import leave_one_out_paired_csr, leave_one_out_whole_csr
 from naively._types import Array, BoolArray, FloatArray, IntArray
+from naively._warn import warn
 from naively.models.conditional import ConditionalFit, fit_conditional
 from naively.models.family import CountTable, Family, Problem, checked_alpha, smoothing
 from naively.models.kinds import COUNTS
@@ -282,7 +282,7 @@ def _rule(
     learned = learn(rows, words, smooth, normalize=normalize, penalty=penalty)
     if not learned.fit.finite:
         text = separation(learned.fit, len(rows.codes), penalty)
-        warnings.warn(text, UserWarning, stacklevel=3)
+        warn(text)
     return learned.rule
 
 

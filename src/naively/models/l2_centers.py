@@ -222,7 +222,8 @@ def _factors(statistics: Moments, between: FloatArray, power: int) -> FloatArray
     with np.errstate(over="ignore"):
         factors: FloatArray = np.divide(1.0, variance, out=certain, where=variance > 0) ** power
     factors[np.isinf(variance)] = np.nan
-    lost = (variance > 0) & ((factors == 0) | np.isinf(factors))
+    known = (variance > 0) & np.isfinite(variance)
+    lost = known & (np.isinf(factors) | (factors[known] == 0).all())  # a factor of 0 alone is right
     if lost.any():
         raise ValueError(
             f"The variance of column {np.flatnonzero(lost)[0]} of X, {variance[lost][0]:g}, is too "

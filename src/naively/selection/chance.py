@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Real
 
 import numpy as np
 from scipy.special import chdtrc
 
 from naively._types import FloatArray, IntArray
+from naively._warn import warn
 from naively.models.family import Family
 from naively.models.model import Model, S
 
@@ -78,11 +78,9 @@ def discoveries(
     p = p_values(model.family, statistics)
     n = significant(p, q)
     if n == 0:
-        warnings.warn(
+        warn(
             f"No feature is significant at a false discovery rate of {q:g}: none was chosen, and "
             "the prior alone decides.",
-            UserWarning,
-            stacklevel=5,
         )
         return np.empty(0, dtype=np.int64)
     return np.flatnonzero(p <= np.partition(p, n - 1)[n - 1])

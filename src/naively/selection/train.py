@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass, replace
 from numbers import Integral, Real
 from typing import Any, Generic, Self
@@ -10,6 +9,7 @@ from typing import Any, Generic, Self
 import numpy as np
 
 from naively._types import Array, Choice, FloatArray, IntArray, K
+from naively._warn import warn
 from naively.models.kinds import MODELS
 from naively.models.model import Limits, Model, RowsOver, S
 from naively.models.rules import Rule
@@ -167,19 +167,17 @@ def k_of(model: Model[S], statistics: S, k: K) -> int:
     """
     constraints = model.constraints
     if constraints is None:
-        return resolve_k(k, statistics.n_features, stacklevel=6)
+        return resolve_k(k, statistics.n_features)
     most = constraints.n_choices
     if k is None and constraints.costs is not None:
         return most
     if isinstance(k, Integral) and int(k) > most:
-        warnings.warn(
+        warn(
             f"`k`={k} is greater than {most}, the number of {constraints.counted} that may be "
             "chosen: all of them are used.",
-            UserWarning,
-            stacklevel=6,
         )
         return most
-    return resolve_k(k, most, stacklevel=6)
+    return resolve_k(k, most)
 
 
 def is_auto(k: object) -> bool:
@@ -192,7 +190,7 @@ def is_fdr(k: object) -> bool:
     return isinstance(k, str) and k == "fdr"
 
 
-def resolve_k(k: K, n_features: int, *, stacklevel: int = 4) -> int:
+def resolve_k(k: K, n_features: int) -> int:
     """Return the number of features that `k` asks for.
 
     Parameters
@@ -201,8 +199,6 @@ def resolve_k(k: K, n_features: int, *, stacklevel: int = 4) -> int:
         A number of features, a fraction of them in (0, 1] (rounded, at least one), or all.
     n_features : int
         Number of features there are.
-    stacklevel : int, default=4
-        Of the warning: how far away the call of the user is.
 
     Returns
     -------
@@ -223,10 +219,8 @@ def resolve_k(k: K, n_features: int, *, stacklevel: int = 4) -> int:
         return n_features
     if isinstance(k, Integral) and not isinstance(k, bool | np.bool_) and int(k) >= 0:
         if int(k) > n_features:
-            warnings.warn(
+            warn(
                 f"`k`={k} is greater than n_features={n_features}: all features are used.",
-                UserWarning,
-                stacklevel=stacklevel,
             )
         return min(int(k), n_features)
     if isinstance(k, Real) and not isinstance(k, Integral) and 0 < float(k) <= 1:
