@@ -51,6 +51,10 @@ class AddingStatistics(Statistics, Protocol):
 
     def __sub__(self, other: Self) -> Self: ...
 
+    def without(self, other: Self) -> Self:
+        """As `-`; raises ValueError for rows that cannot have been counted."""
+        ...
+
 
 S = TypeVar("S", bound=Statistics)
 A = TypeVar("A", bound=AddingStatistics)

@@ -12,6 +12,7 @@ from typing import Any, Self, final
 
 import numpy as np
 
+from naively._kernels.residue import RESIDUE
 from naively._types import Array, FloatArray, IntArray
 from naively.statistics.base import AbstractStatistics
 from naively.statistics.exposure import Exposure, exposures_of
@@ -21,7 +22,7 @@ from naively.statistics.missing import filled, split_missing
 from naively.statistics.parts import COUNTS, MAYBE_COUNTS, MAYBE_TABLE, TABLE, part, values_of
 from naively.statistics.rows import LabelledRows
 from naively.statistics.source import Quantity
-from naively.statistics.sparse_table import DENSE_CELLS
+from naively.statistics.sparse_table import DENSE_CELLS, SparseTable
 from naively.statistics.tally import tally
 
 _SQUARED_FITS = 1 << 31
@@ -190,6 +191,17 @@ class ClassCounts(AbstractStatistics):
             observed=observed,
             **also,
         )
+
+    def _may_leave(self, rest: Self, taken: Self) -> bool:
+        """Classes without rows have no counts; a feature is present in no more rows than there are."""
+        table, weight = rest.table, rest.feature_weight
+        if isinstance(table, SparseTable):
+            cells = (table.cells // table.shape[1], table.codes)
+            counts, weight = table.values, weight[cells[-weight.ndim :]]
+        else:
+            counts = table
+        most = weight * (1 + RESIDUE) if rest.presence else np.where(weight > 0, np.inf, 0.0)
+        return bool((counts <= most).all())
 
     # -- reading --------------------------------------------------------------------------------
 
