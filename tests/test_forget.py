@@ -94,8 +94,8 @@ def test_rows_of_a_frame_are_forgotten_by_all_kinds_of_columns():
     kept = model.statistics_
     with pytest.raises(ValueError, match="was not trained on all of these 1"):
         model.forget(frame.iloc[[0]].assign(age=500.0), ["x"])
+    stranger = pd.DataFrame({"age": [40.0], "town": ["elsewhere"], "member": [False]})
     with pytest.raises(ValueError, match="`X` must hold rows that the estimator was trained on"):
-        stranger = pd.DataFrame({"age": [40.0], "town": ["elsewhere"], "member": [False]})
         model.forget(stranger, ["x"])
     assert model.statistics_ is kept
     assert "elsewhere" not in model._table.labels[1]
@@ -157,7 +157,7 @@ def test_rows_that_were_never_there_are_refused_and_nothing_changes(estimator, c
 
 def test_presence_of_more_rows_than_are_left_is_refused():
     model = SparseBernoulliNB(k=1).fit([[1, 0, 1], [1, 1, 0], [0, 0, 1]], ["a", "a", "b"])
-    with pytest.raises(ValueError, match="counts without rows"):  # two of the one row left would hold it
+    with pytest.raises(ValueError, match="counts without rows"):  # two rows of one
         model.forget([[0, 1, 1]], ["a"])
 
 

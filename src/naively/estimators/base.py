@@ -452,13 +452,13 @@ class AbstractAddingClassifier(AbstractSparseClassifier[A]):
             If the estimator is not fitted.
         """
         check_is_fitted(self)
-        before = vars(self).copy()
+        before = self.__dict__.copy()
         try:
-            X, y = self._check_batch(X, y, reset=False)
-            gone = self._asked().gather(X, y, sample_weight)
-            return self._finish(self._left(gone, X.shape[0]))
+            rows, labels = self._check_batch(X, y, reset=False)
+            gone = self._asked().gather(rows, labels, sample_weight)
+            return self._finish(self._left(gone, len(labels)))
         except BaseException:
-            vars(self).update(before)
+            self.__dict__.update(before)
             raise
 
     def _left(self, gone: A, n_rows: int) -> A:

@@ -219,6 +219,11 @@ def _of_fitted(
 def lengths_of(statistics: Any, length: Any = None) -> Lengths:
     """Lengths given, or else those of the rows behind the statistics."""
     if length is None:
+        if not len(statistics.length_values):
+            raise ValueError(
+                "`length` must be given: these statistics were counted elsewhere, without the "
+                "totals of their rows."
+            )
         length = (statistics.length_values, statistics.length_weight)
     return as_lengths(length, len(statistics.classes))
 
