@@ -59,7 +59,7 @@ CASES = {
     "poisson, missing": (SparsePoissonNB(k=20, missing="ignore"), lacking(DIGITS), DIGIT),
     "exposure in a column": (SparsePoissonNB(k=3, exposure=0), DIGITS[:, 2:6] + 1, DIGIT),
     "negative binomial": (SparseNegativeBinomialNB(k=20), DIGITS, DIGIT),
-    "refit": (SparseGaussianNB(k=5, refit="logistic"), CANCER, TUMOUR),
+    "refit": (SparseGaussianNB(k=5, refit="logistic"), WINE, CULTIVAR),
     "gaussian": (SparseGaussianNB(k=8), CANCER, TUMOUR),
     "one variance": (SparseGaussianNB(k=8, variance="shared"), WINE, CULTIVAR),
     "gaussian, missing": (SparseGaussianNB(k=8, missing="ignore"), lacking(CANCER), TUMOUR),
@@ -436,7 +436,12 @@ REFUSED = {
     "no layout": ((FITTED, "sql"), {"layout": "wide"}, ValueError, "`layout` must be 'columns' or"),
     "not fitted": ((SparseMultinomialNB(), "sql"), {}, ValueError, "`model` must be fitted"),
     "pipeline": ((make_pipeline(FITTED), "sql"), {}, TypeError, r"got Pipeline.*pipeline\[-1\]"),
-    "categories": ((fitted("categorical")[0], "onnx"), {}, ValueError, "'sql' or 'python' or 'json'"),
+    "categories": (
+        (fitted("categorical")[0], "onnx"),
+        {},
+        ValueError,
+        "'sql' or 'python' or 'json'",
+    ),
     "values by words": (
         (fitted("gaussian")[0], "sql"),
         {"layout": "words"},

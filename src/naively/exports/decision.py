@@ -88,7 +88,7 @@ def prior_of(rule: SingleRule) -> FloatArray | None:
 
 
 def offset_of(rule: SingleRule) -> FloatArray | None:
-    """What each feature has in the start (C, q), and a missing one has not; None: nothing."""
+    """Return what each feature has in the start (C, q), and a missing one has not."""
     return None if isinstance(rule, TableRule | AbsoluteRule) else rule.offset
 
 

@@ -38,7 +38,7 @@ def text(decision: Decision) -> str:
 
 
 def _numbers(value: Any) -> Any:
-    """Lists of numbers, with null for -inf, which JSON does not have."""
+    """Return lists of numbers, with null for -inf, which JSON does not have."""
     if isinstance(value, list):
         return [_numbers(each) for each in value]
     return None if isinstance(value, float) and np.isneginf(value) else value

@@ -59,9 +59,9 @@ def probabilities(row):
     return [part / sum(parts) for part in parts]
 '''
 
-_LACKING = '''        if x is None or x != x:
+_LACKING = """        if x is None or x != x:
             raise ValueError("the value of %r is missing" % (feature,))
-'''
+"""
 _IGNORED = """        if x is None or x != x:
 {lacks}            continue
 """
@@ -71,7 +71,7 @@ _OF_TABLE = """        if x < 0:
         if terms is None:
             continue
 """
-_PRIOR = """    if max(total) == -math.inf:  # no class can have made the row: the data decide nothing
+_PRIOR = """    if max(total) == -math.inf:  # every class is ruled out
         return list(PRIOR)
 """
 
@@ -99,7 +99,9 @@ def _functions(decision: Decision, rule: SingleRule) -> str:
     if vetoes_of(rule) is not None:
         vetoes = "    vetoes = list(VETO_OFFSET)\n"
         ruled_out = "    total = [-math.inf if v > 0 else t for t, v in zip(total, vetoes)]\n"
-        seen += "        if x != 0:\n            vetoes = [a + b for a, b in zip(vetoes, VETO[j])]\n"
+        seen += (
+            "        if x != 0:\n            vetoes = [a + b for a, b in zip(vetoes, VETO[j])]\n"
+        )
     text = _SCORES.format(
         vetoes=vetoes,
         found="row.get(feature, 0)" if decision.of_words else "row[feature]",

@@ -114,7 +114,7 @@ def over_words(decision: Decision, table: str) -> str:
     return (
         f"WITH naively_weights({', '.join(columns)}) AS (\n  VALUES\n    {rows}\n),\n"
         f'naively_scores AS (\n  SELECT r."row" AS naively_row,\n    {scores}\n'
-        f"  FROM {identifier(table)} AS r LEFT JOIN naively_weights AS w ON w.word = r.\"word\"\n"
+        f'  FROM {identifier(table)} AS r LEFT JOIN naively_weights AS w ON w.word = r."word"\n'
         f'  GROUP BY r."row"\n){_decided(decision, rule)}'
     )
 
@@ -143,7 +143,7 @@ def _class_score(decision: Decision, rule: SingleRule, c: int, inputs: Sequence[
 
 
 def _term(decision: Decision, rule: SingleRule, c: int, j: int, column: str) -> str:
-    """What a column adds to the score of a class."""
+    """Return what a column adds to the score of a class."""
     if isinstance(rule, LinearRule):
         above = decision.threshold
         seen = column if above is None else _presence(column, above)
@@ -200,7 +200,7 @@ def _chain(terms: Sequence[str], operator: str) -> str:
 
 
 def _decided(decision: Decision, rule: SingleRule) -> str:
-    """What follows the scores: the label of the largest, the first where they tie to rounding."""
+    """Return what follows the scores: the label of the largest, the first where they tie."""
     scores = [f"scored.naively_score_{c}" for c in range(len(decision.classes))]
     prior = prior_of(rule)
     cases = []

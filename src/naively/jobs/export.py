@@ -168,8 +168,7 @@ def _label(label: Any) -> Label:
 
 
 def _of_file(file: ModelFile) -> Decision:
-    exposure = file.exposure
-    own = isinstance(exposure, int)
+    own = [file.exposure] if isinstance(file.exposure, int) else []
     rule, of_text = _with_idf(file), file.features is not None
     weights = file.weights if file.features is None else file.features.weights
     norm = None if file.features is None else file.features.norm
@@ -181,8 +180,8 @@ def _of_file(file: ModelFile) -> Decision:
     return Decision(
         model=file.kind,
         classes=file.classes,
-        names=(*file.names, *([file.exposure_name] if own else [])),
-        columns=(*file.columns.tolist(), *([exposure] if own else [])),
+        names=(*file.names, *([file.exposure_name] * len(own))),
+        columns=(*file.columns.tolist(), *own),
         named=file.named,
         n_features=file.n_features,
         rule=rule,
@@ -190,7 +189,7 @@ def _of_file(file: ModelFile) -> Decision:
         missing=file.missing,
         posterior=not MODELS[file.kind].of_distances,
         of_words=of_text,
-        exposure="total" if exposure == "total" else None,
+        exposure="total" if file.exposure == "total" else None,
         unsaid=unsaid,
         more={"text": text_of(file), "weights": weights, **_idf(file)},
     )
