@@ -211,6 +211,18 @@ def test_row_totals_are_not_known_and_nothing_pretends_they_are():
     with pytest.raises(ValueError, match="`length` must be given"):
         expected_error(model)
     assert 0 <= expected_error(model, length=3).error <= 1
+    model.partial_fit([[1, 0]], ["x"])  # of which the totals are known, but not of all
+    with pytest.raises(ValueError, match="`length` must be given"):
+        expected_error(model)
+
+
+def test_the_error_of_presence_needs_no_totals():
+    X, y, words = some_rows()
+    base = a_database(X, y, words)
+    query = OCCURRENCES.replace("SUM(w.n)", "COUNT(*)")
+    counts, _ = ClassCounts.from_long(base.execute(query), rows=base.execute(ROWS), presence=True)
+    model, fitted = SparseBernoulliNB.from_statistics(counts, k=4), SparseBernoulliNB(k=4)
+    assert expected_error(model).error == expected_error(fitted.fit(X, y)).error
 
 
 def test_a_table_too_wide_to_be_dense_stays_sparse(monkeypatch):
@@ -273,6 +285,7 @@ REFUSED = {
     "moments": (["--model", "gaussian"], "cannot be trained on; choose one of multinomial"),
     "k": (["-k", "0"], ""),
     "auto": (["-k", "auto"], "cross-validates"),
+    "text": (["--text", "body"], "--text has no effect on --long"),
     "rows": (["--class-rows", "counts.csv"], "`rows` must have two columns"),
 }
 

@@ -183,6 +183,8 @@ def solve(
             "--long and --class-rows go together: counts of features in classes, and the rows of "
             "each class; give both or neither."
         )
+    if long and text != "text":
+        raise click.UsageError("--text has no effect on --long, a table of counts; leave it out.")
     settings = ModelSettings(kind=options.pop("model"), **options)
     with screen.progress(quiet=quiet) as progress:
         summary = run(

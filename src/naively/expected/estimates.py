@@ -219,12 +219,14 @@ def _of_fitted(
 def lengths_of(statistics: Any, length: Any = None) -> Lengths:
     """Lengths given, or else those of the rows behind the statistics."""
     if length is None:
-        if not len(statistics.length_values):
-            raise ValueError(
-                "`length` must be given: these statistics were counted elsewhere, without the "
-                "totals of their rows."
-            )
         length = (statistics.length_values, statistics.length_weight)
+        if not np.allclose(statistics.length_weight.sum(axis=0), statistics.class_weight):
+            if not statistics.presence:  # else they have no part in it
+                raise ValueError(
+                    "`length` must be given: rows behind these statistics were counted elsewhere, "
+                    "without their totals."
+                )
+            length = 1
     return as_lengths(length, len(statistics.classes))
 
 
