@@ -292,6 +292,8 @@ def test_onnx_answers_as_the_model_does(name, tmp_path):
         model, X = fitted(name)
     graph = export(model, "onnx", tmp_path / "rule.onnx")
     assert [each.name for each in graph.graph.input] == ["X"]
+    used = {name for node in graph.graph.node for name in node.input}
+    assert {each.name for each in graph.graph.initializer} <= used
     session = runtime.InferenceSession(tmp_path / "rule.onnx", providers=["CPUExecutionProvider"])
     rows = np.asarray(X, dtype=np.float32)
     label, second = session.run(None, {"X": rows})

@@ -84,6 +84,24 @@ def test_presence_is_counted_by_rows():
     assert np.array_equal(shares, markers(fitted).share_in)
 
 
+def test_other_databases_count_alike():
+    duckdb = pytest.importorskip("duckdb")
+    X, y, words = some_rows()
+    base = duckdb.connect()
+    documents = pd.DataFrame({"id": np.arange(len(y)), "label": y})
+    i, j = np.nonzero(X)
+    held = pd.DataFrame({"document": i, "word": words[j], "n": X[i, j]})
+    base.register("documents", documents)
+    base.register("words", held)
+    tables = [base.sql(query) for query in (OCCURRENCES, ROWS)]
+    arrow = [each.to_arrow_table() for each in tables]  # where a sum is a decimal of 38 digits
+    for long, rows in (arrow, [each.df() for each in tables]):
+        counts, names = ClassCounts.from_long(long, rows=rows, documents="documents")
+        assert names.tolist() == words.tolist()
+        assert np.array_equal(counts.table, ClassCounts.from_matrix(X, y).table)
+        assert counts.table.dtype == np.int64
+
+
 LONG = {"word": ["b", "a", "b"], "of": ["x", "x", "y"], "n": [2, 1, 5]}
 TABLES = {
     "mapping of columns": LONG,

@@ -111,9 +111,9 @@ def _scores(made: _Graph, decision: Decision, rule: SingleRule) -> str:
 
 def _joint(made: _Graph, rule: SingleRule, x: str, lacking: str | None) -> str:
     """Scores before any class is ruled out, (n, C)."""
-    start, nothing = made.constant(start_of(rule)), made.constant(0.0)
+    start = made.constant(start_of(rule))
     if isinstance(rule, LinearRule):
-        x = x if lacking is None else made.add("Where", lacking, nothing, x)
+        x = x if lacking is None else made.add("Where", lacking, made.constant(0.0), x)
         joint = made.add("Add", made.add("MatMul", x, made.constant(rule.weights.T)), start)
     else:
         apart = made.add("Unsqueeze", x, made.constant([1], np.int64))  # (n, 1, q)
@@ -125,7 +125,7 @@ def _joint(made: _Graph, rule: SingleRule, x: str, lacking: str | None) -> str:
             assert isinstance(rule, AbsoluteRule)
             terms = made.add("Abs", made.add("Sub", apart, made.constant(rule.centers)))
         if lacking is not None:
-            terms = made.add("Where", made.add("IsNaN", terms), nothing, terms)
+            terms = made.add("Where", made.add("IsNaN", terms), made.constant(0.0), terms)
         sums = made.add("ReduceSum", terms, made.constant([2], np.int64), keepdims=0)
         joint = made.add("Sub", start, sums)
     offset = offset_of(rule)
