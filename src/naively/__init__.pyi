@@ -29,6 +29,7 @@ from naively.expected.estimates import (
     ErrorEstimate as ErrorEstimate,
     expected_error as expected_error,
 )
+from naively.jobs.export import export as export
 from naively.judging.coverage import (
     CoverageCurve as CoverageCurve,
     accuracy_coverage_curve as accuracy_coverage_curve,

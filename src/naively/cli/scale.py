@@ -12,6 +12,7 @@ from naively.cli.commands import (
     CONSTRAINTS,
     EXACT,
     EXPOSURE,
+    FILE,
     MARKERS,
     NUMBERS,
     OBJECTIVE,
@@ -81,6 +82,18 @@ SOLVE: Options = [
     *EXACT,
     *CONSTRAINTS,
     MARKERS,
+    click.option(
+        "--long",
+        is_flag=True,
+        help="STATISTICS is a table (.csv, .tsv, .parquet) of columns feature, label and count, as "
+        "GROUP BY label, feature gives it; with --class-rows.",
+    ),
+    click.option(
+        "--class-rows",
+        metavar="FILE",
+        type=FILE,
+        help="Of --long: a table of the rows of each class, columns label and rows.",
+    ),
     click.option("--text", default="text", show_default=True, metavar="NAME", help="Text column."),
     click.option(
         "-o", "--out", default="result", show_default=True, metavar="FOLDER", help="Where to write."
@@ -164,7 +177,14 @@ def solve(
     from naively.jobs.settings import ModelSettings
     from naively.report.documents import summary_json
 
-    markers = options.pop("markers")
+    markers, long, class_rows = (options.pop(each) for each in ("markers", "long", "class_rows"))
+    if long != (class_rows is not None):
+        raise click.UsageError(
+            "--long and --class-rows go together: counts of features in classes, and the rows of "
+            "each class; give both or neither."
+        )
+    if long and text != "text":
+        raise click.UsageError("--text has no effect on --long, a table of counts; leave it out.")
     settings = ModelSettings(kind=options.pop("model"), **options)
     with screen.progress(quiet=quiet) as progress:
         summary = run(
@@ -176,6 +196,7 @@ def solve(
             force=force,
             command=repeatable_command(),
             markers=markers,
+            long_rows=class_rows,
         )
     if as_json:
         echo_json(summary_json(summary))

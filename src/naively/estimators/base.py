@@ -23,6 +23,7 @@ from sklearn.utils import Tags, assert_all_finite, check_consistent_length, colu
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from naively._nearest import short
 from naively._notebook import note_html
 from naively._types import Array, BoolArray, FloatArray, IntArray, K, MatrixLike
 from naively.estimators.all_or_nothing import all_or_nothing
@@ -423,6 +424,60 @@ class AbstractAddingClassifier(AbstractSparseClassifier[A]):
         known = self._known_classes(classes, first=first)
         batch = self._asked().gather(X, y, sample_weight, classes=known)
         return self._finish(batch if first else self._counted + batch)
+
+    def forget(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Take rows out again; the result is that of `fit` on the rows that are left.
+
+        Counts are subtracted: whole numbers without weights exactly, real numbers to rounding.
+        Classes stay, with or without rows.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows that the estimator was trained on.
+        y : array-like of shape (n_samples,)
+            Their class labels.
+        sample_weight : array-like of shape (n_samples,), default=None
+            Their weights in training.
+
+        Returns
+        -------
+        self : object
+            The fitted estimator.
+
+        Raises
+        ------
+        ValueError
+            If the rows cannot have been there, as far as sums can tell: a count would fall below 0,
+            rows would be left without a count, or counts without rows. The estimator is then
+            unchanged.
+        NotFittedError
+            If the estimator is not fitted.
+        """
+        check_is_fitted(self)
+        before = self.__dict__.copy()
+        try:
+            rows, labels = self._check_batch(X, y, reset=False)
+            gone = self._asked().gather(rows, labels, sample_weight)
+            return self._finish(self._left(gone, len(labels)))
+        except BaseException:
+            self.__dict__.update(before)
+            raise
+
+    def _left(self, gone: A, n_rows: int) -> A:
+        """Statistics without those of so many rows that are to be forgotten."""
+        known = self._counted.classes.tolist()
+        strange = [label for label in gone.classes.tolist() if label not in known]
+        try:
+            if strange:
+                raise ValueError(f"No row has the label {short(strange[0])!r}.")
+            return self._counted.without(gone)
+        except ValueError as error:
+            raise ValueError(
+                f"`X` must hold rows that the estimator was trained on, with the same labels and "
+                f"weights; it was not trained on all of these {n_rows}. {error} "
+                "Nothing was forgotten; pass the rows as they were, or fit anew."
+            ) from error
 
     def _known_classes(self, classes: ArrayLike | None, *, first: bool) -> Array:
         if classes is None:

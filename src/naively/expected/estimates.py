@@ -220,6 +220,13 @@ def lengths_of(statistics: Any, length: Any = None) -> Lengths:
     """Lengths given, or else those of the rows behind the statistics."""
     if length is None:
         length = (statistics.length_values, statistics.length_weight)
+        if not np.allclose(statistics.length_weight.sum(axis=0), statistics.class_weight):
+            if not statistics.presence:  # else they have no part in it
+                raise ValueError(
+                    "`length` must be given: rows behind these statistics were counted elsewhere, "
+                    "without their totals."
+                )
+            length = 1
     return as_lengths(length, len(statistics.classes))
 
 

@@ -128,7 +128,6 @@ def save_model(model: ModelFile, file: BinaryIO) -> None:
 
 
 def _manifest(model: ModelFile) -> dict[str, Any]:
-    text = model.features
     return {
         "format": FORMAT,
         "version": VERSION,
@@ -143,17 +142,22 @@ def _manifest(model: ModelFile) -> dict[str, Any]:
         "layer": model.layer,
         **({} if model.exposure is None else _exposure_of(model)),
         **({"missing": True} if model.missing else {}),
-        "text": text
-        and {
-            "columns": list(model.text_columns),
-            "analyzer": text.analyzer,
-            "ngrams": list(text.ngram_range),
-            "stop_words": list(text.stop_words),
-            "token_pattern": text.token_pattern,
-            "lowercase": text.lowercase,
-            "weights": text.weights,
-            "norm": text.norm,
-        },
+        "text": text_of(model),
+    }
+
+
+def text_of(model: ModelFile) -> dict[str, Any] | None:
+    """Return how features are found in texts, for JSON; None for columns of numbers."""
+    text = model.features
+    return text and {
+        "columns": list(model.text_columns),
+        "analyzer": text.analyzer,
+        "ngrams": list(text.ngram_range),
+        "stop_words": list(text.stop_words),
+        "token_pattern": text.token_pattern,
+        "lowercase": text.lowercase,
+        "weights": text.weights,
+        "norm": text.norm,
     }
 
 

@@ -20,13 +20,18 @@ from naively.jobs.settings import ModelSettings, Recipe
 from naively.jobs.study import path_curve
 from naively.judging.parting import TRAIN
 from naively.models import MODELS
+from naively.read.bytes import identity
 from naively.read.errors import InputError, mendable
 from naively.read.layout import Layout
 from naively.read.parts import find_files, parts_of
 from naively.read.progress import Progress, silent
 from naively.report.summary import Summary
 from naively.selection.train import is_auto
-from naively.text.features import TextFeatures
+from naively.statistics.counts import ClassCounts
+from naively.text.features import ColumnFeatures, TextFeatures
+from naively.text.labels import clean
+from naively.text.utf8 import as_texts
+from naively.text.vocabulary import Vocabulary
 from naively.work.records import Record, load_record, merge_stream, save_record
 from naively.work.stream import kept_record, run_tasks, tasks_of
 from naively.work.writing import atomic_directory, reserved_directory
@@ -142,10 +147,20 @@ def solve(
     force: bool = False,
     command: str = "",
     markers: int | None = None,
+    long_rows: str | None = None,
 ) -> Summary:
-    """Select features and train a classifier from statistics alone, and write the result folder."""
+    """Select features and train a classifier from statistics alone, and write the result folder.
+
+    With `long_rows`, a table of the rows of each class, the source is a long table of counts.
+    """
     with reserved_directory(out, RESULT_FILES, sometimes=ALSO, force=force):
-        summary, model = _solved(source, settings, progress, text_column, command, markers)
+        progress("reading", 0, 0)
+        if long_rows is None:
+            record = _totals_in(source)
+            check_statistics(record, settings)
+        else:
+            record = long_record(source, long_rows, settings)
+        summary, model = _solved(source, record, settings, progress, text_column, command, markers)
         progress("writing", 0, 0)
         with atomic_directory(out, RESULT_FILES, sometimes=ALSO, force=force) as folder:
             write_result(folder, summary, model)
@@ -153,12 +168,9 @@ def solve(
 
 
 def _solved(
-    source: str, settings: ModelSettings, progress: Progress, text_column: str, command: str,
-    markers: int | None,
+    source: str, record: Record, settings: ModelSettings, progress: Progress, text_column: str,
+    command: str, markers: int | None,
 ) -> tuple[Summary, ModelFile]:  # fmt: skip
-    progress("reading", 0, 0)
-    record = _totals_in(source)
-    check_statistics(record, settings)
     progress("selecting", 0, 0)
     data = of_record(record, source, text_column)
     found = data.rows_of_classes(TRAIN)
@@ -184,6 +196,15 @@ def _solved(
     return summary, fitted.file
 
 
+def refuse_auto(settings: ModelSettings) -> None:
+    """Refuse to choose k without rows."""
+    if is_auto(settings.k):
+        raise InputError(
+            f"`-k {settings.k}` cross-validates, which needs the rows themselves and not only "
+            "their statistics; give a number, or the files to `naively select`."
+        )
+
+
 def check_statistics(record: Record, settings: ModelSettings) -> None:
     """Refuse statistics that do not train a model.
 
@@ -192,11 +213,7 @@ def check_statistics(record: Record, settings: ModelSettings) -> None:
     InputError
         Saying which do.
     """
-    if is_auto(settings.k):
-        raise InputError(
-            f"`-k {settings.k}` cross-validates, which needs the rows themselves and not only "
-            "their statistics; give a number, or the files to `naively select`."
-        )
+    refuse_auto(settings)
     counted, kind = record.features.statistic, MODELS[settings.kind]
     wanted = kind.statistic
     if wanted is None:
@@ -219,6 +236,38 @@ def check_statistics(record: Record, settings: ModelSettings) -> None:
             f"--model {settings.kind} needs statistics of {wanted}, these are of {counted}; count "
             f"the shards again with --model {settings.kind}, or choose another model."
         )
+
+
+def long_record(source: str, rows: str, settings: ModelSettings) -> Record:
+    """Read a long table of counts: columns feature, label, count, and documents if it is there.
+
+    Parameters
+    ----------
+    source, rows
+        The table, and that of the rows of each class: label and one other column.
+    settings
+        Of the model, by which counts are occurrences or rows.
+
+    Raises
+    ------
+    InputError
+        If a table cannot be read, or does not train the model.
+    """
+    refuse_auto(settings)
+    statistic = MODELS[settings.kind].statistic
+    if statistic not in ("counts", "presence"):
+        able = [name for name, kind in MODELS.items() if kind.statistic in ("counts", "presence")]
+        raise InputError(
+            f"`--long` is a table of counts, which --model {settings.kind} cannot be trained on; "
+            f"choose one of {', '.join(able)}, or give the rows to `naively select`."
+        )
+    with mendable():
+        counts, names = ClassCounts.from_long(source, rows=rows, presence=statistic == "presence")
+        texts = as_texts([clean(str(each)) for each in names.tolist()])
+    known = Vocabulary(texts.bytes, texts.offsets)
+    features = ColumnFeatures(counts.n_features, known.digest(), statistic)
+    shard = f"{identity(source, source)}#long"
+    return Record(counts, features, known, {shard: int(counts.class_rows.sum())})
 
 
 def _totals_in(source: str) -> Record:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from functools import partial
 from numbers import Integral, Real
 from typing import Generic, Literal, NoReturn, Protocol, Self, TypeAlias, TypeVar
 
@@ -50,6 +51,10 @@ class AddingStatistics(Statistics, Protocol):
     def __add__(self, other: Self) -> Self: ...
 
     def __sub__(self, other: Self) -> Self: ...
+
+    def without(self, other: Self) -> Self:
+        """As `-`; raises ValueError for rows that cannot have been counted."""
+        ...
 
 
 S = TypeVar("S", bound=Statistics)
@@ -276,6 +281,11 @@ class Model(Generic[S]):
     def of_columns(self) -> bool:
         """Whether its features are columns of the rows."""
         return self.project is None
+
+    @property
+    def threshold(self) -> float | None:
+        """What an entry has to exceed to be 1 to the rule, others 0; None: it sees the values."""
+        return float(self.prepare.args[0]) if isinstance(self.prepare, partial) else None
 
     @property
     def needs_rows(self) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from numbers import Integral, Real
 from typing import Any, TypeVar
@@ -21,7 +22,7 @@ from naively.statistics.contrasts import against_rest
 
 A = TypeVar("A", bound=AbstractStatistics)
 
-_NOTHING = 1e-12  # difference of logarithms that is rounding
+NOTHING = 1e-12  # difference of logarithms that is rounding
 _SHOWN = 5  # classes in a sentence
 _LISTED = 30  # rows in a notebook
 
@@ -200,19 +201,11 @@ def markers_of(
     ValueError
         If a parameter is out of range or has no effect, or the model has no such comparison.
     """
-    contrast = model.family.contrast
-    if contrast is None:
-        raise ValueError(
-            f"Markers compare a class with all others by statistics that add up, which the "
-            f"{model.name} model lacks; use one of {', '.join(_comparing())}."
-        )
     if k is not None and (isinstance(k, bool) or not isinstance(k, Integral) or int(k) < 1):
         raise ValueError(f"`k` must be an int >= 1, of features of a class, or None; got {k!r}.")
-    rows = _checked_prior(model, prior)
-    rows = float(statistics.class_weight.sum()) if rows is None else rows
     of_class = [
-        _of_class(model, two, support, k, rows, _sides(presence, statistics, support, c))
-        for c, two in enumerate(against_rest(statistics))
+        _of_class(compared, k, _sides(presence, statistics, support, c))
+        for c, compared in enumerate(against_others(model, statistics, support, prior))
     ]
     places, parts = zip(*of_class, strict=True)
     at, counts = np.concatenate(places), list(map(len, places))
@@ -230,6 +223,38 @@ def markers_of(
         uncovered=statistics.classes[silent],
         **told,
     )
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """A class against all others in some features: (q,) each."""
+
+    contrast: Contrast
+    gain: FloatArray  # of the model if all others had one label
+    pvalue: FloatArray  # of that gain; NaN where it is no likelihood ratio
+
+
+def against_others(
+    model: Model[Any], statistics: AbstractStatistics, support: IntArray, prior: float | None = None
+) -> Iterator[Compared]:
+    """Compare each class, in their order, with all others in some features; see `markers_of`.
+
+    Raises
+    ------
+    ValueError
+        If `prior` is out of range or has no effect, or the model has no such comparison.
+    """
+    contrast = model.family.contrast
+    if contrast is None:
+        raise ValueError(
+            f"Markers compare a class with all others by statistics that add up, which the "
+            f"{model.name} model lacks; use one of {', '.join(_comparing())}."
+        )
+    rows = _checked_prior(model, prior)
+    rows = float(statistics.class_weight.sum()) if rows is None else rows
+    for two in against_rest(statistics):
+        gain = model.family.gain(two)[support]
+        yield Compared(contrast(two, support, rows), gain, _p_values(model, two, support))
 
 
 def _comparing() -> list[str]:
@@ -262,22 +287,15 @@ def _sides(presence: Any, statistics: Any, support: IntArray, c: int) -> FloatAr
 
 
 def _of_class(
-    model: Model[Any],
-    two: Any,
-    support: IntArray,
-    k: int | None,
-    prior: float,
-    shares: FloatArray | None,
+    compared: Compared, k: int | None, shares: FloatArray | None
 ) -> tuple[IntArray, dict[str, Array]]:
     """Places of the markers of a class in the support, in order, and what is told of them."""
-    assert model.family.contrast is not None
-    found = model.family.contrast(two, support, prior)
-    gain = model.family.gain(two)[support]
-    above = np.flatnonzero(found.effect > _NOTHING)
+    found, gain = compared.contrast, compared.gain
+    above = np.flatnonzero(found.effect > NOTHING)
     at = above[np.argsort(-gain[above], kind="stable")][:k]
     return at, {
         "gain": gain[at],
-        "pvalue": _p_values(model, two, support)[at],
+        "pvalue": compared.pvalue[at],
         **{name: values[at] for name, values in _figures(found, shares).items()},
     }
 

@@ -26,6 +26,7 @@ from naively.statistics.labels import class_positions, union_of_classes
 from naively.statistics.parts import (
     COUNTS,
     MAYBE_COUNTS,
+    NOT_COUNTED,
     Keyed,
     Part,
     part,
@@ -139,6 +140,40 @@ class AbstractStatistics(ABC):
             A new value; this one does not change.
         """
         return self + type(self).from_matrix(X, y, sample_weight, **self._settings)
+
+    def without(self, other: Self) -> Self:
+        """Return the statistics of the rows that are left when some are taken out.
+
+        As `-`, but other rows than those counted are refused as far as sums can tell, and what
+        only the rows taken out had (their last categories) is left out.
+
+        Parameters
+        ----------
+        other : statistics of the same kind
+            Of rows that are among those counted here.
+
+        Returns
+        -------
+        statistics
+            As counted from the rows that are left; classes stay.
+
+        Raises
+        ------
+        ValueError
+            If these rows cannot have been counted here.
+        """
+        return self._less(other)._alone(self)
+
+    def _less(self, other: Self) -> Self:
+        rest = self - other
+        alike = (rest.class_rows > 0) == (rest.class_weight > 0)
+        if not alike.all() or not self._may_leave(rest, other._wider(self.classes, self._keys())):
+            raise ValueError(NOT_COUNTED)
+        return rest
+
+    def _may_leave(self, rest: Self, taken: Self) -> bool:
+        """Whether what is left of the features may be of rows; no count is below 0."""
+        return True
 
     # -- reading --------------------------------------------------------------------------------
 

@@ -12,16 +12,18 @@ from typing import Any, Self, final
 
 import numpy as np
 
+from naively._kernels.residue import RESIDUE
 from naively._types import Array, FloatArray, IntArray
 from naively.statistics.base import AbstractStatistics
 from naively.statistics.exposure import Exposure, exposures_of
 from naively.statistics.lengths import length_histogram
+from naively.statistics.long import LongCounts
 from naively.statistics.matrix import Matrix, canonical, is_sparse
 from naively.statistics.missing import filled, split_missing
 from naively.statistics.parts import COUNTS, MAYBE_COUNTS, MAYBE_TABLE, TABLE, part, values_of
 from naively.statistics.rows import LabelledRows
 from naively.statistics.source import Quantity
-from naively.statistics.sparse_table import DENSE_CELLS
+from naively.statistics.sparse_table import DENSE_CELLS, SparseTable, settled
 from naively.statistics.tally import tally
 
 _SQUARED_FITS = 1 << 31
@@ -191,6 +193,98 @@ class ClassCounts(AbstractStatistics):
             **also,
         )
 
+    @classmethod
+    def from_long(
+        cls,
+        frame: Any,
+        *,
+        rows: Any,
+        feature: str = "feature",
+        label: str = "label",
+        count: str = "count",
+        documents: str | None = None,
+        presence: bool = False,
+    ) -> tuple[Self, Array]:
+        """Take what was counted elsewhere: one row for each class and feature that it has.
+
+        That is what a database gives for `GROUP BY label, feature`; pairs that are not there count
+        0. Row totals (`length_values`) are not known, so what asks for them has no answer.
+
+        Parameters
+        ----------
+        frame : data frame, Arrow table, mapping of columns, list of mappings, or path
+            The long table; paths end in .csv, .tsv or .parquet.
+        rows : mapping of label to int, or table or path with `label` and one other column
+            Rows of each class, those without any feature too. Its labels are the classes.
+        feature, label, count : str
+            Names of the columns: what was counted, of which class, and how often (>= 0).
+        documents : str, default=None
+            Name of the column of the rows in which the feature is above 0, if there is one. Not
+            with `presence`.
+        presence : bool, default=False
+            The counts are numbers of rows that have the feature, for models of presence.
+
+        Returns
+        -------
+        counts : ClassCounts
+            The statistics, as `from_matrix` takes them of the rows but for the row totals.
+        features : ndarray of shape (n_features,)
+            What the columns are: the distinct features, ascending.
+
+        Raises
+        ------
+        ValueError
+            If a column is missing, a pair is there twice, a count is negative or none, a class has
+            no rows, or a feature is in more rows than its class has.
+        ImportError
+            If a Parquet file is given and pyarrow is not installed.
+
+        Examples
+        --------
+        >>> from naively import ClassCounts, SparseMultinomialNB
+        >>> table = {
+        ...     "label": ["ham", "ham", "spam", "spam"],
+        ...     "word": ["hello", "offer", "hello", "offer"],
+        ...     "n": [9, 1, 2, 8],
+        ... }
+        >>> rows = {"ham": 12, "spam": 10}
+        >>> counts, words = ClassCounts.from_long(table, feature="word", count="n", rows=rows)
+        >>> words.tolist()
+        ['hello', 'offer']
+        >>> model = SparseMultinomialNB.from_statistics(counts, k=2, feature_names=words)
+        >>> model.coef_.round(2).tolist()  # for spam, against ham
+        [[-1.2, 1.5]]
+        """
+        if documents is not None and presence:
+            raise ValueError("`documents` must be None with `presence`, whose counts are these.")
+        columns = [count] if documents is None else [count, documents]
+        long = LongCounts.of(frame, feature, label, columns, rows)
+        if presence or documents is not None:
+            _check_rows(columns[-1], long.tables[-1], long)
+        small = long.tables[0].shape[0] * long.tables[0].shape[1] <= DENSE_CELLS
+        tables = [each.toarray() if small else settled(each) for each in long.tables]
+        return cls(
+            long.classes,
+            long.class_rows,
+            long.class_rows.astype(np.float64),
+            tables[0],
+            np.empty(0, dtype=np.int64),
+            np.empty((0, len(long.classes))),
+            presence=presence,
+            documents=tables[1] if documents is not None else None,
+        ), long.features
+
+    def _may_leave(self, rest: Self, taken: Self) -> bool:
+        """Classes without rows have no counts; a feature is in no more rows than there are."""
+        table, weight = rest.table, rest.feature_weight
+        if isinstance(table, SparseTable):
+            cells = (table.cells // table.shape[1], table.codes)
+            counts, weight = table.values, weight[cells[-weight.ndim :]]
+        else:
+            counts = table
+        most = weight * (1 + RESIDUE) if rest.presence else np.where(weight > 0, np.inf, 0.0)
+        return bool((counts <= most).all())
+
     # -- reading --------------------------------------------------------------------------------
 
     @property
@@ -262,6 +356,19 @@ def squared(X: Matrix) -> Matrix:
     whole = values.dtype.kind in "biu" and (not values.size or values.max() < _SQUARED_FITS)
     with np.errstate(over="ignore"):
         return np.square(values, dtype=np.int64 if whole else np.float64)
+
+
+def _check_rows(name: str, cells: SparseTable, long: LongCounts) -> None:
+    """Refuse a feature that is in more rows than its class has."""
+    above = np.flatnonzero(cells.values > long.class_rows[cells.codes])
+    if len(above):
+        at, c = int(above[0]), int(cells.codes[above[0]])
+        feature = long.features[int(cells.cells[at]) // len(long.classes)]
+        raise ValueError(
+            f"`{name}` must be rows that have the feature, at most those of the class; got "
+            f"{cells.values[at]:g} for {feature!r} in {long.classes[c]!r}, which has "
+            f"{long.class_rows[c]:,} rows. Count rows (COUNT(DISTINCT ...)), or leave it out."
+        )
 
 
 def _checked_threshold(matrix: Any, threshold: float, presence: bool) -> float:

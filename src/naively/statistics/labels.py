@@ -12,7 +12,7 @@ from naively._types import Array, IntArray
 _WIDE = 1 << 16  # integer labels in a range up to this are looked up instead of sorted
 
 
-def encode_labels(y: Any, classes: Any = None) -> tuple[Array, Array]:
+def encode_labels(y: Any, classes: Any = None, *, name: str = "y") -> tuple[Array, Array]:
     """Return the sorted classes and the position of each label among them.
 
     Parameters
@@ -21,6 +21,8 @@ def encode_labels(y: Any, classes: Any = None) -> tuple[Array, Array]:
         Labels: integers, booleans, strings or other sortable objects; floats if whole.
     classes : array-like of shape (C,), default=None
         All labels that may occur, in any order. By default those that do.
+    name : str, default="y"
+        What y is called in messages.
 
     Returns
     -------
@@ -34,7 +36,7 @@ def encode_labels(y: Any, classes: Any = None) -> tuple[Array, Array]:
     ValueError
         If y is not one-dimensional, has missing or continuous labels, or labels outside `classes`.
     """
-    y = _checked(y, "y")
+    y = _checked(y, name)
     if len(y) == 0 and classes is not None:
         return _distinct(_checked(classes, "classes")), np.empty(0, dtype=np.uint32)
     found, codes = _encoded(y)

@@ -67,7 +67,16 @@ def unmasked(X: Any) -> Any:
 
 
 def check_library(X: Any) -> None:
-    """Raise if X is an array of another library than NumPy, which would be copied unnoticed."""
+    """Raise if X is an array of another library than NumPy, which would be copied unnoticed.
+
+    AnnData holds labels and several matrices: which of them is X is not to be guessed.
+    """
+    if all(hasattr(X, name) for name in ("obs", "var", "layers", "X")):
+        raise TypeError(
+            "`X` must be a matrix or a table; got AnnData. Pass adata.X, or a layer such as "
+            "adata.layers['counts'], and as `y` the column of labels, such as "
+            "adata.obs['cell_type']; naively.scanpy.rank_genes(adata, 'cell_type') does both."
+        )
     if hasattr(X, "__array_namespace__") and not isinstance(X, np.ndarray | np.generic):
         raise TypeError(
             "`X` must be a NumPy array, a sparse matrix of SciPy, a data frame or a list; got "

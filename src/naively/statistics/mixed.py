@@ -332,6 +332,27 @@ class ClassMixed:
         self.columns.united(other.columns)
         return self._with(other, lambda one, two: one - two, self.columns)
 
+    def without(self, other: Self) -> Self:
+        """Return the statistics of the rows that are left when some are taken out.
+
+        Parameters
+        ----------
+        other : ClassMixed
+            Of rows that are among those counted here.
+
+        Returns
+        -------
+        statistics : ClassMixed
+            As `-`, other rows refused as far as sums can tell; classes and categories stay.
+
+        Raises
+        ------
+        ValueError
+            If these rows cannot have been counted here.
+        """
+        self.columns.united(other.columns)
+        return self._with(other, lambda one, two: one._less(two), self.columns)
+
     def _each(self, change: Callable[[Any], Any]) -> Self:
         parts = {kind: change(part) for kind, part in self.parts.items()}
         return replace(self, parts=parts, rows=change(self.rows))

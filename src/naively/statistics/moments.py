@@ -35,6 +35,7 @@ _TILE = 1 << 13  # columns of a dense matrix treated at a time: their sums stay 
 _BLOCK = 1 << 22  # cells of a dense matrix converted at a time, where it has another type or order
 _PART = 1 << 20  # entries of a sparse matrix that are worth a table of their own
 _PARTS = 4
+_ROUNDED = 1e-8  # of what sums of squares are made of, far above what rounding leaves
 
 
 def _ratio(table: FloatArray, weight: FloatArray) -> FloatArray:
@@ -218,6 +219,20 @@ class ClassMoments(AbstractStatistics):
             exposed=rows.sums((found > 0).astype(np.float64)),
             exposed_by=exposure,
         )
+
+    def _may_leave(self, rest: Self, taken: Self) -> bool:
+        """No squared deviations below 0, and no sums where there are no rows, but for rounding."""
+        if self.scatter is None or taken.scatter is None:
+            return True  # sums of any sign tell nothing
+        # Of sums: at most sqrt(weight * sum of squares) is the sum of the absolute values.
+        weight, gone = self.feature_weight, rest.feature_weight <= 0
+        size = np.sqrt(weight * self.scatter + self.total**2)
+        left = np.abs(self.total - taken.total)
+        between = _between(rest, taken)
+        parts = self.scatter + taken.scatter + between
+        slack = _ROUNDED * parts + weight * (_ROUNDED * self.mean) ** 2
+        scatter = self.scatter - taken.scatter - between
+        return bool(np.where(gone, left <= _ROUNDED * size, scatter >= -slack).all())
 
     # -- reading --------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ from naively.statistics.sparse_table import DENSE_CELLS, SparseTable, settled
 
 NOT_COUNTED = (
     "Only statistics of rows that were counted can be subtracted; the difference has negative "
-    "counts."
+    "counts, or counts without rows."
 )
 _STRIP = 1 << 18  # cells of a table treated at a time, so that temporaries stay small
 

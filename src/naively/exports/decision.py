@@ -1,0 +1,105 @@
+"""What is exported: a rule, the features that it sees, and the classes that it tells apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from naively._types import BoolArray, FloatArray
+from naively.models.rules import LinearRule, Rule
+from naively.models.value_rules import AbsoluteRule, QuadraticRule, TableRule, kind_of
+from naively.statistics.exposure import Exposure
+
+Label: TypeAlias = str | int | bool
+SingleRule: TypeAlias = LinearRule | QuadraticRule | AbsoluteRule | TableRule
+LOWEST = -1e308  # the score of a class that is ruled out, where there is no infinity
+
+
+@dataclass(frozen=True, slots=True)
+class Decision:
+    """A rule with what stands around it."""
+
+    model: str  # its name
+    classes: tuple[Label, ...]  # (C,)
+    names: tuple[str, ...]  # (q,) of the columns that the rule sees
+    columns: tuple[int, ...]  # (q,) their places among the columns of training
+    named: bool  # whether they have names of their own
+    n_features: int  # columns of training
+    rule: Rule
+    threshold: float | None = None  # an entry above it is 1, others 0; None: values as they are
+    missing: bool = False  # a value may be missing, and then says nothing
+    posterior: bool = True  # whether the softmax of the scores are probabilities
+    of_words: bool = False  # the features are words: what is not there was counted 0 times
+    exposure: Exposure = None  # "total": the rule sees, after the columns, the sum of the row
+    unsaid: str = ""  # what keeps all formats but JSON from telling it, if something does
+    more: Mapping[str, Any] = field(default_factory=dict)  # that only JSON tells
+
+    @property
+    def keys(self) -> tuple[str | int, ...]:
+        """How a row calls the columns: by name, or by position if they have none."""
+        return self.names if self.named else self.columns
+
+
+def single(decision: Decision, format: str, *kinds: type[Any]) -> SingleRule:
+    """Return the rule if a format can express it.
+
+    Raises
+    ------
+    ValueError
+        Saying which formats can.
+    """
+    reason = decision.unsaid
+    if not reason and not isinstance(decision.rule, kinds):
+        reason = f"its rule is of the kind {kind_of(decision.rule)!r}"
+    if not reason and decision.exposure == "total" and format != "onnx":
+        reason = "it sees the total of a row over all columns"
+    if reason:
+        raise ValueError(
+            f"`format`={format!r} cannot express this {decision.model} model: {reason}. "
+            f"{_ways(decision)}"
+        )
+    rule: SingleRule = decision.rule  # type: ignore[assignment]
+    return rule
+
+
+def _ways(decision: Decision) -> str:
+    able = ["'json'"]
+    if not decision.unsaid:
+        if decision.exposure == "total":
+            able.insert(0, "'onnx'")
+        elif isinstance(decision.rule, TableRule):
+            able = ["'sql'", "'python'", *able]
+    return f"Use {' or '.join(able)}."
+
+
+def start_of(rule: SingleRule) -> FloatArray:
+    """Score of each class (C,) before any feature."""
+    return rule.log_prior if isinstance(rule, TableRule) else rule.intercept
+
+
+def prior_of(rule: SingleRule) -> FloatArray | None:
+    """Scores (C,) of a row that rules out every class; None where that cannot be."""
+    if isinstance(rule, TableRule) or (isinstance(rule, LinearRule) and rule.veto is not None):
+        return rule.log_prior
+    return None
+
+
+def offset_of(rule: SingleRule) -> FloatArray | None:
+    """Return what each feature has in the start (C, q), and a missing one has not."""
+    return None if isinstance(rule, TableRule | AbsoluteRule) else rule.offset
+
+
+def vetoes_of(rule: SingleRule) -> tuple[FloatArray, FloatArray] | None:
+    """Events of probability 0 in a row of zeros (C,), and what a non-zero adds (C, q)."""
+    if not isinstance(rule, LinearRule) or rule.veto is None or rule.veto_offset is None:
+        return None
+    return rule.veto_offset, rule.veto
+
+
+def finite_table(rule: TableRule) -> tuple[FloatArray, BoolArray]:
+    """Log-probabilities (M, C) with 0 where they are -inf, and where that is."""
+    never = np.isneginf(rule.log_prob)
+    return np.where(never, 0.0, rule.log_prob), never

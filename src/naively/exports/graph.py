@@ -1,0 +1,165 @@
+"""A rule as an ONNX graph: input X, outputs label and probabilities, as converters name them.
+
+X is a float tensor (n, n_features) with the columns of training; the rule is computed in double
+precision. Models whose scores are distances have the output scores instead of probabilities.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from naively._types import Array
+from naively.exports.decision import (
+    Decision,
+    SingleRule,
+    offset_of,
+    prior_of,
+    single,
+    start_of,
+    vetoes_of,
+)
+from naively.models.rules import ROUNDING, LinearRule
+from naively.models.value_rules import AbsoluteRule, QuadraticRule
+
+_OPSET = 18
+_IR = 9  # that runtimes since 2023 read
+
+
+class _Graph:
+    """Nodes and constants as they are added."""
+
+    def __init__(self) -> None:
+        from onnx import helper, numpy_helper
+
+        self._helper, self._numpy_helper = helper, numpy_helper
+        self.nodes: list[Any] = []
+        self.constants: list[Any] = []
+
+    def constant(self, value: Any, dtype: Any = np.float64) -> str:
+        """Add an array; return its name."""
+        name = f"c{len(self.constants)}"
+        array: Array = np.asarray(value, dtype=dtype)
+        self.constants.append(self._numpy_helper.from_array(array, name))
+        return name
+
+    def add(self, operator: str, *inputs: str, name: str = "", **attributes: Any) -> str:
+        """Add a node; return the name of its output."""
+        name = name or f"n{len(self.nodes)}"
+        self.nodes.append(self._helper.make_node(operator, list(inputs), [name], **attributes))
+        return name
+
+    def doubles(self, value: str) -> str:
+        """Add a cast to double precision."""
+        return self.add("Cast", value, to=self._helper.np_dtype_to_tensor_dtype(np.dtype("f8")))
+
+
+def graph(decision: Decision) -> Any:
+    """Return the `onnx.ModelProto`.
+
+    Raises
+    ------
+    ImportError
+        If onnx is not installed.
+    """
+    rule = single(decision, "onnx", LinearRule, QuadraticRule, AbsoluteRule)
+    if decision.of_words:
+        raise ValueError(
+            "`format`='onnx' takes a matrix with the columns of training, and the features of this "
+            "model are words of texts; use 'python', 'sql' or 'json'."
+        )
+    try:
+        from onnx import TensorProto, checker, helper
+    except ImportError as error:
+        raise ImportError(
+            "`format`='onnx' needs onnx, which is not installed: pip install 'naively[onnx]'."
+        ) from error
+    made = _Graph()
+    scores = _scores(made, decision, rule)
+    _label(made, decision, scores)
+    second = "probabilities" if decision.posterior else "scores"
+    values = made.add("Softmax", scores, axis=1) if decision.posterior else scores
+    made.add("Cast", values, name=second, to=TensorProto.FLOAT)
+    of_text = isinstance(decision.classes[0], str)
+    label_type = TensorProto.STRING if of_text else TensorProto.INT64
+    inputs = [helper.make_tensor_value_info("X", TensorProto.FLOAT, [None, decision.n_features])]
+    outputs = [
+        helper.make_tensor_value_info("label", label_type, [None]),
+        helper.make_tensor_value_info(second, TensorProto.FLOAT, [None, len(decision.classes)]),
+    ]
+    body = helper.make_graph(made.nodes, "naively", inputs, outputs, made.constants)
+    opset = [helper.make_opsetid("", _OPSET)]
+    model = helper.make_model(body, opset_imports=opset, producer_name="naively", ir_version=_IR)
+    helper.set_model_props(model, {"model": decision.model, "features": str(len(decision.names))})
+    checker.check_model(model)
+    return model
+
+
+def _scores(made: _Graph, decision: Decision, rule: SingleRule) -> str:
+    whole = made.doubles("X")
+    x = made.add("Gather", whole, made.constant(decision.columns, np.int64), axis=1)
+    if decision.exposure == "total":
+        total = made.add("ReduceSum", whole, made.constant([1], np.int64), keepdims=1)
+        x = made.add("Concat", x, total, axis=1)
+    lacking = made.add("IsNaN", x) if decision.missing else None
+    if decision.threshold is not None:
+        x = made.doubles(made.add("Greater", x, made.constant(decision.threshold)))
+    joint = _joint(made, rule, x, lacking)
+    return _possible(made, rule, x, joint, lacking)
+
+
+def _joint(made: _Graph, rule: SingleRule, x: str, lacking: str | None) -> str:
+    """Scores before any class is ruled out, (n, C)."""
+    start = made.constant(start_of(rule))
+    if isinstance(rule, LinearRule):
+        x = x if lacking is None else made.add("Where", lacking, made.constant(0.0), x)
+        joint = made.add("Add", made.add("MatMul", x, made.constant(rule.weights.T)), start)
+    else:
+        apart = made.add("Unsqueeze", x, made.constant([1], np.int64))  # (n, 1, q)
+        if isinstance(rule, QuadraticRule):
+            away = made.add("Sub", apart, made.constant(rule.mean))  # (n, C, q)
+            half = made.constant(rule.precision / 2)
+            terms = made.add("Mul", made.add("Mul", away, away), half)
+        else:
+            assert isinstance(rule, AbsoluteRule)
+            terms = made.add("Abs", made.add("Sub", apart, made.constant(rule.centers)))
+        if lacking is not None:
+            terms = made.add("Where", made.add("IsNaN", terms), made.constant(0.0), terms)
+        sums = made.add("ReduceSum", terms, made.constant([2], np.int64), keepdims=0)
+        joint = made.add("Sub", start, sums)
+    offset = offset_of(rule)
+    if lacking is None or offset is None:
+        return joint
+    lost = made.add("MatMul", made.doubles(lacking), made.constant(offset.T))
+    return made.add("Sub", joint, lost)
+
+
+def _possible(made: _Graph, rule: SingleRule, x: str, joint: str, lacking: str | None) -> str:
+    """Scores with -inf for classes that are ruled out; those of the prior if all are."""
+    vetoes, prior = vetoes_of(rule), prior_of(rule)
+    if vetoes is None or prior is None:
+        return joint
+    nothing, never = made.constant(0.0), made.constant(-np.inf)
+    there = made.add("Not", made.add("Equal", x, nothing))
+    if lacking is not None:
+        there = made.add("And", there, made.add("Not", lacking))
+    events = made.add("MatMul", made.doubles(there), made.constant(vetoes[1].T))
+    events = made.add("Add", events, made.constant(vetoes[0]))
+    if lacking is not None:
+        absent = made.constant((vetoes[1] < 0).T)
+        events = made.add("Sub", events, made.add("MatMul", made.doubles(lacking), absent))
+    scores = made.add("Where", made.add("Greater", events, nothing), never, joint)
+    best = made.add("ReduceMax", scores, made.constant([1], np.int64), keepdims=1)
+    return made.add("Where", made.add("Equal", best, never), made.constant(prior), scores)
+
+
+def _label(made: _Graph, decision: Decision, scores: str) -> None:
+    """Label of the largest score, the first where they tie to rounding."""
+    best = made.add("ReduceMax", scores, made.constant([1], np.int64), keepdims=1)
+    slack = made.add("Mul", made.add("Abs", best), made.constant(ROUNDING))
+    wins = made.doubles(made.add("GreaterOrEqual", scores, made.add("Sub", best, slack)))
+    first = made.add("ArgMax", wins, axis=1, keepdims=0)
+    of_text = isinstance(decision.classes[0], str)
+    labels = made.constant(decision.classes, object if of_text else np.int64)
+    made.add("Gather", labels, first, name="label")
