@@ -7,9 +7,9 @@
 The defaults (`DEFAULTS`, `STEPS`) are named by default_choice.py from folds of the training rows;
 here they are judged on test rows, or in other folds. Features are chosen inside each fold.
 Every choice is followed by three rules: naive Bayes ("own", of the default), the same with
-`refit="logistic"`, and scikit-learn's logistic regression with its default penalty. Each difference
-from the default has a standard error, paired by row. Results go to results/competitors.csv; what is
-there already is not done again. The package `abess` is needed for the method of that name.
+`refit="logistic"`, and scikit-learn's logistic regression with its default penalty. Results go to
+results/competitors.csv; what is there already is not done again. The package `abess` is needed for
+the method of that name.
 """
 
 import argparse
@@ -28,7 +28,7 @@ import scipy.sparse as sp
 from centers_cells import logged
 from centers_methods import l1_logistic
 from datasets import into_readme, text_split
-from pairs import VALUES
+from pairs import SHARED
 from row_weights import WAYS
 from scipy.stats import rankdata
 from second_stage import best, mutual_information
@@ -43,6 +43,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from naively import (
     Pairs,
     SparseBernoulliNB,
+    SparseL1Centers,
     SparseL2Centers,
     SparseMultinomialNB,
     SparseNegativeBinomialNB,
@@ -70,15 +71,12 @@ WIDER = 4  # times k features, of which k are left by elimination
 FEW_ROWS = 300
 WIDE = 2000  # columns of the largest f_classif, of which slow selectors see no others
 
-# Named by default_choice.py before any row of a test was looked at; for up to 20 features, and more.
-DEFAULTS = {
-}
+# Named by default_choice.py from training rows; for up to 20 features, and for more.
+DEFAULTS = {}
 # The same where elimination may follow.
-STEPS = {
-}
-MINE = ("default", "in two steps")
-FIELDS = ["set", "method", "choice", "k", "rule", "rows", "accuracy", "macro_f1", "worst", "seconds",
-          *(f"se from {mine}" for mine in MINE)]  # fmt: skip
+STEPS = {}
+MINE = {"default": DEFAULTS, "in two steps": STEPS}
+FIELDS = ["set", "method", "k", "rule", "rows", "accuracy", "macro_f1", "worst", "seconds"]
 
 
 @dataclass(frozen=True)
@@ -104,7 +102,6 @@ ROWS = {
     **{name: rows for name, (rows, *_) in WAYS.items()},
     "values": lambda *X: X,
     "asinh": lambda *X: [np.arcsinh(each) for each in X],
-    "asinh, standardised": lambda *X: standardised(*map(np.arcsinh, X)),
     "standardised": standardised,
     "cells": lambda *X: [logged(each.toarray()) for each in X],
     "cells, standardised": lambda *X: standardised(*(logged(each.toarray()) for each in X)),
@@ -135,7 +132,7 @@ def splits(phase, name, y, split):
         inside = np.flatnonzero(split == "train")
     n_folds, seeds = (5 if few else 3), (1, 2, 3)
     if phase == "choose":
-        seeds = (0, 10, 11, 12, 13) if few else (0,)
+        seeds = (0, 10, 11) if few else (0,)
     return [
         (inside[fit], inside[check])
         for seed in seeds
@@ -173,7 +170,7 @@ def evenly(estimator):
 
 
 def eliminated(estimator, first=chosen):
-    """Of 4 k features chosen by the model a ridge logistic regression drops half, and half again."""
+    """Of 4 k features of the model a ridge logistic regression drops half, and half again."""
 
     def select(X, y, ks):
         wide = {k: min(WIDER * k, X.shape[1]) for k in ks}
@@ -201,122 +198,71 @@ OPTIONS = {
     "pairs, t = 0.3": {"objective": Pairs(exponent=0.3)},
     "conditional": {"redundancy": "conditional"},
 }
-
-
-WEIGHED = {  # name: (rows, model, the kinds it is tried on)
-    "presence": ("presence", SparseMultinomialNB(), TEXTS),
-    "presence (0.1)": ("presence", SparseMultinomialNB(alpha=0.1), ("topics",)),
-    "log, l2 (0.1)": ("log, l2", SparseMultinomialNB(alpha=0.1), TEXTS),
-    "tfidf, l2 (0.1)": ("tfidf, l2", SparseMultinomialNB(alpha=0.1), ("topics",)),
-    "Bernoulli": ("presence", SparseBernoulliNB(), TEXTS),
-    "Poisson of presence": ("presence", SparsePoissonNB(), TEXTS),
-    "negative binomial": ("counts", SparseNegativeBinomialNB(), TEXTS),
-    "presence, centers by deviation": ("presence", SparseL2Centers(scale="std"), TEXTS),
-    "log, l2, centers by deviation": ("log, l2", SparseL2Centers(scale="std"), ("topics",)),
+FOUND = {
+    "even quota": evenly,
+    "gains, eliminated": eliminated,
+    "even quota, eliminated": partial(eliminated, first=evenly),
+}
+GENE_MODELS = {  # name: (rows, model, options)
+    "l2 by deviation": ("values", SparseL2Centers(scale="std"), (*OPTIONS, *FOUND)),
+    "Gaussian, shared variance": ("values", SHARED(), ("pairs", "conditional", "even quota")),
+    "l1, standardised": ("standardised", SparseL1Centers(), ("pairs", "conditional", "even quota")),
+    "asinh, l2 by deviation": (
+        "asinh", SparseL2Centers(scale="std"), ("pairs", "conditional", *FOUND),
+    ),
+}  # fmt: skip
+CELL_MODELS = {
+    "l2 by deviation": ("cells", SparseL2Centers(scale="std"), (*OPTIONS, *FOUND)),
+    "multinomial": ("counts", SparseMultinomialNB(), (*OPTIONS, "even quota")),
+    "negative binomial": ("counts", SparseNegativeBinomialNB(), ("gains", "pairs")),
+    "Bernoulli": ("counts", SparseBernoulliNB(), ("gains", "pairs", "conditional")),
+    "Poisson": ("counts", SparsePoissonNB(), ("gains", "pairs")),
+}
+TEXT_OPTIONS = ("gains", "conditional", "even quota")
+TEXT_MODELS = {
+    "presence": ("presence", SparseMultinomialNB(), TEXT_OPTIONS),
+    "Bernoulli": ("presence", SparseBernoulliNB(), (*TEXT_OPTIONS, "gains, eliminated")),
+    "negative binomial": ("counts", SparseNegativeBinomialNB(), TEXT_OPTIONS),
+    "log, l2 (0.1)": ("log, l2", SparseMultinomialNB(alpha=0.1), ("gains", "even quota")),
+    "tfidf, l2 (0.1)": ("tfidf, l2", SparseMultinomialNB(alpha=0.1), ("gains",)),
+    "Poisson of presence": ("presence", SparsePoissonNB(), ("gains", "even quota")),
+    "counts": ("counts", SparseMultinomialNB(), ("gains",)),
+}
+TOPIC_MODELS = {
+    **TEXT_MODELS,
+    "Bernoulli": ("presence", SparseBernoulliNB(), TEXT_OPTIONS),
+    "presence": ("presence", SparseMultinomialNB(), ("gains", "conditional", *FOUND, "pairs")),
+    "presence (0.1)": ("presence", SparseMultinomialNB(alpha=0.1), TEXT_OPTIONS),
+}
+LONG_MODELS = {
+    **TEXT_MODELS,
+    "Bernoulli": ("presence", SparseBernoulliNB(), TEXT_OPTIONS),
+    "negative binomial": (
+        "counts", SparseNegativeBinomialNB(), (*TEXT_OPTIONS, "gains, eliminated"),
+    ),
+}  # fmt: skip
+MODELS = {
+    **dict.fromkeys(GENES, GENE_MODELS),
+    "cells": CELL_MODELS,
+    **dict.fromkeys(TEXTS, TEXT_MODELS),
+    "topics": TOPIC_MODELS,
+    "long texts": LONG_MODELS,
 }
 
 
+def option(rows, model, name, scaled):
+    if name in OPTIONS:
+        return ours(rows, clone(model).set_params(**OPTIONS[name]), scaled)
+    return ours(rows, model, scaled, FOUND[name])
+
+
 def ways(kind):
-    """Our methods, by name."""
-    if kind in GENES:
-        found = {
-            f"{model}, {option}": ours(
-                "standardised" if "standardised" in model else "values", make(**asked), True
-            )
-            for model, make in VALUES.items()
-            for option, asked in OPTIONS.items()
-        }
-        shared = VALUES["Gaussian, shared variance"]
-        found["Gaussian, shared variance, balanced"] = ours(
-            "values", shared(class_weight="balanced"), True
-        )
-        for model in ("Gaussian, shared variance", "l2 by deviation", "l1, standardised"):
-            rows = "standardised" if "standardised" in model else "values"
-            found[f"{model}, even quota"] = ours(rows, VALUES[model](), True, evenly)
-        found["l2 by deviation, quota"] = ours(
-            "values", SparseL2Centers(scale="std", quota=1), True
-        )
-        for model in ("Gaussian, shared variance", "l2 by deviation", "l1, standardised"):
-            rows = "asinh, standardised" if "standardised" in model else "asinh"
-            for option, asked in OPTIONS.items():
-                found[f"asinh, {model}, {option}"] = ours(rows, VALUES[model](**asked), True)
-            found[f"asinh, {model}, even quota"] = ours(rows, VALUES[model](), True, evenly)
-        for rows in ("values", "asinh"):
-            for option in ("gains", "pairs"):
-                model = SparseL2Centers(scale="std", **OPTIONS[option])
-                title = f"l2 by deviation, {option}, eliminated"
-                title = title if rows == "values" else f"asinh, {title}"
-                found[title] = ours(rows, model, True, eliminated)
-        return found
-    counts = {
-        "multinomial": SparseMultinomialNB,
-        "Bernoulli": SparseBernoulliNB,
-        "Poisson": SparsePoissonNB,
-        "negative binomial": SparseNegativeBinomialNB,
+    """Our methods, by name: each model of the kind with each of its options."""
+    return {
+        f"{title}, {name}": option(rows, model, name, kind in FEW)
+        for title, (rows, model, names) in MODELS[kind].items()
+        for name in names
     }
-    if kind == "cells":
-        found = {
-            f"{model}, {option}": ours("counts", make(**asked), True)
-            for model, make in counts.items()
-            for option, asked in OPTIONS.items()
-            if option != "conditional" or model in ("multinomial", "Bernoulli")
-        }
-        for option, asked in OPTIONS.items():
-            found[f"l2 by deviation, {option}"] = ours(
-                "cells", SparseL2Centers(scale="std", **asked), True
-            )
-        found["multinomial, even quota"] = ours("counts", SparseMultinomialNB(), True, evenly)
-        found["Gaussian, shared variance, even quota"] = ours(
-            "cells", VALUES["Gaussian, shared variance"](), True, evenly
-        )
-        found["l2 by deviation, even quota"] = ours(
-            "cells", SparseL2Centers(scale="std"), True, evenly
-        )
-        found["l2 by deviation, even quota, eliminated"] = ours(
-            "cells", SparseL2Centers(scale="std"), True, partial(eliminated, first=evenly)
-        )
-        return found
-    found = {
-        "presence, gains": ours("presence", SparseMultinomialNB()),
-        "log, l2 (0.1), gains": ours("log, l2", SparseMultinomialNB(alpha=0.1)),
-        "tfidf, l2 (0.1), gains": ours("tfidf, l2", SparseMultinomialNB(alpha=0.1)),
-        "Bernoulli, gains": ours("presence", SparseBernoulliNB()),
-        "presence, conditional": ours("presence", SparseMultinomialNB(redundancy="conditional")),
-        "Bernoulli, conditional": ours("presence", SparseBernoulliNB(redundancy="conditional")),
-        "counts, gains": ours("counts", SparseMultinomialNB()),
-        "Poisson, gains": ours("counts", SparsePoissonNB()),
-        "negative binomial, gains": ours("counts", SparseNegativeBinomialNB()),
-        "Poisson of presence, gains": ours("presence", SparsePoissonNB()),
-        "presence, balanced": ours("presence", SparseMultinomialNB(class_weight="balanced")),
-        "presence, quota": ours("presence", SparseMultinomialNB(quota=1)),
-    }
-    for title, rows, model in (
-        ("presence", "presence", SparseMultinomialNB()),
-        ("Bernoulli", "presence", SparseBernoulliNB()),
-        ("negative binomial", "counts", SparseNegativeBinomialNB()),
-    ):
-        found[f"{title}, even quota"] = ours(rows, model, way=evenly)
-    for title, (rows, model, kinds) in WEIGHED.items():
-        if kind in kinds:
-            for option in ("gains", "conditional"):
-                tried = ours(rows, clone(model).set_params(**OPTIONS[option]))
-                found.setdefault(f"{title}, {option}", tried)
-            found.setdefault(f"{title}, even quota", ours(rows, model, way=evenly))
-            if rows != "log, l2":
-                found[f"{title}, gains, eliminated"] = ours(rows, model, way=eliminated)
-                both = partial(eliminated, first=evenly)
-                found[f"{title}, even quota, eliminated"] = ours(rows, model, way=both)
-    for title, model in (("presence", SparseMultinomialNB), ("Bernoulli", SparseBernoulliNB)):
-        wide = model(redundancy="conditional", candidates=20_000)
-        found[f"{title}, conditional of 20,000"] = ours("presence", wide)
-    if kind == "topics":
-        for option in ("pairs", "pairs, t = 0.3"):
-            asked = OPTIONS[option]
-            weighted = SparseMultinomialNB(alpha=0.1, **asked)
-            found[f"log, l2 (0.1), {option}"] = ours("log, l2", weighted)
-            found[f"presence, {option}"] = ours("presence", SparseMultinomialNB(**asked))
-            found[f"Bernoulli, {option}"] = ours("presence", SparseBernoulliNB(**asked))
-    return found
 
 
 # -- others ----------------------------------------------------------------------------------------
@@ -488,20 +434,18 @@ SELECTORS = {
 
 
 def entrants(kind, size):
-    """What is compared, by name, and which of our options it is: ours first, then others'.
+    """What is compared, by name.
 
     Others choose from rows of words as present or absent, of genes and cells from those of our
     default, and are followed by its rule.
     """
     at = list(SIZES).index(size)
-    titles = dict(zip(MINE, (DEFAULTS[kind][at], STEPS[kind][at]), strict=True))
-    titles["plain gains"] = PLAIN[kind]
-    found = {name: (ways(kind)[title], title) for name, title in titles.items()}
-    default = found["default"][0]
+    titles = [names[kind][at] for names in MINE.values()] + [PLAIN[kind]]
+    found = {title: ways(kind)[title] for title in titles}
+    default = found[titles[0]]
     rows = default.rows if kind in FEW else "presence"
     for name, select in SELECTORS.items():
-        rule = Method(rows, select, default.rule, default.rule_rows, default.scaled)
-        found[name] = rule, ""
+        found[name] = Method(rows, select, default.rule, default.rule_rows, default.scaled)
     return found
 
 
@@ -551,21 +495,6 @@ def judged(method, rules, y, parts, weigh, ks, known=None):
     return found, np.median([seconds for _, seconds in known.values()])
 
 
-def right_of(found, parts, n):
-    """Share of the rounds in which each row was decided rightly (n,); NaN where never judged."""
-    right, times = np.zeros(n), np.zeros(n)
-    for (_, check), (truth, labels) in zip(parts, found, strict=False):
-        right[check] += truth == labels
-        times[check] += 1
-    return np.divide(right, times, out=np.full(n, np.nan), where=times > 0)
-
-
-def standard_error(right, other):
-    """Of the difference of two accuracies on the same rows."""
-    difference = (right - other)[~np.isnan(right)]
-    return difference.std(ddof=1) / np.sqrt(len(difference))
-
-
 def run(folder, options):
     warnings.simplefilter("ignore")
     known = {}
@@ -583,37 +512,31 @@ def run_set(folder, name, rules, known):
     def weigh(rows, part):
         return ROWS[rows](*(X[each] for each in parts[part]))
 
-    done = {(r["method"], r["choice"], int(r["k"]), r["rule"]) for r in records(RESULTS)
-            if r["set"] == name}  # fmt: skip
+    done = {(r["method"], int(r["k"]), r["rule"]) for r in records(RESULTS) if r["set"] == name}
     for size, ks in SIZES.items():
-        mine = {}
-        for title, (method, choice) in entrants(KIND[name], size).items():
-            if title not in MINE and all((title, choice, ks[0], rule) in done for rule in rules):
+        for title, method in entrants(KIND[name], size).items():
+            # Of a k that is too much for a method there is no record, but of its least there is.
+            left = [rule for rule in rules if (title, ks[0], rule) not in done]
+            if not left:
                 continue
             start = time.perf_counter()
             try:
                 found, seconds = judged(
-                    method, rules, y, parts, weigh, ks, known.setdefault((name, size, title), {})
+                    method, left, y, parts, weigh, ks, known.setdefault((name, size, title), {})
                 )
             except Exception as error:  # one method that fails must not end a long run
                 print(f"{name}, {title}: {type(error).__name__}: {error}", file=sys.stderr)
                 continue
             for (k, rule), each in found.items():
-                right = right_of(each, parts, len(y))
-                if title in MINE:
-                    mine[title, k, rule] = right
-                errors = [
-                    f"{standard_error(mine[one, k, rule], right):.4f}"
-                    if (one, k, rule) in mine else ""
-                    for one in MINE
-                ]  # fmt: skip
-                truth, labels = (np.concatenate(some) for some in zip(*each, strict=True))
-                cells = (f"{value:.4f}" for value in figures(truth, labels))
-                row = [name, title, choice, k, rule, len(truth), *cells, f"{seconds:.2f}", *errors]
-                if (title, choice, k, rule) not in done:
-                    store(RESULTS, FIELDS, row)
+                store(RESULTS, FIELDS, row_of(name, title, k, rule, each, seconds))
             took = time.perf_counter() - start
-            print(f"{name}, {size}, {title}, {rules}: {took:.0f} s", file=sys.stderr)
+            print(f"{name}, {size}, {title}, {left}: {took:.0f} s", file=sys.stderr)
+
+
+def row_of(name, title, k, rule, found, seconds):
+    truth, labels = (np.concatenate(some) for some in zip(*found, strict=True))
+    cells = (f"{value:.4f}" for value in figures(truth, labels))
+    return [name, title, k, rule, len(truth), *cells, f"{seconds:.2f}"]
 
 
 PLAIN = {  # the gains of a model without more being asked
@@ -648,31 +571,40 @@ def table(heads, rows, n_texts=1):
 
 @dataclass(frozen=True)
 class Cell:
-    """What the methods reached with a rule and k on a set: shares, and errors of differences."""
+    """What the methods reached with a rule and k on a set: shares of n different rows."""
 
     value: dict  # method -> figure
-    error: dict  # (one of ours, method) -> standard error of its difference
+    n: list
 
     def others(self):
         return {title: v for title, v in self.value.items() if title in SELECTORS}
 
     def gap(self, mine, against=None):
-        """Difference from another (the best of all others by default), and its error."""
+        """Difference from another (the best of all others by default), and its standard error.
+
+        The error is that of two binomial shares of different rows. On the same rows it is less.
+        """
         others = self.others()
-        if against is None:
-            against = max(others, key=others.__getitem__)
-        return round(self.value[mine] - self.value[against], 4), self.error[mine, against]
+        p, q = self.value[mine], self.value[against or max(others, key=others.__getitem__)]
+        return round(p - q, 4), np.sqrt((p * (1 - p) + q * (1 - q)) / self.n[0])
 
 
 @cache
 def reached(figure="accuracy"):
-    """Set, rule and k -> cell."""
+    """Set, rule and k -> cell, in which the names of ours stand beside their options."""
     found = {}
     for row in records(RESULTS):
-        cell = found.setdefault((row["set"], row["rule"], int(row["k"])), Cell({}, {}))
+        name, k = row["set"], int(row["k"])
+        cell = found.setdefault((name, row["rule"], k), Cell({}, []))
         cell.value[row["method"]] = float(row[figure])
-        for mine in MINE:
-            cell.error[mine, row["method"]] = float(row[f"se from {mine}"] or "nan")
+        rounds = 3 if KIND[name] in FEW and row["rule"] != "refit" else 1
+        cell.n.append(int(row["rows"]) // rounds)
+    for (name, _, k), cell in found.items():
+        at = next(i for i, ks in enumerate(SIZES.values()) if k in ks)
+        known = {mine: names[KIND[name]][at] for mine, names in MINE.items()}
+        known["plain gains"] = PLAIN[KIND[name]]
+        mine = {mine: cell.value[title] for mine, title in known.items() if title in cell.value}
+        cell.value.update(mine)
     return found
 
 
@@ -680,7 +612,7 @@ def some(names=KIND, rules=RULES, ks=KS):
     """Cells in which we and another were judged."""
     return [
         (key, cell) for key in itertools.product(names, rules, ks)
-        if (cell := reached().get(key)) and MINE[0] in cell.value and cell.others()
+        if (cell := reached().get(key)) and "default" in cell.value and cell.others()
     ]  # fmt: skip
 
 
@@ -759,7 +691,7 @@ def compared(mine):
             title = max(others, key=others.__getitem__)
             text = f"{cell.value[mine]:.3f}, {others[title]:.3f} {title}"
             text += f" ({100 * gap:+.1f} ± {100 * error:.1f})"
-            level = gap >= LEVEL or gap >= -error
+            level = gap >= LEVEL
             shown.append(f"**{text}**" if level else text)
         if any(shown):
             rows.append(line(name, rule, *shown))
@@ -767,13 +699,12 @@ def compared(mine):
 
 
 def means(rule, figure="accuracy"):
-    """Mean over the k that every method has, of each method and set; in percent."""
+    """Mean over the k that every method has (abess the fewest), by method and set; in percent."""
     titles = [*MINE, "plain gains", *SELECTORS]
     columns = []
     for name in KIND:
-        cells = [reached(figure)[key].value for key, _ in some([name], [rule])]
-        most = max(map(len, cells), default=0)
-        cells = [cell for cell in cells if len(cell) == most]
+        keys = [key for key, cell in some([name], [rule]) if "abess" in cell.value]
+        cells = [reached(figure)[key].value for key in keys]
         columns.append([
             f"{100 * np.mean([cell[t] for cell in cells]):.1f}"
             if cells and all(t in cell for cell in cells) else ""
@@ -784,8 +715,10 @@ def means(rule, figure="accuracy"):
 
 
 def tables():
-    yield from ["Cells level within half a point, cells not behind by more than a standard error of "
-                "the difference, of all; mean difference:", "", *counted()]  # fmt: skip
+    yield from [
+        "Cells level (half a point), cells not behind by more than a standard error, of all;"
+    ]
+    yield from ["mean difference:", "", *counted()]
     yield from ["The same by set, against the best of them:", "", *by_set()]
     yield from ["Each method against the best of all others:", "", *level_with_best()]
     for mine in MINE:
