@@ -4,8 +4,8 @@
     python experiments/default_choice.py --names                  the winners, for competitors.py
     python experiments/default_choice.py --tables                 into README.md
 
-Folds of the rows that competitors.py trains on: three of words (seed 0), five of genes and cells,
-three times over (seeds 0, 10 and 11; those of its test are 1 to 3). Each option is judged by
+Folds of the rows that competitors.py trains on: three of words, five of cells (seed 0) and of genes
+(three times over, seeds 0, 10 and 11; those of its test are 1 to 3). Each option is judged by
 accuracy at 5, 20, 100 and 1,000 features, by the naive Bayes rule of its model and by a logistic
 regression; the latter is left out where the own rule is 5 points or more behind the best of a kind.
 

@@ -21,7 +21,7 @@ from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from calibration import judged
+from calibration import calibration_error, judged
 from competitors import figures, line, records, store, table
 from datasets import counts_split, into_readme
 from row_weights import WAYS
@@ -121,15 +121,6 @@ OTHERS = {  # name: (longest n-gram, rows, estimator, words)
     "ComplementNB": (1, "counts", ComplementNB(), None),
     "ComplementNB, tf-idf": (1, "tfidf, l2", ComplementNB(), None),
 }
-
-
-def calibration_error(proba, right):
-    """Mean distance of confidence and accuracy, over 15 equal bins of confidence."""
-    confidence = proba.max(axis=1)
-    bins = np.minimum((confidence * 15).astype(int), 14)
-    size = np.bincount(bins, minlength=15)
-    gaps = np.abs(np.bincount(bins, confidence - right, minlength=15))
-    return gaps[size > 0].sum() / len(right)
 
 
 def judged_whole(title, estimator, X, X_test, y, y_test):
