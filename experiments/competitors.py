@@ -72,9 +72,16 @@ FEW_ROWS = 300
 WIDE = 2000  # columns of the largest f_classif, of which slow selectors see no others
 
 # Named by default_choice.py from training rows; for up to 20 features, and for more.
-DEFAULTS = {}
+DEFAULTS = {
+    "genes, two classes": ("l2 by deviation, even quota",) * 2,
+    "genes, more classes": ("l2 by deviation, pairs",) * 2,
+    "cells": ("l2 by deviation, even quota",) * 2,
+    "short texts": ("Bernoulli, conditional",) * 2,
+    "topics": ("Bernoulli, conditional", "presence (0.1), even quota"),
+    "long texts": ("negative binomial, conditional",) * 2,
+}
 # The same where elimination may follow.
-STEPS = {}
+STEPS = {**DEFAULTS, "topics": ("Bernoulli, conditional", "presence, gains, eliminated")}
 MINE = {"default": DEFAULTS, "in two steps": STEPS}
 FIELDS = ["set", "method", "k", "rule", "rows", "accuracy", "macro_f1", "worst", "seconds"]
 
@@ -204,11 +211,13 @@ FOUND = {
     "even quota, eliminated": partial(eliminated, first=evenly),
 }
 GENE_MODELS = {  # name: (rows, model, options)
-    "l2 by deviation": ("values", SparseL2Centers(scale="std"), (*OPTIONS, *FOUND)),
-    "Gaussian, shared variance": ("values", SHARED(), ("pairs", "conditional", "even quota")),
-    "l1, standardised": ("standardised", SparseL1Centers(), ("pairs", "conditional", "even quota")),
+    "l2 by deviation": (
+        "values", SparseL2Centers(scale="std"), (*OPTIONS, "even quota", "gains, eliminated"),
+    ),
+    "Gaussian, shared variance": ("values", SHARED(), ("pairs", "even quota")),
+    "l1, standardised": ("standardised", SparseL1Centers(), ("pairs", "even quota")),
     "asinh, l2 by deviation": (
-        "asinh", SparseL2Centers(scale="std"), ("pairs", "conditional", *FOUND),
+        "asinh", SparseL2Centers(scale="std"), ("pairs", "even quota", "gains, eliminated"),
     ),
 }  # fmt: skip
 CELL_MODELS = {
