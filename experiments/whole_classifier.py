@@ -85,6 +85,8 @@ SELECTIONS = {  # name: (longest n-gram, rows, estimator)
     "conditional": (1, "presence", clone(PRESENCE).set_params(redundancy="conditional")),
     "log, l2 (0.1)": (1, "log, l2", WEIGHTED),
     "tfidf, l2 (0.1)": (1, "tfidf, l2", WEIGHTED),
+    "even quota (0.1)": (1, "presence", WEIGHTED),
+    "even quota, tfidf, l2 (0.1)": (1, "tfidf, l2", WEIGHTED),
     "words and pairs": (2, "presence", PRESENCE),
     "words and pairs, tfidf, l2 (0.1)": (2, "tfidf, l2", WEIGHTED),
 }
@@ -126,6 +128,8 @@ OTHERS = {  # name: (longest n-gram, rows, estimator, words)
 def judged_whole(title, estimator, X, X_test, y, y_test):
     if isinstance(estimator, TwoClassNBSVM) and len(np.unique(y)) > 2:
         estimator = OneVsRestClassifier(estimator)
+    if title.startswith("even quota"):
+        estimator = clone(estimator).set_params(quota=estimator.k // len(np.unique(y)))
     start = time.perf_counter()
     model = clone(estimator).fit(X, y)
     seconds = time.perf_counter() - start
