@@ -73,15 +73,19 @@ WIDE = 2000  # columns of the largest f_classif, of which slow selectors see no 
 
 # Named by default_choice.py from training rows; for up to 20 features, and for more.
 DEFAULTS = {
-    "genes, two classes": ("l2 by deviation, even quota",) * 2,
-    "genes, more classes": ("l2 by deviation, pairs",) * 2,
-    "cells": ("l2 by deviation, even quota",) * 2,
-    "short texts": ("Bernoulli, conditional",) * 2,
+    "genes, two classes": ("l2 by deviation, conditional", "l2 by deviation, even quota"),
+    "genes, more classes": ("l2 by deviation, pairs", "l2 by deviation, pairs"),
+    "cells": ("l2 by deviation, pairs, t = 0.3", "l2 by deviation, pairs, t = 0.3"),
+    "short texts": ("Bernoulli, conditional", "Bernoulli, conditional"),
     "topics": ("Bernoulli, conditional", "presence (0.1), even quota"),
-    "long texts": ("negative binomial, conditional",) * 2,
+    "long texts": ("negative binomial, gains", "negative binomial, conditional"),
 }
 # The same where elimination may follow.
-STEPS = {**DEFAULTS, "topics": ("Bernoulli, conditional", "presence, gains, eliminated")}
+STEPS = {
+    **DEFAULTS,
+    "genes, two classes": ("l2 by deviation, gains, eliminated", "l2 by deviation, even quota"),
+    "topics": ("Bernoulli, conditional", "presence, gains, eliminated"),
+}
 MINE = {"default": DEFAULTS, "in two steps": STEPS}
 FIELDS = ["set", "method", "k", "rule", "rows", "accuracy", "macro_f1", "worst", "seconds"]
 
