@@ -1,20 +1,20 @@
-"""Every way to choose k features here against selectors of others, on the same rows.
+"""Our default choice of k features against selectors of others, on the same rows.
 
-    python experiments/competitors.py DATA --phase choose [--only SET ...] [--methods NAME ...]
-    python experiments/competitors.py DATA --phase test
+    python experiments/competitors.py DATA [--only SET ...] [--rules RULE ...]
     python experiments/competitors.py --tables         into README.md, from the file of results
     python experiments/competitors.py DATA --check     is mRMR here that of mrmr-selection?
 
-"choose" looks at training rows alone, in folds, and names a default for each kind of data
-(`DEFAULTS`); "test" judges on test rows, or in other folds. Features are chosen inside each fold.
-Every choice is followed by three rules: naive Bayes ("own": of the model, for others' choices that
-of the default), the same with `refit="logistic"`, and scikit-learn's logistic regression with its
-default penalty. Results go to results/competitors.csv, a method of a set at a time; what is there
-already is not done again. The package `abess` is needed for the method of that name.
+The defaults (`DEFAULTS`, `STEPS`) are named by default_choice.py from folds of the training rows;
+here they are judged on test rows, or in other folds. Features are chosen inside each fold.
+Every choice is followed by three rules: naive Bayes ("own", of the default), the same with
+`refit="logistic"`, and scikit-learn's logistic regression with its default penalty. Results go to
+results/competitors.csv; what is there already is not done again. The package `abess` is needed for
+the method of that name.
 """
 
 import argparse
 import csv
+import itertools
 import sys
 import time
 import warnings
@@ -28,13 +28,13 @@ import scipy.sparse as sp
 from centers_cells import logged
 from centers_methods import l1_logistic
 from datasets import into_readme, text_split
-from pairs import VALUES
+from pairs import SHARED
 from row_weights import WAYS
 from scipy.stats import rankdata
 from second_stage import best, mutual_information
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.feature_selection import chi2, f_classif, mutual_info_classif
+from sklearn.feature_selection import RFE, chi2, f_classif, mutual_info_classif
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import StratifiedKFold
@@ -43,6 +43,7 @@ from sklearn.preprocessing import MinMaxScaler, StandardScaler
 from naively import (
     Pairs,
     SparseBernoulliNB,
+    SparseL1Centers,
     SparseL2Centers,
     SparseMultinomialNB,
     SparseNegativeBinomialNB,
@@ -51,31 +52,42 @@ from naively import (
 )
 
 RESULTS = Path(__file__).parent / "results" / "competitors.csv"
-FIELDS = ["phase", "set", "method", "k", "rule", "rows", "accuracy", "macro_f1", "worst", "seconds"]
 KS = (5, 10, 20, 50, 100, 300, 1000)
-CHOICE_KS = (5, 20, 100, 1000)
+SIZES = {"up to 20": KS[:3], "more": KS[3:]}
 KINDS = {
-    "expression": ("khan", "su", "golub", "singh", "chowdary"),
+    "genes, two classes": ("golub", "singh", "chowdary"),
+    "genes, more classes": ("khan", "su"),
     "cells": ("sc_celseq2",),
     "short texts": ("subj", "mpqa", "sst2"),
     "topics": ("newsgroups20",),
     "long texts": ("imdb",),
 }
-FEW = ("expression", "cells")  # rows
+GENES = ("genes, two classes", "genes, more classes")
+FEW = (*GENES, "cells")  # rows
+TEXTS = ("short texts", "topics", "long texts")
 KIND = {name: kind for kind, names in KINDS.items() for name in names}
 RULES = ("own", "refit", "logistic")
+WIDER = 4  # times k features, of which k are left by elimination
+FEW_ROWS = 300
 WIDE = 2000  # columns of the largest f_classif, of which slow selectors see no others
 
-# Named from the folds of phase "choose" (docs/choosing.md), before any row of "test" was looked at.
+# Named by default_choice.py from training rows; for up to 20 features, and for more.
 DEFAULTS = {
-    "expression": "l2 by deviation, pairs",
-    "cells": "l2 by deviation, pairs, t = 0.3",
-    "short texts": "Bernoulli, conditional",
-    "topics": "presence, conditional",
-    "long texts": "negative binomial, gains",
+    "genes, two classes": ("l2 by deviation, conditional", "l2 by deviation, even quota"),
+    "genes, more classes": ("l2 by deviation, pairs", "l2 by deviation, pairs"),
+    "cells": ("l2 by deviation, pairs, t = 0.3", "l2 by deviation, pairs, t = 0.3"),
+    "short texts": ("Bernoulli, conditional", "Bernoulli, conditional"),
+    "topics": ("Bernoulli, conditional", "presence (0.1), even quota"),
+    "long texts": ("negative binomial, gains", "negative binomial, conditional"),
 }
-# Better by the folds, but thought of after the first look at the tests: counted apart.
-AFTERWARDS = dict.fromkeys(("golub", "singh", "chowdary"), "l2 by deviation, even quota")
+# The same where elimination may follow.
+STEPS = {
+    **DEFAULTS,
+    "genes, two classes": ("l2 by deviation, gains, eliminated", "l2 by deviation, even quota"),
+    "topics": ("Bernoulli, conditional", "presence, gains, eliminated"),
+}
+MINE = {"default": DEFAULTS, "in two steps": STEPS}
+FIELDS = ["set", "method", "k", "rule", "rows", "accuracy", "macro_f1", "worst", "seconds"]
 
 
 @dataclass(frozen=True)
@@ -100,6 +112,7 @@ def standardised(X, X_test):
 ROWS = {
     **{name: rows for name, (rows, *_) in WAYS.items()},
     "values": lambda *X: X,
+    "asinh": lambda *X: [np.arcsinh(each) for each in X],
     "standardised": standardised,
     "cells": lambda *X: [logged(each.toarray()) for each in X],
     "cells, standardised": lambda *X: standardised(*(logged(each.toarray()) for each in X)),
@@ -121,14 +134,16 @@ def data(folder, name):
 
 
 def splits(phase, name, y, split):
-    """Rows to train on and rows to judge, as indices."""
+    """Rows to train on and rows to judge, as indices: to "choose" a default, or to "test" it."""
     few = KIND[name] in FEW
     if phase == "test" and not few:
         return [(np.flatnonzero(split == "train"), np.flatnonzero(split == "test"))]
     inside = np.arange(len(y))
     if phase == "choose" and split is not None:
         inside = np.flatnonzero(split == "train")
-    n_folds, seeds = (5 if few else 3), ((0,) if phase == "choose" else (1, 2, 3))
+    n_folds, seeds = (5 if few else 3), (1, 2, 3)
+    if phase == "choose":
+        seeds = (0, 10, 11) if KIND[name] in GENES else (0,)
     return [
         (inside[fit], inside[check])
         for seed in seeds
@@ -165,8 +180,25 @@ def evenly(estimator):
     return select
 
 
+def eliminated(estimator, first=chosen):
+    """Of 4 k features of the model a ridge logistic regression drops half, and half again."""
+
+    def select(X, y, ks):
+        wide = {k: min(WIDER * k, X.shape[1]) for k in ks}
+        start, found = first(estimator)(X, y, list(wide.values())), {}
+        for k in ks:
+            Z = X[:, start[wide[k]]]
+            Z = Z if sp.issparse(Z) else StandardScaler().fit_transform(Z)
+            ridge = LogisticRegression(C=0.1, max_iter=1000)
+            kept = RFE(ridge, n_features_to_select=k, step=0.5).fit(Z, y).support_
+            found[k] = start[wide[k]][kept]
+        return found
+
+    return select
+
+
 def ours(rows, estimator, scaled=False, way=chosen):
-    plain = {"objective": "likelihood", "redundancy": None, "quota": None}
+    plain = {"objective": "likelihood", "redundancy": None, "candidates": None, "quota": None}
     rule = clone(estimator).set_params(k="all", **plain)
     return Method(rows, way(estimator), rule, rows, scaled)
 
@@ -177,82 +209,73 @@ OPTIONS = {
     "pairs, t = 0.3": {"objective": Pairs(exponent=0.3)},
     "conditional": {"redundancy": "conditional"},
 }
+FOUND = {
+    "even quota": evenly,
+    "gains, eliminated": eliminated,
+    "even quota, eliminated": partial(eliminated, first=evenly),
+}
+GENE_MODELS = {  # name: (rows, model, options)
+    "l2 by deviation": (
+        "values", SparseL2Centers(scale="std"), (*OPTIONS, "even quota", "gains, eliminated"),
+    ),
+    "Gaussian, shared variance": ("values", SHARED(), ("pairs", "even quota")),
+    "l1, standardised": ("standardised", SparseL1Centers(), ("pairs", "even quota")),
+    "asinh, l2 by deviation": (
+        "asinh", SparseL2Centers(scale="std"), ("pairs", "even quota", "gains, eliminated"),
+    ),
+}  # fmt: skip
+CELL_MODELS = {
+    "l2 by deviation": ("cells", SparseL2Centers(scale="std"), (*OPTIONS, *FOUND)),
+    "multinomial": ("counts", SparseMultinomialNB(), (*OPTIONS, "even quota")),
+    "negative binomial": ("counts", SparseNegativeBinomialNB(), ("gains", "pairs")),
+    "Bernoulli": ("counts", SparseBernoulliNB(), ("gains", "pairs", "conditional")),
+    "Poisson": ("counts", SparsePoissonNB(), ("gains", "pairs")),
+}
+TEXT_OPTIONS = ("gains", "conditional", "even quota")
+TEXT_MODELS = {
+    "presence": ("presence", SparseMultinomialNB(), TEXT_OPTIONS),
+    "Bernoulli": ("presence", SparseBernoulliNB(), (*TEXT_OPTIONS, "gains, eliminated")),
+    "negative binomial": ("counts", SparseNegativeBinomialNB(), TEXT_OPTIONS),
+    "log, l2 (0.1)": ("log, l2", SparseMultinomialNB(alpha=0.1), ("gains", "even quota")),
+    "tfidf, l2 (0.1)": ("tfidf, l2", SparseMultinomialNB(alpha=0.1), ("gains",)),
+    "Poisson of presence": ("presence", SparsePoissonNB(), ("gains", "even quota")),
+    "counts": ("counts", SparseMultinomialNB(), ("gains",)),
+}
+TOPIC_MODELS = {
+    **TEXT_MODELS,
+    "Bernoulli": ("presence", SparseBernoulliNB(), TEXT_OPTIONS),
+    "presence": ("presence", SparseMultinomialNB(), ("gains", "conditional", *FOUND, "pairs")),
+    "presence (0.1)": ("presence", SparseMultinomialNB(alpha=0.1), TEXT_OPTIONS),
+}
+LONG_MODELS = {
+    **TEXT_MODELS,
+    "Bernoulli": ("presence", SparseBernoulliNB(), TEXT_OPTIONS),
+    "negative binomial": (
+        "counts", SparseNegativeBinomialNB(), (*TEXT_OPTIONS, "gains, eliminated"),
+    ),
+}  # fmt: skip
+MODELS = {
+    **dict.fromkeys(GENES, GENE_MODELS),
+    "cells": CELL_MODELS,
+    **dict.fromkeys(TEXTS, TEXT_MODELS),
+    "topics": TOPIC_MODELS,
+    "long texts": LONG_MODELS,
+}
+
+
+def option(rows, model, name, scaled):
+    if name in OPTIONS:
+        return ours(rows, clone(model).set_params(**OPTIONS[name]), scaled)
+    return ours(rows, model, scaled, FOUND[name])
 
 
 def ways(kind):
-    """Our methods, by name."""
-    if kind == "expression":
-        found = {
-            f"{model}, {option}": ours(
-                "standardised" if "standardised" in model else "values", make(**asked), True
-            )
-            for model, make in VALUES.items()
-            for option, asked in OPTIONS.items()
-        }
-        shared = VALUES["Gaussian, shared variance"]
-        found["Gaussian, shared variance, balanced"] = ours(
-            "values", shared(class_weight="balanced"), True
-        )
-        for model in ("Gaussian, shared variance", "l2 by deviation", "l1, standardised"):
-            rows = "standardised" if "standardised" in model else "values"
-            found[f"{model}, even quota"] = ours(rows, VALUES[model](), True, evenly)
-        found["l2 by deviation, pairs, even quota"] = ours(
-            "values", SparseL2Centers(scale="std", objective=Pairs()), True, evenly
-        )
-        found["l2 by deviation, quota"] = ours(
-            "values", SparseL2Centers(scale="std", quota=1), True
-        )
-        return found
-    counts = {
-        "multinomial": SparseMultinomialNB,
-        "Bernoulli": SparseBernoulliNB,
-        "Poisson": SparsePoissonNB,
-        "negative binomial": SparseNegativeBinomialNB,
+    """Our methods, by name: each model of the kind with each of its options."""
+    return {
+        f"{title}, {name}": option(rows, model, name, kind in FEW)
+        for title, (rows, model, names) in MODELS[kind].items()
+        for name in names
     }
-    if kind == "cells":
-        found = {
-            f"{model}, {option}": ours("counts", make(**asked), True)
-            for model, make in counts.items()
-            for option, asked in OPTIONS.items()
-            if option != "conditional" or model in ("multinomial", "Bernoulli")
-        }
-        for option, asked in OPTIONS.items():
-            found[f"l2 by deviation, {option}"] = ours(
-                "cells", SparseL2Centers(scale="std", **asked), True
-            )
-        found["multinomial, even quota"] = ours("counts", SparseMultinomialNB(), True, evenly)
-        found["l2 by deviation, even quota"] = ours(
-            "cells", SparseL2Centers(scale="std"), True, evenly
-        )
-        return found
-    found = {
-        "presence, gains": ours("presence", SparseMultinomialNB()),
-        "log, l2 (0.1), gains": ours("log, l2", SparseMultinomialNB(alpha=0.1)),
-        "tfidf, l2 (0.1), gains": ours("tfidf, l2", SparseMultinomialNB(alpha=0.1)),
-        "Bernoulli, gains": ours("presence", SparseBernoulliNB()),
-        "presence, conditional": ours("presence", SparseMultinomialNB(redundancy="conditional")),
-        "Bernoulli, conditional": ours("presence", SparseBernoulliNB(redundancy="conditional")),
-        "counts, gains": ours("counts", SparseMultinomialNB()),
-        "Poisson, gains": ours("counts", SparsePoissonNB()),
-        "negative binomial, gains": ours("counts", SparseNegativeBinomialNB()),
-        "Poisson of presence, gains": ours("presence", SparsePoissonNB()),
-        "presence, balanced": ours("presence", SparseMultinomialNB(class_weight="balanced")),
-        "presence, quota": ours("presence", SparseMultinomialNB(quota=1)),
-    }
-    for title, rows, model in (
-        ("presence", "presence", SparseMultinomialNB()),
-        ("Bernoulli", "presence", SparseBernoulliNB()),
-        ("negative binomial", "counts", SparseNegativeBinomialNB()),
-    ):
-        found[f"{title}, even quota"] = ours(rows, model, way=evenly)
-    if kind == "topics":
-        for option in ("pairs", "pairs, t = 0.3"):
-            asked = OPTIONS[option]
-            weighted = SparseMultinomialNB(alpha=0.1, **asked)
-            found[f"log, l2 (0.1), {option}"] = ours("log, l2", weighted)
-            found[f"presence, {option}"] = ours("presence", SparseMultinomialNB(**asked))
-            found[f"Bernoulli, {option}"] = ours("presence", SparseBernoulliNB(**asked))
-    return found
 
 
 # -- others ----------------------------------------------------------------------------------------
@@ -411,25 +434,32 @@ def information(X, y, ks):
     return prefiltered(largest(scores))(X, y, ks)
 
 
-def competitors(kind):
-    """Selectors of others, with the rule of our default of the kind."""
-    texts = kind not in FEW
-    rows = {"expression": "values", "cells": "cells"}.get(kind, "presence")
-    default = ways(kind)[DEFAULTS[kind]]
-    selectors = {
-        "chi2": largest(chi2_scores),
-        "f_classif": largest(f_scores),
-        "mutual information": information,
-        "t in turn": in_turn(t_scores),
-        "Wilcoxon in turn": in_turn(wilcoxon_scores),
-        "l1 logistic": l1,
-        "mRMR": prefiltered(mrmr),
-        "abess": prefiltered(abess, lambda n: 100 if texts else min(100, n // 2)),
-    }
-    return {
-        name: Method(rows, select, default.rule, default.rule_rows, default.scaled)
-        for name, select in selectors.items()
-    }
+SELECTORS = {
+    "chi2": largest(chi2_scores),
+    "f_classif": largest(f_scores),
+    "mutual information": information,
+    "t in turn": in_turn(t_scores),
+    "Wilcoxon in turn": in_turn(wilcoxon_scores),
+    "l1 logistic": l1,
+    "mRMR": prefiltered(mrmr),
+    "abess": prefiltered(abess, lambda n: 100 if n > FEW_ROWS else min(100, n // 2)),
+}
+
+
+def entrants(kind, size):
+    """What is compared, by name.
+
+    Others choose from rows of words as present or absent, of genes and cells from those of our
+    default, and are followed by its rule.
+    """
+    at = list(SIZES).index(size)
+    titles = [names[kind][at] for names in MINE.values()] + [PLAIN[kind]]
+    found = {title: ways(kind)[title] for title in titles}
+    default = found[titles[0]]
+    rows = default.rows if kind in FEW else "presence"
+    for name, select in SELECTORS.items():
+        found[name] = Method(rows, select, default.rule, default.rule_rows, default.scaled)
+    return found
 
 
 # -- judging ---------------------------------------------------------------------------------------
@@ -456,103 +486,89 @@ def figures(truth, found):
     return right.sum() / table.sum(), f1.mean(), (right / table.sum(axis=1)).min()
 
 
-def judged(method, rules, y, parts, weigh, ks):
-    """(k, rule) -> labels and predictions of all rows judged; seconds of a choice of all k."""
-    found, seconds = {}, []
+def judged(method, rules, y, parts, weigh, ks, known=None):
+    """(k, rule) -> labels and predictions of all rows judged; seconds of a choice of all k.
+
+    `known` remembers the columns chosen in each part, and how long it took.
+    """
+    found, known = {}, {} if known is None else known
     for part, (fit, check) in enumerate(parts):
-        Z, _ = weigh(method.rows, part)
-        start = time.perf_counter()
-        columns = method.select(Z, y[fit], ks)
-        seconds.append(time.perf_counter() - start)
+        if part not in known:
+            Z, _ = weigh(method.rows, part)
+            start = time.perf_counter()
+            columns = method.select(Z, y[fit], ks)
+            known[part] = columns, time.perf_counter() - start
+        columns = known[part][0]
         Z, Z_test = weigh(method.rule_rows, part)
         # Refits are of the first five folds: each is dozens of fits.
         now = [rule for rule in rules if rule != "refit" or part < 5]
         for k, some in columns.items():
             for rule, labels in decisions(now, method, Z[:, some], y[fit], Z_test[:, some]):
                 found.setdefault((k, rule), []).append((y[check], labels))
-    return found, np.median(seconds)
-
-
-def asked(phase, name):
-    """Methods and the rules to judge them by: first what is compared, then our other options."""
-    kind = KIND[name]
-    some = ("own",) if phase == "test" and kind not in FEW else ("own", "logistic")
-    options = {title: (method, some) for title, method in ways(kind).items()}
-    if phase == "choose":
-        return [options]
-    every = RULES
-    mine = (DEFAULTS[kind], PLAIN[kind], AFTERWARDS.get(name, DEFAULTS[kind]))
-    compared = {title: (ways(kind)[title], every) for title in mine}
-    compared |= {title: (method, every) for title, method in competitors(kind).items()}
-    return [compared, {title: each for title, each in options.items() if title not in compared}]
+    return found, np.median([seconds for _, seconds in known.values()])
 
 
 def run(folder, options):
     warnings.simplefilter("ignore")
-    for turn in range(1 if options.phase == "choose" else 2):
-        for name in options.only:
-            left = {}
-            done = {
-                (row["method"], row["rule"])
-                for row in results()
-                if (row["phase"], row["set"]) == (options.phase, name)
-            }
-            for title, (method, rules) in asked(options.phase, name)[turn].items():
-                rules = [r for r in rules if r in options.rules and (title, r) not in done]
-                if rules and (not options.methods or title in options.methods):
-                    left[title] = method, rules
-            if left:
-                run_set(folder, options.phase, name, left)
+    known = {}
+    for rules in (("own", "logistic"), ("refit",)):  # refits last: each is dozens of fits
+        rules = [rule for rule in rules if rule in options.rules]
+        for name in options.only if rules else ():
+            run_set(folder, name, rules, known)
 
 
-def run_set(folder, phase, name, methods):
+def run_set(folder, name, rules, known):
     X, y, split = data(folder, name)
-    parts = splits(phase, name, y, split)
+    parts = splits("test", name, y, split)
 
     @cache
     def weigh(rows, part):
         return ROWS[rows](*(X[each] for each in parts[part]))
 
-    for title, (method, rules) in methods.items():
-        if "t = 0.3" in title and len(np.unique(y)) == 2:
-            continue  # one pair: the exponent makes no difference
-        start = time.perf_counter()
-        try:
-            found, seconds = judged(
-                method, rules, y, parts, weigh, KS if phase == "test" else CHOICE_KS
-            )
-        except Exception as error:  # one method that fails must not end a long run
-            print(f"{name}, {title}: {type(error).__name__}: {error}", file=sys.stderr)
-            continue
-        write(phase, name, title, found, seconds)
-        print(f"{name}, {title}: {time.perf_counter() - start:.0f} s", file=sys.stderr)
+    done = {(r["method"], int(r["k"]), r["rule"]) for r in records(RESULTS) if r["set"] == name}
+    for size, ks in SIZES.items():
+        for title, method in entrants(KIND[name], size).items():
+            # Of a k that is too much for a method there is no record, but of its least there is.
+            left = [rule for rule in rules if (title, ks[0], rule) not in done]
+            if not left:
+                continue
+            start = time.perf_counter()
+            try:
+                found, seconds = judged(
+                    method, left, y, parts, weigh, ks, known.setdefault((name, size, title), {})
+                )
+            except Exception as error:  # one method that fails must not end a long run
+                print(f"{name}, {title}: {type(error).__name__}: {error}", file=sys.stderr)
+                continue
+            for (k, rule), each in found.items():
+                store(RESULTS, FIELDS, row_of(name, title, k, rule, each, seconds))
+            took = time.perf_counter() - start
+            print(f"{name}, {size}, {title}, {left}: {took:.0f} s", file=sys.stderr)
+
+
+def row_of(name, title, k, rule, found, seconds):
+    truth, labels = (np.concatenate(some) for some in zip(*found, strict=True))
+    cells = (f"{value:.4f}" for value in figures(truth, labels))
+    return [name, title, k, rule, len(truth), *cells, f"{seconds:.2f}"]
 
 
 PLAIN = {  # the gains of a model without more being asked
-    "expression": "l2 by deviation, gains",
-    "cells": "l2 by deviation, gains",
-    **dict.fromkeys(("short texts", "topics", "long texts"), "presence, gains"),
+    **dict.fromkeys(FEW, "l2 by deviation, gains"),
+    **dict.fromkeys(TEXTS, "presence, gains"),
 }
 
 
-def results():
-    if not RESULTS.exists():
+def records(path):
+    if not path.exists():
         return []
-    with RESULTS.open(newline="") as file:
+    with path.open(newline="") as file:
         return list(csv.DictReader(file))
 
 
-def write(phase, name, title, found, seconds):
-    RESULTS.parent.mkdir(exist_ok=True)
-    new = not RESULTS.exists()
-    with RESULTS.open("a", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        if new:
-            writer.writerow(FIELDS)
-        for (k, rule), parts in found.items():
-            truth, labels = (np.concatenate(each) for each in zip(*parts, strict=True))
-            cells = (f"{each:.4f}" for each in figures(truth, labels))
-            writer.writerow([phase, name, title, k, rule, len(truth), *cells, f"{seconds:.2f}"])
+def store(path, fields, row):
+    new = not path.exists()
+    with path.open("a", newline="") as file:
+        csv.writer(file, lineterminator="\n").writerows([fields, row] if new else [row])
 
 
 # -- tables ----------------------------------------------------------------------------------------
@@ -566,187 +582,170 @@ def table(heads, rows, n_texts=1):
     return [line(*heads), line(*["---"] * n_texts, *["---:"] * (len(heads) - n_texts)), *rows, ""]
 
 
-def reached(phase, figure="accuracy"):
-    """Set, rule and k -> a figure of each method, as shares."""
+@dataclass(frozen=True)
+class Cell:
+    """What the methods reached with a rule and k on a set: shares of n different rows."""
+
+    value: dict  # method -> figure
+    n: list
+
+    def others(self):
+        return {title: v for title, v in self.value.items() if title in SELECTORS}
+
+    def gap(self, mine, against=None):
+        """Difference from another (the best of all others by default), and its standard error.
+
+        The error is that of two binomial shares of different rows. On the same rows it is less.
+        """
+        others = self.others()
+        p, q = self.value[mine], self.value[against or max(others, key=others.__getitem__)]
+        return round(p - q, 4), np.sqrt((p * (1 - p) + q * (1 - q)) / self.n[0])
+
+
+@cache
+def reached(figure="accuracy"):
+    """Set, rule and k -> cell, in which the names of ours stand beside their options."""
     found = {}
-    for row in results():
-        if row["phase"] == phase:
-            cell = found.setdefault((row["set"], row["rule"], int(row["k"])), {})
-            cell[row["method"]] = float(row[figure])
+    for row in records(RESULTS):
+        name, k = row["set"], int(row["k"])
+        cell = found.setdefault((name, row["rule"], k), Cell({}, []))
+        cell.value[row["method"]] = float(row[figure])
+        rounds = 3 if KIND[name] in FEW and row["rule"] != "refit" else 1
+        cell.n.append(int(row["rows"]) // rounds)
+    for (name, _, k), cell in found.items():
+        at = next(i for i, ks in enumerate(SIZES.values()) if k in ks)
+        known = {mine: names[KIND[name]][at] for mine, names in MINE.items()}
+        known["plain gains"] = PLAIN[KIND[name]]
+        mine = {mine: cell.value[title] for mine, title in known.items() if title in cell.value}
+        cell.value.update(mine)
     return found
 
 
-def others_of(cell, name):
-    mine = ways(KIND[name])
-    return {title: value for title, value in cell.items() if title not in mine}
+def some(names=KIND, rules=RULES, ks=KS):
+    """Cells in which we and another were judged."""
+    return [
+        (key, cell) for key in itertools.product(names, rules, ks)
+        if (cell := reached().get(key)) and "default" in cell.value and cell.others()
+    ]  # fmt: skip
 
 
 LEVEL = -0.005
 
 
-def counted(cells):
-    """How often the default is level (within half a point), or ahead by more, by rule."""
-    titles = ["the best of them", *competitors("expression"), "plain gains", "the best; afterwards"]
+def shares(gaps):
+    """Cells level within half a point, those not behind by more than an error; mean difference."""
+    if not gaps:
+        return ""
+    level = sum(gap >= LEVEL for gap, _ in gaps)
+    within = sum(gap >= -error - 1e-9 for gap, error in gaps)
+    mean = 100 * np.mean([gap for gap, _ in gaps])
+    return f"{level}, {within} of {len(gaps)}; {mean:+.2f}"
+
+
+def counted():
+    """How often ours is level with the best of the others, and with each, by rule."""
     rows = []
-    for title in titles:
+    for mine in MINE:
+        for against in (None, *SELECTORS, "plain gains"):
+            counts = [
+                shares([
+                    cell.gap(mine, against) for _, cell in some(rules=[rule])
+                    if mine in cell.value and (against is None or against in cell.value)
+                ])
+                for rule in RULES
+            ]  # fmt: skip
+            rows.append(line(mine, against or "the best of them", *counts))
+    return table(["ours", "against", *RULES], rows, 2)
+
+
+def by_set():
+    rows = [
+        line(name, mine, *(
+            shares([c.gap(mine) for _, c in some([name], [rule]) if mine in c.value])
+            for rule in RULES
+        ))
+        for name in KIND for mine in MINE
+    ]  # fmt: skip
+    return table(["set", "ours", *RULES], rows, 2)
+
+
+def level_with_best():
+    """How often each method is level (half a point) with the best of all the others."""
+    rows = []
+    for title in [*MINE, *SELECTORS]:
         counts = []
         for rule in RULES:
             gaps = []
-            for (name, with_rule, _), cell in cells.items():
-                others, kind = others_of(cell, name), KIND[name]
-                if with_rule != rule or DEFAULTS[kind] not in cell or not others:
-                    continue
-                against = {
-                    "the best of them": max(others.values()),
-                    "plain gains": cell.get(PLAIN[kind]),
-                    "the best; afterwards": max(others.values()),
-                }.get(title, others.get(title))
-                mine = cell[DEFAULTS[kind]]
-                if "afterwards" in title:
-                    mine = cell.get(AFTERWARDS.get(name), mine)
-                if against is not None:
-                    gaps.append(round(mine - against, 4))
-            level, ahead = sum(g >= LEVEL for g in gaps), sum(g > -LEVEL for g in gaps)
-            mean = 100 * np.mean(gaps) if gaps else np.nan
-            counts.append(f"{level} of {len(gaps)}; {ahead}; {mean:+.2f}")
-        rows.append(line(title, *counts))
-    return table(["against", *RULES], rows)
-
-
-def by_set(cells):
-    """Cells in which the default is level with the best of the others, of each set, by rule."""
-    rows = []
-    for name, kind in KIND.items():
-        counts = []
-        for rule in RULES:
-            gaps = [
-                round(cell[DEFAULTS[kind]] - max(others_of(cell, name).values()), 4)
-                for (of, by, _), cell in cells.items()
-                if (of, by) == (name, rule) and DEFAULTS[kind] in cell and others_of(cell, name)
-            ]
-            level = sum(gap >= LEVEL for gap in gaps)
-            counts.append(f"{level} of {len(gaps)}; {100 * np.mean(gaps):+.2f}" if gaps else "")
-        rows.append(line(name, f"`{DEFAULTS[kind]}`", *counts))
-    return table(["set", "default", *RULES], rows, 2)
-
-
-def level_with_best(cells):
-    """How often each method is level with the best of all the others, ours among them, by rule."""
-    rows = []
-    for title in ["default", *competitors("expression")]:
-        counts = []
-        for rule in RULES:
-            gaps = []
-            for (name, with_rule, _), cell in cells.items():
-                default = cell.get(DEFAULTS[KIND[name]])
-                entrants = {"default": default, **others_of(cell, name)}
-                own = entrants.pop(title, None)
-                if with_rule == rule and own is not None and default is not None and entrants:
-                    gaps.append(round(own - max(entrants.values()), 4))
+            for _, cell in some(rules=[rule]):
+                rest = dict(cell.others())
+                if title in SELECTORS:
+                    rest["default"] = cell.value["default"]
+                rest.pop(title, None)
+                if title in cell.value and rest:
+                    gaps.append(round(cell.value[title] - max(rest.values()), 4))
             level = sum(gap >= LEVEL for gap in gaps)
             counts.append(f"{level} of {len(gaps)} ({level / len(gaps):.0%})" if gaps else "")
         rows.append(line(title, *counts))
     return table(["method", *RULES], rows)
 
 
-def compared(cells):
-    """Default, best of the others and the difference in points; of each set, rule and k."""
+def compared(mine):
+    """Ours, the best of the others, the difference and its error; of each set, rule and k."""
     rows = []
-    for name in KIND:
-        for rule in RULES:
-            shown = []
-            for k in KS:
-                cell = cells.get((name, rule, k), {})
-                others, mine = others_of(cell, name), cell.get(DEFAULTS[KIND[name]])
-                if mine is None or not others:
-                    shown.append("")
-                    continue
-                title = max(others, key=others.__getitem__)
-                gap = 100 * (mine - others[title])
-                text = f"{mine:.3f}, {others[title]:.3f} {title} ({gap:+.1f})"
-                shown.append(f"**{text}**" if gap >= 100 * LEVEL - 1e-9 else text)
-            if any(shown):
-                rows.append(line(name, rule, *shown))
+    for name, rule in itertools.product(KIND, RULES):
+        shown = []
+        for k in KS:
+            cell = dict(some([name], [rule], [k])).get((name, rule, k))
+            if cell is None or mine not in cell.value:
+                shown.append("")
+                continue
+            gap, error = cell.gap(mine)
+            others = cell.others()
+            title = max(others, key=others.__getitem__)
+            text = f"{cell.value[mine]:.3f}, {others[title]:.3f} {title}"
+            text += f" ({100 * gap:+.1f} ± {100 * error:.1f})"
+            level = gap >= LEVEL
+            shown.append(f"**{text}**" if level else text)
+        if any(shown):
+            rows.append(line(name, rule, *shown))
     return table(["set", "rule", *(f"{k:,}" for k in KS)], rows, 2)
 
 
-def means(cells, rule):
-    """Mean over the k that every method has, of each method and set; in percent."""
-    titles = ["default", "afterwards", "plain gains", "best option", *competitors("expression")]
-    names = [name for name in KIND if any(key[:2] == (name, rule) for key in cells)]
+def means(rule, figure="accuracy"):
+    """Mean over the k that every method has (abess the fewest), by method and set; in percent."""
+    titles = [*MINE, "plain gains", *SELECTORS]
     columns = []
-    for name in names:
-        default = DEFAULTS[KIND[name]]
-        known = {
-            "default": default,
-            "afterwards": AFTERWARDS.get(name, default),
-            "plain gains": PLAIN[KIND[name]],
-        }
-        found = [cells[key] for key in cells if key[:2] == (name, rule)]
-        most = max(len(others_of(cell, name)) for cell in found)
-        found = [cell for cell in found if len(others_of(cell, name)) == most]
-        column = {}
-        for title in titles:
-            if title == "best option":
-                each = [max(v for t, v in cell.items() if t in ways(KIND[name])) for cell in found]
-            else:
-                each = [cell.get(known.get(title, title)) for cell in found]
-            column[title] = "" if None in each else f"{100 * np.mean(each):.1f}"
-        columns.append(column)
-    rows = [line(title, *(column[title] for column in columns)) for title in titles]
-    return table(["method", *names], rows)
-
-
-def choices():
-    """Accuracy of our options over the folds, for each kind; in percent, means over its sets."""
-    cells = reached("choose")
-    lines = []
-    for kind, names in KINDS.items():
-        rules = ("own", "logistic")
-        found = {}
-        for title in ways(kind):
-            shown = []
-            for rule in rules:
-                for k in CHOICE_KS:
-                    each = [cells.get((name, rule, k), {}) for name in names]
-                    # With two classes the exponent makes no difference.
-                    one = title.replace(", t = 0.3", "")
-                    each = [cell.get(title, cell.get(one)) for cell in each]
-                    each = [value for value in each if value is not None]
-                    shown.append(np.mean(each) if each else np.nan)
-            found[title] = shown
-        found = {title: each for title, each in found.items() if not np.isnan(each).all()}
-        order = sorted(found, key=lambda title: -np.nanmean(found[title][: len(CHOICE_KS)]))
-        heads = [kind, *(f"{rule}, {k:,}" for rule in rules for k in CHOICE_KS)]
-        heads += [f"mean, {rule}" for rule in rules]
-        rows = []
-        for title in order:
-            by_rule = np.reshape(found[title], (len(rules), -1))
-            shown = [*found[title], *by_rule.mean(axis=1)]
-            rows.append(line(title, *("" if np.isnan(v) else f"{100 * v:.1f}" for v in shown)))
-        lines += table(heads, rows)
-    return lines
+    for name in KIND:
+        keys = [key for key, cell in some([name], [rule]) if "abess" in cell.value]
+        cells = [reached(figure)[key].value for key in keys]
+        columns.append([
+            f"{100 * np.mean([cell[t] for cell in cells]):.1f}"
+            if cells and all(t in cell for cell in cells) else ""
+            for t in titles
+        ])  # fmt: skip
+    rows = [line(title, *each) for title, *each in zip(titles, *columns, strict=True)]
+    return table(["method", *KIND], rows)
 
 
 def tables():
-    yield from ["Folds of the training rows:", "", *choices()]
-    cells = reached("test")
-    yield from ["Cells level or ahead; cells ahead by more; mean difference:", "", *counted(cells)]
-    yield from ["The same by set, against the best of them:", "", *by_set(cells)]
-    yield from ["Each method against the best of all others:", "", *level_with_best(cells)]
-    yield from ["Each set and k:", "", *compared(cells)]
+    yield from [
+        "Cells level (half a point), cells not behind by more than a standard error, of all;"
+    ]
+    yield from ["mean difference:", "", *counted()]
+    yield from ["The same by set, against the best of them:", "", *by_set()]
+    yield from ["Each method against the best of all others:", "", *level_with_best()]
+    for mine in MINE:
+        yield from [f"Each set and k, {mine}:", "", *compared(mine)]
     for rule in RULES:
-        yield from [f"Mean accuracy, {rule}:", "", *means(cells, rule)]
-    yield from ["Mean macro F1, own:", "", *means(reached("test", "macro_f1"), "own")]
-    yield from ["Mean recall of the worst class, own:", "", *means(reached("test", "worst"), "own")]
+        yield from [f"Mean accuracy, {rule}:", "", *means(rule)]
+    yield from ["Mean macro F1, own:", "", *means("own", "macro_f1")]
+    yield from ["Mean recall of the worst class, own:", "", *means("own", "worst")]
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path, nargs="?", help="folder of the data sets")
-    parser.add_argument("--phase", choices=["choose", "test"])
     parser.add_argument("--only", nargs="*", default=list(KIND), help="names of sets")
-    parser.add_argument("--methods", nargs="*", help="names of methods")
     parser.add_argument("--rules", nargs="*", default=RULES, help="names of rules")
     parser.add_argument("--check", action="store_true", help="compare mRMR with mrmr-selection")
     parser.add_argument("--tables", action="store_true", help="write README.md")

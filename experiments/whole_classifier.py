@@ -13,22 +13,25 @@ Log loss in nats a row; expected calibration error over 15 equal bins of the lar
 """
 
 import argparse
-import csv
+import sys
 import time
 import warnings
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from calibration import judged
-from competitors import figures, line, table
+from calibration import calibration_error, judged
+from competitors import figures, line, records, store, table
 from datasets import counts_split, into_readme
 from row_weights import WAYS
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
+from sklearn.feature_selection import RFE
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold
 from sklearn.multiclass import OneVsRestClassifier
 from sklearn.naive_bayes import ComplementNB
+from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
 from naively import SparseMultinomialNB
@@ -64,11 +67,28 @@ class TwoClassNBSVM(ClassifierMixin, BaseEstimator):
 
 
 WORDS = 1000
-SELECTIONS = {  # name: (rows, estimator)
-    "presence": ("presence", SparseMultinomialNB(k=WORDS)),
-    "conditional": ("presence", SparseMultinomialNB(k=WORDS, redundancy="conditional")),
-    "log, l2 (0.1)": ("log, l2", SparseMultinomialNB(k=WORDS, alpha=0.1)),
-    "tfidf, l2 (0.1)": ("tfidf, l2", SparseMultinomialNB(k=WORDS, alpha=0.1)),
+PRESENCE, WEIGHTED = SparseMultinomialNB(k=WORDS), SparseMultinomialNB(k=WORDS, alpha=0.1)
+
+
+def eliminated(k, alpha=1.0, **rule):
+    """Four times as many words, of which a ridge logistic regression drops half, and half again."""
+    ridge = LogisticRegression(C=0.1, max_iter=1000)
+    return make_pipeline(
+        SparseMultinomialNB(k=4 * k, alpha=alpha),
+        RFE(ridge, n_features_to_select=k, step=0.5),
+        SparseMultinomialNB(k="all", alpha=alpha, **rule),
+    )
+
+
+SELECTIONS = {  # name: (longest n-gram, rows, estimator)
+    "presence": (1, "presence", PRESENCE),
+    "conditional": (1, "presence", clone(PRESENCE).set_params(redundancy="conditional")),
+    "log, l2 (0.1)": (1, "log, l2", WEIGHTED),
+    "tfidf, l2 (0.1)": (1, "tfidf, l2", WEIGHTED),
+    "even quota (0.1)": (1, "presence", WEIGHTED),
+    "even quota, tfidf, l2 (0.1)": (1, "tfidf, l2", WEIGHTED),
+    "words and pairs": (2, "presence", PRESENCE),
+    "words and pairs, tfidf, l2 (0.1)": (2, "tfidf, l2", WEIGHTED),
 }
 RULES = {
     "own": {},
@@ -76,37 +96,40 @@ RULES = {
     "refit": {"refit": "logistic"},
 }
 OURS = {
-    f"{selection}; {rule}": (rows, clone(estimator).set_params(**asked), WORDS)
-    for selection, (rows, estimator) in SELECTIONS.items()
+    f"{selection}; {rule}": (length, rows, clone(estimator).set_params(**asked), WORDS)
+    for selection, (length, rows, estimator) in SELECTIONS.items()
     for rule, asked in RULES.items()
 }
+ELIMINATED = {
+    f"{selection}, eliminated; {rule}": (length, rows, eliminated(WORDS, alpha, **asked), WORDS)
+    for selection, length, rows, alpha in (
+        ("presence", 1, "presence", 1.0),
+        ("tfidf, l2 (0.1)", 1, "tfidf, l2", 0.1),
+        ("words and pairs", 2, "presence", 1.0),
+    )
+    for rule, asked in RULES.items()
+    if rule != "own, calibrated"
+}
 MORE = {  # what more words are worth
-    f"{selection}; own, {k:,} words": (rows, clone(estimator).set_params(k=k), k)
-    for selection in ("presence", "tfidf, l2 (0.1)")
-    for k in (3000, 10000)
-    for rows, estimator in [SELECTIONS[selection]]
+    f"{selection}; own, {k:,} words": (length, rows, clone(estimator).set_params(k=k), k)
+    for selection in ("presence", "tfidf, l2 (0.1)", "words and pairs")
+    for k in (2000, 3000, 5000, 10000, 20000, 50000)
+    for length, rows, estimator in [SELECTIONS[selection]]
 }
-OTHERS = {  # name: (rows, estimator, words)
-    "logistic, tf-idf": ("tfidf, l2", LogisticRegression(max_iter=1000), None),
-    "NB-SVM": ("presence", TwoClassNBSVM(), None),
-    "NB-SVM, beta = 1": ("presence", TwoClassNBSVM(beta=1.0), None),
-    "ComplementNB": ("counts", ComplementNB(), None),
-    "ComplementNB, tf-idf": ("tfidf, l2", ComplementNB(), None),
+OTHERS = {  # name: (longest n-gram, rows, estimator, words)
+    "logistic, tf-idf": (1, "tfidf, l2", LogisticRegression(max_iter=1000), None),
+    "NB-SVM": (1, "presence", TwoClassNBSVM(), None),
+    "NB-SVM, beta = 1": (1, "presence", TwoClassNBSVM(beta=1.0), None),
+    "ComplementNB": (1, "counts", ComplementNB(), None),
+    "ComplementNB, tf-idf": (1, "tfidf, l2", ComplementNB(), None),
 }
-
-
-def calibration_error(proba, right):
-    """Mean distance of confidence and accuracy, over 15 equal bins of confidence."""
-    confidence = proba.max(axis=1)
-    bins = np.minimum((confidence * 15).astype(int), 14)
-    size = np.bincount(bins, minlength=15)
-    gaps = np.abs(np.bincount(bins, confidence - right, minlength=15))
-    return gaps[size > 0].sum() / len(right)
 
 
 def judged_whole(title, estimator, X, X_test, y, y_test):
     if isinstance(estimator, TwoClassNBSVM) and len(np.unique(y)) > 2:
         estimator = OneVsRestClassifier(estimator)
+    if title.startswith("even quota"):
+        estimator = clone(estimator).set_params(quota=estimator.k // len(np.unique(y)))
     start = time.perf_counter()
     model = clone(estimator).fit(X, y)
     seconds = time.perf_counter() - start
@@ -120,37 +143,42 @@ def judged_whole(title, estimator, X, X_test, y, y_test):
 
 
 def results():
-    if not RESULTS.exists():
-        return []
-    with RESULTS.open(newline="") as file:
-        return list(csv.DictReader(file))
+    return records(RESULTS)
 
 
 def run(folder, phase, names, wanted):
     warnings.simplefilter("ignore")
-    done = {(row["phase"], row["set"], row["classifier"]) for row in results()}
+    classifiers = {**OURS, **MORE, **OTHERS, **ELIMINATED}
+    if phase == "choose":
+        classifiers = {t: each for t, each in classifiers.items() if "calibrated" not in t}
     for name in names:
-        X, X_test, y, y_test, _ = counts_split(folder, name)
-        parts = [(X, X_test, y, y_test)]
-        classifiers = {**OURS, **MORE, **OTHERS}
-        if phase == "choose":
-            folds = StratifiedKFold(3, shuffle=True, random_state=0).split(X, y)
-            parts = [(X[fit], X[check], y[fit], y[check]) for fit, check in folds]
-            classifiers = {t: each for t, each in OURS.items() if "calibrated" not in t}
-        for title, (rows, estimator, words) in classifiers.items():
-            if (phase, name, title) in done or (wanted and title not in wanted):
+        done = {r["classifier"] for r in results() if (r["phase"], r["set"]) == (phase, name)}
+
+        @cache
+        def parts(length, rows, name=name):
+            return list(weighted_parts(folder, phase, name, length, rows))
+
+        for title, (length, rows, estimator, words) in classifiers.items():
+            if title in done or (wanted and title not in wanted):
                 continue
-            if words and words > X.shape[1]:
+            each = parts(length, rows)
+            if words and words > each[0][0].shape[1]:
                 continue
-            each = [
-                judged_whole(title, estimator, *WAYS[rows][0](Z, Z_test), labels, truth)
-                for Z, Z_test, labels, truth in parts
-            ]
-            shown = (f"{figure:.4f}" for figure in np.mean(each, axis=0))
-            new = not RESULTS.exists()
-            with RESULTS.open("a", newline="") as file:
-                row = [phase, name, title, words or X.shape[1], *shown]
-                csv.writer(file, lineterminator="\n").writerows([HEADS, row] if new else [row])
+            found = np.mean([judged_whole(title, estimator, *part) for part in each], axis=0)
+            shown = (f"{figure:.4f}" for figure in found)
+            row = [phase, name, title, words or each[0][0].shape[1], *shown]
+            store(RESULTS, HEADS, row)
+            print(*row[1:5], f"{found[-1]:.0f} s", file=sys.stderr)
+
+
+def weighted_parts(folder, phase, name, length, rows):
+    """Rows to fit and to judge, with labels: the split, or three folds of its training rows."""
+    X, X_test, y, y_test, _ = counts_split(folder, name, ngram_range=(1, length))
+    if phase == "test":
+        yield *WAYS[rows][0](X, X_test), y, y_test
+        return
+    for fit, check in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y):
+        yield *WAYS[rows][0](X[fit], X[check]), y[fit], y[check]
 
 
 def chosen(name):
