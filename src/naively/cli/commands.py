@@ -256,10 +256,18 @@ READING: Options = [
     click.option(
         "--format", type=click.Choice(list(FORMATS)), help="Format, if the name does not tell it."
     ),
-    click.option("--delimiter", metavar="CHAR", help="What separates the columns of CSV."),
+    click.option(
+        "--delimiter",
+        metavar="CHAR",
+        help="What separates the columns of CSV.  [a comma; ; tab or | where only that fits]",
+    ),
     click.option("--no-quotes", is_flag=True, help="Quotation marks are part of the text."),
     click.option("--no-header", is_flag=True, help="No header; columns are called 1, 2, ..."),
-    click.option("--encoding", default="utf-8", show_default=True, help="Of text files."),
+    click.option(
+        "--encoding",
+        metavar="NAME",
+        help="Of text files.  [utf-8; utf-16 by its mark; Windows-1252 where it is no utf-8]",
+    ),
 ]
 
 TERMS: Options = [

@@ -22,7 +22,8 @@ import scipy.sparse as sp
 from naively._types import Array, FloatArray, IntArray
 from naively.jobs.engines import Workers
 from naively.jobs.settings import ModelSettings, Recipe
-from naively.judging.parting import TRAIN, Parting
+from naively.jobs.strangers import unlabelled_note
+from naively.judging.parting import TRAIN, UNLABELLED, Parting
 from naively.models import MODELS
 from naively.models.exposure import checked_exposure
 from naively.models.model import Model
@@ -31,7 +32,7 @@ from naively.read.bytes import check_memory
 from naively.read.columns import Columns, numbered
 from naively.read.errors import InputError, told_of
 from naively.read.layout import Layout
-from naively.read.parts import batches_of, columns_of, held, parts_of
+from naively.read.parts import batches_of, columns_of, held, parts_of, told
 from naively.read.progress import Progress, silent
 from naively.statistics.counts import ClassCounts, squared
 from naively.statistics.exposure import Exposure, place_of
@@ -109,6 +110,11 @@ class Data:
     def rows_of_classes(self, *kinds: int) -> Counter[str]:
         """Rows of each class, of some kinds."""
         return sum((Counter(self.class_rows.get(kind, {})) for kind in kinds), Counter())
+
+    @property
+    def labelled_rows(self) -> Counter[str]:
+        """Rows of each class, of all kinds."""
+        return self.rows_of_classes(*(kind for kind in self.class_rows if kind != UNLABELLED))
 
     def named(self, columns: IntArray) -> tuple[str, ...]:
         """Names of some columns."""
@@ -222,7 +228,8 @@ def data_of(
         data = _collected(recipe, model, tasks)
     else:
         data = _added(workers.count(tasks, progress), tasks)
-    data = replace(data, name=recipe.name, tasks=tasks, text_columns=layout.text)
+    notes = (*told(parts, recipe.layout), *unlabelled_note(data.n_rows(UNLABELLED)))
+    data = replace(data, name=recipe.name, tasks=tasks, text_columns=layout.text, notes=notes)
     if columns is None:
         return data
     return replace(data, names=columns.names)
@@ -385,6 +392,7 @@ def of_record(record: Record, name: str, text_column: str) -> Data:
         occurrences=lambda kinds: _occurrences(found),
         class_rows={TRAIN: dict(classes)},
         shards=record.shards,
+        notes=tuple(unlabelled_note(record.unlabelled)),
         text_columns=(text_column,) if of_text else (),
     )
 

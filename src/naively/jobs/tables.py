@@ -66,6 +66,7 @@ class PathTable:
     quantity: str  # what the gain is of
     unit: str
     rows: tuple[PathRow, ...]
+    notes: tuple[str, ...] = ()  # what the reader should know of the files
 
 
 def path_of(recipe: Recipe, ks: Sequence[int] | None, progress: Progress = silent) -> PathTable:
@@ -109,7 +110,9 @@ def path_of(recipe: Recipe, ks: Sequence[int] | None, progress: Progress = silen
         before = support
     words = model.words
     n_rows = data.n_rows(*kinds)
-    return PathTable(statistics.n_features, n_rows, words.quantity, words.unit, tuple(rows))
+    return PathTable(
+        statistics.n_features, n_rows, words.quantity, words.unit, tuple(rows), data.notes
+    )
 
 
 def _check_ks(name: str, ks: Sequence[int] | None, there_are: int) -> None:
@@ -212,7 +215,7 @@ def cross_validate(
             groups.append([logistic(recipe, data, parting)])
     kept = data.kept(training(parting), recipe.model)
     notes = _notes_on_folds(data.rows_of_classes(*training(parting)), n_folds)
-    notes += tuple(dict.fromkeys(str(each.message) for each in caught))
+    notes += data.notes + tuple(dict.fromkeys(str(each.message) for each in caught))
     winner = best_curve([curve for curves in groups for curve in curves])
     ranked = ranking(groups)
     points = tuple(_point(curve, g) for curves in groups for curve in curves

@@ -106,15 +106,15 @@ def _held(value: Any) -> str:
 
 
 def labels_of(cells: Cells, name: str, places: Places, what: str = "label") -> Array:
-    """Return a column of labels, parts or keys as text, (n,).
+    """Return a column of labels, parts or keys as text, (n,); a label that is missing is empty.
 
     Raises
     ------
     InputError
-        Naming the place of the first that is missing, or is not a single value.
+        Naming the place of the first that is not a single value, or is missing and no label.
     """
     values, codes = _distinct(cells)
-    names = []
+    names = list[str]()
     for code, value in enumerate(values):
         try:
             names.append(_label(value, name, what))
@@ -144,6 +144,8 @@ def _label(value: Any, name: str, what: str) -> str:
     except TypeError as error:
         raise InputError(f"column `{name}` holds {error}, not a single {what}.") from error
     if text is None:
+        if what == "label":
+            return ""
         raise InputError(
             f"the {what} in column `{name}` is missing; fill it in or take the row out."
         )

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from naively.read.layout import Layout
 
 PACKED = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
+USUAL_DELIMITER = {"csv": ",", "tsv": "\t"}  # of formats that have one
 _SPREADSHEETS = (".xlsx", ".xls", ".ods")
 
 

@@ -33,7 +33,7 @@ PART_BYTES = 1 << 26
 def cut(path: str, layout: Layout) -> list[tuple[int, int]]:
     """Cut a file into ranges of bytes; each line belongs to the range that it begins in."""
     size = os.path.getsize(path)
-    if stored.in_one_piece(path, layout.encoding):
+    if stored.in_one_piece(path, layout.encoding or "utf-8"):
         return [(0, size)]
     starts = range(0, max(size, 1), PART_BYTES)
     return [(start, min(start + PART_BYTES, size)) for start in starts]
@@ -64,7 +64,7 @@ def columns(part: Part, layout: Layout) -> Columns:
 
 
 def _blocks(part: Part, layout: Layout) -> Iterator[tuple[int, bytes]]:
-    return stored.blocks(part.path, part.source, part.begin, part.end, layout.encoding)
+    return stored.blocks(part.path, part.source, part.begin, part.end, layout.encoding or "utf-8")
 
 
 def _numbers(block: bytes, line: int) -> Sequence[int] | IntArray:
@@ -164,7 +164,9 @@ def _records(part: Part, layout: Layout) -> Records:
 
 
 def _first(part: Part, layout: Layout) -> dict[str, Any]:
-    for line, block in stored.blocks(part.path, part.source, 0, part.end, layout.encoding):
+    for line, block in stored.blocks(
+        part.path, part.source, 0, part.end, layout.encoding or "utf-8"
+    ):
         for _, record in _lines(block, line, part):
             return record
     return {}

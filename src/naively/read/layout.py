@@ -11,6 +11,15 @@ from naively.read.formats import FORMATS
 
 
 @dataclass(frozen=True, slots=True)
+class Style:
+    """How a text file is written."""
+
+    encoding: str = "utf-8"
+    delimiter: str | None = None  # of CSV
+    skip: int = 0  # lines before the first of CSV, such as sep=;
+
+
+@dataclass(frozen=True, slots=True)
 class Layout:
     """Where things stand in a file. A name that is None has its default, or is not wanted."""
 
@@ -30,14 +39,21 @@ class Layout:
     transpose: bool = False  # of numbers: rows are features
     ignore: tuple[str, ...] = ()  # columns of numbers to leave out
     layer: str | None = None  # of AnnData: "raw" or the name of a layer; None for X, or as wanted
-    delimiter: str | None = None  # of CSV; None: a comma, or a tab in .tsv
+    delimiter: str | None = None  # of CSV; None: a comma, a tab in .tsv, or what fits (`sniff`)
     quotes: bool = True  # of CSV; False: quotation marks are part of the text
     header: bool = True  # of CSV; False: columns are called 1, 2, ...
-    encoding: str = "utf-8"  # of CSV and JSON Lines
+    encoding: str | None = None  # of CSV and JSON Lines; None: UTF-8, or what fits
+    skip: int = 0  # of CSV: lines before the first, as `Style` has them
     wanted: Wanted | None = None  # columns of numbers to keep; None: all
     # Of numbers. (What is counted is told by the features, by which records are named.)
     missing: bool = field(default=False, repr=False)  # cells without a value are NaN, not refused
     missing_way: str = field(default="", repr=False)  # out, where a value is missing: "add ..."
+
+    def written(self, style: Style | None) -> Layout:
+        """Return the layout of a file that is written so."""
+        if style is None:
+            return self
+        return replace(self, encoding=style.encoding, delimiter=style.delimiter, skip=style.skip)
 
     @property
     def roles_way(self) -> str:
