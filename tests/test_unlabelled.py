@@ -1,6 +1,7 @@
 """Rows without a label are left out and told, in every format and every way of counting."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -11,7 +12,7 @@ from naively.jobs.learn import learn
 from naively.jobs.model_file import load_model
 from naively.jobs.predict import PredictJob, predict
 from naively.jobs.records import Counting, count
-from naively.jobs.settings import Engine, ModelSettings, Recipe, TestSettings
+from naively.jobs.settings import Engine, ModelSettings, Recipe, TestSettings as OfTest
 from naively.read.errors import InputError
 from naively.read.layout import Layout
 from naively.text.features import TextFeatures
@@ -22,7 +23,7 @@ N = 40
 
 def texts(n=N):
     rng = np.random.default_rng(3)
-    words = np.array("sun rain wind snow fog heat ice storm".split())
+    words = np.array(["sun", "rain", "wind", "snow", "fog", "heat", "ice", "storm"])
     rows = [" ".join(rng.choice(words[i % 2 * 3 :][:5], 6)) for i in range(n)]
     return pd.DataFrame({"text": rows, "label": ["warm" if i % 2 else "cold" for i in range(n)]})
 
@@ -51,26 +52,23 @@ def recipe(path, **settings):
     return Recipe((path,), features=TextFeatures(), **settings)
 
 
-@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
-@pytest.mark.parametrize("absent", [None, " "])
-@pytest.mark.parametrize(
-    "way",
-    [
-        {},
-        {"engine": Engine(jobs=2)},
-        {"model": ModelSettings("negative-binomial", k=3)},
-        {"model": ModelSettings(k="auto")},
-        {"model": ModelSettings("hybrid", k=3)},
-    ],
-)
+WAYS = [
+    ("csv", None, {}),
+    ("csv", None, {"model": ModelSettings("negative-binomial", k=3)}),
+    ("jsonl", None, {"engine": Engine(jobs=2)}),
+    ("jsonl", " ", {"model": ModelSettings("hybrid", k=3)}),
+    ("parquet", None, {"model": ModelSettings(k="auto")}),
+]
+
+
+@pytest.mark.parametrize(("format", "absent", "way"), WAYS)
 def test_the_result_is_that_of_the_rows_with_labels(tmp_path, format, absent, way):
-    if absent and format != "jsonl":
-        pytest.skip("a blank label is tried in JSON Lines")
     gaps, rest = with_gaps(texts())
     found = learn(recipe(written(tmp_path, "gaps", gaps, format, absent), **way))
     expected = learn(recipe(written(tmp_path, "rest", rest, format, absent), **way))
-    for ours, theirs in zip(found, expected, strict=True):
-        assert getattr(ours, "features", 0) == getattr(theirs, "features", 0)
+    own, other = ([replace(row, column=0, example=None, contrast=None) for row in each.features]
+                  for each in (found[0], expected[0]))  # fmt: skip
+    assert own == other
     assert found[1].classes == expected[1].classes == ("cold", "warm")
     for name, array in expected[1].rule.arrays().items():
         np.testing.assert_array_equal(found[1].rule.arrays()[name], array)
@@ -84,7 +82,7 @@ def test_of_a_test_file_of_records_and_of_a_comparison(tmp_path, capsysbinary):
     gaps, rest = with_gaps(texts())
     train = written(tmp_path, "rest", rest, "csv", None)
     other = written(tmp_path, "gaps", gaps, "csv", None)
-    summary, model = learn(recipe(train, test=TestSettings(file=other)))
+    summary, model = learn(recipe(train, test=OfTest(file=other)))
     assert f"4 rows of {other} without a label were left out." in summary.notes
     assert summary.evaluation.test_rows == N - 4
     counted = count(Counting((other,), Layout(text=("text",)), TextFeatures()), str(tmp_path / "r"))
@@ -127,7 +125,9 @@ def test_matrices_and_labels_beside(tmp_path):
             _, expected = learn(
                 Recipe((str(tmp_path / "c.npz"),), Layout(), model=ModelSettings(k=2))
             )
-            np.testing.assert_array_equal(model.rule.scores(X[:, :2]), expected.rule.scores(X[:, :2]))
+            np.testing.assert_array_equal(
+                model.rule.scores(X[:, :2]), expected.rule.scores(X[:, :2])
+            )
 
 
 def test_rows_of_which_none_has_a_label(tmp_path):
