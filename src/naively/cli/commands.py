@@ -263,6 +263,7 @@ READING: Options = [
     ),
     click.option("--no-quotes", is_flag=True, help="Quotation marks are part of the text."),
     click.option("--no-header", is_flag=True, help="No header; columns are called 1, 2, ..."),
+    click.option("--sheet", metavar="NAME", help="Of an .xlsx file.  [the only one with cells]"),
     click.option(
         "--encoding",
         metavar="NAME",
@@ -875,6 +876,7 @@ def style_of(options: Mapping[str, Any]) -> dict[str, Any]:
         "quotes": not options["no_quotes"],
         "header": not options["no_header"],
         "encoding": options["encoding"],
+        "sheet": options["sheet"],
     }
 
 

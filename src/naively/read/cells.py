@@ -15,6 +15,7 @@ from naively.text.utf8 import Texts, TokenRows, as_texts, as_tokens, is_list, ro
 
 Cells: TypeAlias = Any  # (n,) a column: Texts, a list or NumPy array, or an array of pyarrow
 
+_DOUBLE = 8  # bytes
 LONGEST_LABEL = 1000  # characters; what is longer is a text
 
 
@@ -171,9 +172,18 @@ def _distinct(cells: Cells) -> tuple[list[Any], IntArray]:
 
 
 def _plain(cells: Sequence[Any] | Array) -> list[Any]:
-    if isinstance(cells, np.ndarray):
-        return cells.tolist() if cells.dtype.kind not in "mM" else list(cells)
-    return list(cells)
+    if not isinstance(cells, np.ndarray):
+        return list(cells)
+    if cells.dtype.kind == "M":
+        return cells.astype("M8[us]").tolist()
+    if cells.dtype.kind == "f" and cells.dtype.itemsize < _DOUBLE:
+        return list(map(_shortest, cells))
+    return list(cells) if cells.dtype.kind == "m" else cells.tolist()
+
+
+def _shortest(value: Any) -> float:
+    """Return the number that is spelled as one of single or half precision is."""
+    return float(str(value))
 
 
 def _strings(texts: Texts) -> list[Any]:
@@ -192,11 +202,15 @@ def _arrow_distinct(column: Any) -> tuple[list[Any], IntArray]:
         return column.to_pylist(), np.arange(len(column))
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
+    values = column.dictionary.to_pylist()
+    if pa.types.is_floating(column.type.value_type):
+        single = {16: np.float16, 32: np.float32}.get(column.type.value_type.bit_width, float)
+        values = [_shortest(single(value)) for value in values]
     indices = column.indices
     if indices.null_count:
         indices = indices.fill_null(len(column.dictionary))
     codes = np.from_dlpack(indices)  # to_numpy would import pandas
-    return [*column.dictionary.to_pylist(), None], codes.astype(np.int64)
+    return [*values, None], codes.astype(np.int64)
 
 
 # Types of Arrow --------------------------------------------------------------------------------

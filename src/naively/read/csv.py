@@ -116,7 +116,7 @@ def _check_delimiter(table: _Table, header: list[str]) -> None:
 
 def _blocks(table: _Table) -> Iterator[tuple[int, bytes]]:
     part, layout = table.part, table.layout
-    pieces = blocks(part.path, part.source, part.begin, part.end, layout.encoding or "utf-8")
+    pieces = blocks(part.path, part.source, part.begin, part.end, layout.coding)
     for line, piece in pieces:
         if line > layout.skip:
             yield line, piece

@@ -39,6 +39,7 @@ class Layout:
     transpose: bool = False  # of numbers: rows are features
     ignore: tuple[str, ...] = ()  # columns of numbers to leave out
     layer: str | None = None  # of AnnData: "raw" or the name of a layer; None for X, or as wanted
+    sheet: str | None = None  # of Excel; None: the only one that is not empty
     delimiter: str | None = None  # of CSV; None: a comma, a tab in .tsv, or what fits (`sniff`)
     quotes: bool = True  # of CSV; False: quotation marks are part of the text
     header: bool = True  # of CSV; False: columns are called 1, 2, ...
@@ -54,6 +55,11 @@ class Layout:
         if style is None:
             return self
         return replace(self, encoding=style.encoding, delimiter=style.delimiter, skip=style.skip)
+
+    @property
+    def coding(self) -> str:
+        """Encoding of a text file."""
+        return self.encoding or "utf-8"
 
     @property
     def roles_way(self) -> str:
@@ -91,12 +97,13 @@ _EFFECTS = (  # option, field, formats in which it has an effect with texts, and
     ("--missing", "missing", (), tuple(FORMATS)),
     ("--delimiter", "delimiter", ("csv", "tsv"), ("csv", "tsv")),
     ("--no-quotes", "quotes", ("csv", "tsv"), ("csv", "tsv")),
-    ("--no-header", "header", ("csv", "tsv"), ("csv", "tsv")),
+    ("--no-header", "header", ("csv", "tsv", "xlsx"), ("csv", "tsv", "xlsx")),
+    ("--sheet", "sheet", ("xlsx",), ("xlsx",)),
     ("--encoding", "encoding", ("csv", "tsv", "jsonl"), ("csv", "tsv", "jsonl")),
 )
 _WRITTEN = (
     *("label", "names_file", "transpose", "layer"),
-    *("delimiter", "quotes", "header", "encoding"),
+    *("delimiter", "quotes", "header", "encoding", "sheet"),
 )
 
 

@@ -9,8 +9,6 @@ from __future__ import annotations
 import codecs
 import csv
 import io
-import lzma
-import zlib
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -20,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from naively.read.batch import Part
-from naively.read.bytes import unpacked
+from naively.read.bytes import BROKEN, unpacked
 from naively.read.errors import InputError
 from naively.read.formats import USUAL_DELIMITER
 from naively.read.layout import Layout, Style
@@ -112,7 +110,7 @@ def _contradiction(source: str, what: str, first: tuple[Style, str], option: str
 def _head(path: str, source: str) -> bytes:
     head = b""
     # What is broken is told when it is read.
-    with suppress(EOFError, OSError, zlib.error, lzma.LZMAError), unpacked(path, source) as file:
+    with suppress(*BROKEN), unpacked(path, source) as file:
         while len(head) < HEAD_BYTES and (piece := file.read(_PIECE)):
             head += piece
     return head
