@@ -33,7 +33,7 @@ from naively.read.table import (
 from naively.text.labels import clean, date_text
 
 _WHAT = "an Excel file"
-_EMPTY_CELLS = 10_000_000  # in a row, rows that a few bytes can claim
+_MOST_ROWS = 1 << 20  # that Excel has: a few bytes can claim more
 _TIMES = 8  # what its XML needs when it is parsed
 
 _Row = tuple[int, list[Any]]  # number from 1, cells
@@ -119,14 +119,10 @@ def _sheet(source: str, book: Any, wanted: str | None) -> Any:
 def _filled(source: str, sheet: Any) -> Iterator[_Row]:
     """Rows with a cell in them, their empty cells at the end left out."""
     sheet.reset_dimensions()  # what the file says of its size need not be true
-    empty = 0
     for number, row in enumerate(sheet.iter_rows(values_only=True), 1):
+        if number > _MOST_ROWS:
+            raise InputError(f"{source}: a row has a number above {_MOST_ROWS:,}; get it again.")
         width = max((j + 1 for j, cell in enumerate(row) if cell not in (None, "")), default=0)
-        empty = 0 if width else empty + len(row) + 1
-        if empty > _EMPTY_CELLS:
-            raise InputError(
-                f"{source}: from row {number:,} upwards too many rows are empty; delete them."
-            )
         if width:
             yield number, [_plain(cell) for cell in row[:width]]
 
