@@ -476,9 +476,7 @@ def test_wrong_options_say_what_is_right(folder, options, match):
 
 def test_wrong_expressions_and_words(folder):
     refused("select", "reviews.tsv.gz", "--token-pattern", "(", match="regular expression")
-    refused(
-        "select", "reviews.tsv.gz", "--stop-words", "englsh", match="must be english, or a file"
-    )
+    refused("select", "reviews.tsv.gz", "--stop-words", "englsh", match="Did you mean `english`?")
     refused("select", "reviews.tsv.gz", "--min-count", "9999", match="lower --min-count")
     refused("select", "review.tsv.gz", match="did you mean `reviews.tsv.gz`?")
     refused("select", "reviews.tsv.gz", "--encoding", "utf-99", match="`--encoding`")

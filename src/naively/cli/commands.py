@@ -25,7 +25,7 @@ from naively.models.kinds import ASKED, MODELS
 from naively.read.errors import InputError, OutputError, reason
 from naively.read.formats import FORMATS, format_of
 from naively.report.names import printable
-from naively.text.features import LARGEST_NGRAM, TOKEN_PATTERN, WEIGHTS
+from naively.text.features import LARGEST_NGRAM, PRESETS, TOKEN_PATTERN, WEIGHTS
 
 if TYPE_CHECKING:
     from naively.judging.thresholds import Goal, Wanted
@@ -273,6 +273,12 @@ READING: Options = [
 
 TERMS: Options = [
     click.option(
+        "--text-like",
+        type=click.Choice(list(PRESETS)),
+        help="Count what such texts hold: tweets, #hashtags, @names and emoji as well; cjk, "
+        "characters and pairs of them, where no blanks part the words.",
+    ),
+    click.option(
         "--analyzer",
         type=click.Choice(["word", "char", "char_wb", "tokens"]),
         default="word",
@@ -288,7 +294,9 @@ TERMS: Options = [
         help="Count runs of so many words or characters: 2, or from 1,2.",
     ),
     click.option(
-        "--stop-words", metavar="english|FILE", help="Leave out these words (one a line)."
+        "--stop-words",
+        metavar="LANGUAGE|FILE",
+        help="Leave out the words of a language, such as english, or of a file (one a line).",
     ),
     click.option("--token-pattern", metavar="REGEX", help="What a word is."),
 ]
@@ -760,6 +768,8 @@ def recipe_of(input: str, options: Mapping[str, Any]) -> Any:
     given = {name: options[name] for name in settings if name in options}
     given["missing"] = ignored(options)
     layout = layout_of(input, options)
+    if not layout.text and options.get("text_like") is not None:
+        raise click.UsageError("--text-like is of texts, and the file holds numbers; leave it out.")
     return Recipe(
         files=(input,),
         layout=layout,
@@ -811,10 +821,26 @@ def ignored(options: Mapping[str, Any]) -> str | None:
     return "ignore" if options["missing"] == "ignore" else None
 
 
+def preset(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the options with those that `--text-like` settles."""
+    like = options.get("text_like")
+    if like is None:
+        return options
+    context = click.get_current_context()
+    called = {"ngram_range": "ngrams"}
+    settled = {called.get(name, name): value for name, value in PRESETS[like].items()}
+    for name in settled:
+        if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE:
+            option = name.replace("_", "-")
+            raise click.UsageError(f"--text-like {like} settles --{option}; leave one of them out.")
+    return {**options, **settled}
+
+
 def features_of(options: Mapping[str, Any]) -> Any:
     """Define what is counted in texts."""
     from naively.jobs.words import text_features
 
+    options = preset(options)
     idle = {"token_pattern": ("char", "char_wb", "tokens"), "stop_words": ("char", "char_wb")}
     for name, analyzers in idle.items():
         if options[name] is not None and options["analyzer"] in analyzers:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import os
+import signal
+import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
@@ -40,6 +43,8 @@ from naively.work.judged import weighted
 from naively.work.stream import told_at
 from naively.work.writing import atomic_file
 
+_PATIENCE = 10.0  # seconds for a megabyte of text, and as many more
+_MEGABYTE = 1 << 20
 _MISLED = 5  # rows that are shown
 _WORDS = 4  # features of each
 
@@ -244,8 +249,50 @@ def rows_in(
     see = eye_of(model)
     for part in parts:
         for batch in batches_of(part, layout):
-            with told_at(part):
-                yield batch, see(batch)
+            with told_at(part), in_time(_patience(model, batch)):
+                X = see(batch)
+            yield batch, X
+
+
+def _patience(model: ModelFile, batch: Batch) -> float | None:
+    """Seconds that the words of some texts may take to be found; None where no pattern does it.
+
+    A pattern of a stranger may go through a text in exponentially many ways.
+    """
+    rule = model.features
+    if rule is None or rule.analyzer != "word" or rule.min_characters is not None:
+        return None
+    offsets = batch.rows.offsets
+    return _PATIENCE * (1 + (int(offsets[-1]) - int(offsets[0])) / _MEGABYTE)
+
+
+@contextmanager
+def in_time(seconds: float | None) -> Iterator[None]:
+    """Give up what takes longer; only the main thread can be told so, and not on every system.
+
+    Raises
+    ------
+    InputError
+        If it does.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if seconds is None or not main or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise InputError(
+            f"the `token_pattern` of the model takes over {seconds:,.0f} s for some texts; get "
+            "another model, or train one whose words are simpler to find."
+        )
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:

@@ -175,10 +175,11 @@ def _plain(cells: Sequence[Any] | Array) -> list[Any]:
     if not isinstance(cells, np.ndarray):
         return list(cells)
     if cells.dtype.kind == "M":
-        return cells.astype("M8[us]").tolist()
+        return list(cells.astype("M8[us]").tolist())
     if cells.dtype.kind == "f" and cells.dtype.itemsize < _DOUBLE:
         return list(map(_shortest, cells))
-    return list(cells) if cells.dtype.kind == "m" else cells.tolist()
+    plain: list[Any] = list(cells) if cells.dtype.kind == "m" else cells.tolist()
+    return plain
 
 
 def _shortest(value: Any) -> float:
