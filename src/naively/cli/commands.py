@@ -252,6 +252,32 @@ NUMBERS: Options = [
     ),
 ]
 
+
+class Sum(AnyType):
+    """A sum of rows, or their median."""
+
+    name = "median|SUM"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Read median or 1e4."""
+        if value == "median" or isinstance(value, float):
+            return value
+        with suppress(ValueError):
+            if 0 < float(value) < math.inf:
+                return float(value)
+        return self.fail(f"{value!r} is neither median nor a number above 0.", param, ctx)
+
+
+NUMBERS += [
+    click.option(
+        "--normalize",
+        type=Sum(),
+        help="Scale the rows of a matrix of counts, such as cells, to this sum, or to their "
+        "median; the model keeps it.",
+    ),
+    click.option("--log1p", is_flag=True, help="Take ln(1 + value) of a matrix, after that."),
+]
+
 READING: Options = [
     click.option(
         "--format", type=click.Choice(list(FORMATS)), help="Format, if the name does not tell it."
@@ -810,6 +836,8 @@ def layout_of(input: str, options: Mapping[str, Any]) -> Any:
         transpose=options.get("transpose", False),
         ignore=options.get("ignore", ()),
         layer=options.get("layer"),
+        normalize=options.get("normalize"),
+        log1p=options.get("log1p", False),
         missing=ignored(options) is not None,
         missing_way="add --missing ignore" * (options["model"] in _with("missing")),
         **style_of(options),

@@ -92,6 +92,11 @@ def count(
     with mendable():
         parts = parts_of(counting.files, counting.layout)
         files = list(dict.fromkeys(part.path for part in parts))
+        if counting.layout.normalize == "median":
+            raise InputError(
+                "`--normalize` must be a number here, the same for all shards, such as 1e4; got "
+                "median."
+            )
         features, layout, columns = definition(
             counting.features, parts, counting.layout, counting.model, counting.resolution
         )

@@ -27,6 +27,7 @@ from naively.judging.parting import Parting
 from naively.models import MODELS
 from naively.read.batch import Part
 from naively.read.errors import InputError, told_of
+from naively.read.parts import parts_of, targeted
 from naively.read.progress import Progress, silent
 from naively.selection.redundancy import of_rows
 from naively.selection.train import choices, model_grid, model_path
@@ -204,8 +205,12 @@ def cross_validate(
     with working(recipe.engine) as workers, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         contenders: list[tuple[Data, list[Curve]]] = []
+        parts = None
+        if recipe.layout.normalize == "median" and workers.are_here:
+            parts = parts_of(recipe.files, recipe.layout)
+            recipe = replace(recipe, layout=targeted(parts, recipe.layout))
         for kind in kinds:
-            parts = contenders[0][0].parts if contenders else None
+            parts = contenders[0][0].parts if contenders else parts
             contenders.append(
                 _contender(recipe, kind, parting, ks, alphas, workers, progress, parts)
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from naively.read.columns import Wanted
 from naively.read.errors import InputError
@@ -39,6 +40,9 @@ class Layout:
     transpose: bool = False  # of numbers: rows are features
     ignore: tuple[str, ...] = ()  # columns of numbers to leave out
     layer: str | None = None  # of AnnData: "raw" or the name of a layer; None for X, or as wanted
+    # Of a matrix of counts: sum that every row is scaled to, and ln(1 + value) after that.
+    normalize: float | Literal["median"] | None = None  # median: of the sums, once they are known
+    log1p: bool = False
     sheet: str | None = None  # of Excel; None: the only one that is not empty
     delimiter: str | None = None  # of CSV; None: a comma, a tab in .tsv, or what fits (`sniff`)
     quotes: bool = True  # of CSV; False: quotation marks are part of the text
@@ -94,6 +98,8 @@ _EFFECTS = (  # option, field, formats in which it has an effect with texts, and
     ("--transpose", "transpose", (), _TRANSPOSED),
     ("--ignore", "ignore", (), tuple(FORMATS)),
     ("--layer", "layer", (), ("h5ad",)),
+    ("--normalize", "normalize", (), _MATRICES),
+    ("--log1p", "log1p", (), _MATRICES),
     ("--missing", "missing", (), tuple(FORMATS)),
     ("--delimiter", "delimiter", ("csv", "tsv"), ("csv", "tsv")),
     ("--no-quotes", "quotes", ("csv", "tsv"), ("csv", "tsv")),
@@ -142,6 +148,21 @@ def check_effects(layout: Layout, format: str, source: str = "") -> None:
             f"{place}{option} has no effect on {'texts' if layout.text else 'numbers'} in "
             f"{format}, only on {' and '.join(known)}; leave it out."
         )
+
+
+def check_scaling(layout: Layout) -> None:
+    """Refuse what cannot go with rows that are scaled by their sums.
+
+    Raises
+    ------
+    InputError
+        If columns are left out, or values may be missing.
+    """
+    for name in ("ignore", "missing"):
+        if layout.normalize is not None and getattr(layout, name):
+            raise InputError(
+                f"`--normalize` is by the sum of all columns and values; leave out --{name}."
+            )
 
 
 _HELD = ("texts", "numbers")

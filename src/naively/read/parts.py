@@ -22,8 +22,8 @@ from naively.read.bytes import (
 from naively.read.columns import Columns
 from naively.read.errors import InputError, explained
 from naively.read.formats import format_of, reader_of
-from naively.read.layout import Layout, check_effects
-from naively.read.matrix import read_words
+from naively.read.layout import Layout, check_effects, check_scaling
+from naively.read.matrix import read_words, row_sums
 from naively.read.sniff import Styles, style_of, told
 
 __all__ = [
@@ -34,6 +34,7 @@ __all__ = [
     "find_files",
     "held",
     "parts_of",
+    "targeted",
     "told",
 ]
 
@@ -98,6 +99,7 @@ def _parts(name: str, layout: Layout, styles: Styles) -> list[Part]:
     source = "standard input" if name in ("-", "/dev/stdin") else name
     format = format_of(source, layout.format)
     check_effects(layout, format, source)
+    check_scaling(layout)
     path = _regular(name, source)
     with explained(source):
         packed = packing(path, source)
@@ -197,6 +199,26 @@ def held(parts: Sequence[Part], layout: Layout) -> list[Part]:
     """Return the same parts, carrying their rows: what is read again and again is read once."""
     layout = aligned(parts, layout)
     return [replace(part, held=tuple(batches_of(part, layout))) for part in parts]
+
+
+def targeted(parts: Sequence[Part], layout: Layout) -> Layout:
+    """Replace the median to which rows are to be scaled by that of the sums of all rows above 0.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    if layout.normalize != "median":
+        return layout
+    plain = replace(layout, normalize=None, log1p=False, needs_label=False, label=None)
+    sums = [row_sums(each.rows) for part in parts for each in batches_of(part, plain)]
+    found = np.concatenate([np.empty(0), *sums])
+    found = found[found > 0]
+    if not len(found):
+        source = parts[0].source if parts else "The input"
+        raise InputError(f"{source}: no row has a sum above 0 for --normalize; leave it out.")
+    return replace(layout, normalize=float(np.median(found)))
 
 
 def collected(parts: Sequence[Part], layout: Layout) -> Batch:

@@ -209,6 +209,10 @@ class ColumnFeatures:
     missing : bool, default=False
         NaN is left out of its own column, instead of refused. Not with "log" weights, a
         resolution or an exposure.
+    normalize : float, default=None
+        Sum to which each row was scaled when it was read.
+    log1p : bool, default=False
+        Values are ln(1 + value) of what was read, after that.
     """
 
     n_columns: int
@@ -222,6 +226,8 @@ class ColumnFeatures:
     layer: str | None = None
     exposure: Literal["total"] | int | None = None
     missing: bool = False
+    normalize: float | None = None
+    log1p: bool = False
     kind: Literal["columns"] = field(default="columns", init=False)
 
     def __post_init__(self) -> None:
@@ -283,8 +289,9 @@ def to_json(features: FeatureDefinition) -> str:
     fields = asdict(features)
     if features.exposure is None:
         del fields["exposure"]
-    if not fields.get("missing"):
-        fields.pop("missing", None)
+    for name in ("missing", "normalize", "log1p"):
+        if not fields.get(name):
+            fields.pop(name, None)
     return json.dumps({"format": FORMAT, **fields}, sort_keys=True)
 
 
