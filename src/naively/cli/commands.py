@@ -14,8 +14,8 @@ import re
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeAlias, TypeVar
 
 import click
@@ -98,6 +98,18 @@ def output_refused(error: OSError) -> NoReturn:
     refusal = Refusal(f"the output cannot be written: {reason(error)}.")
     refusal.show()
     sys.exit(refusal.exit_code)
+
+
+@contextmanager
+def replacing(out: str) -> Iterator[None]:
+    """Tell, once it is done, that an earlier result gave way."""
+    from naively.jobs.results import RESULT_FILES
+    from naively.work.writing import replaces
+
+    earlier = replaces(out, RESULT_FILES)
+    yield
+    if earlier:
+        click.echo(f"naively: the earlier result in {printable(out)} was replaced.", err=True)
 
 
 def echo_json(text: str) -> None:
@@ -775,7 +787,7 @@ def select(input: str, as_json: bool, quiet: bool, **options: Any) -> None:
 
     out, force = options.pop("out"), options.pop("force")
     recipe = recipe_of(input, options)
-    with screen.progress(quiet=quiet) as progress:
+    with replacing(out), screen.progress(quiet=quiet) as progress:
         summary = run(recipe, out, progress, force=force)
     if as_json:
         echo_json(summary_json(summary))
@@ -987,6 +999,6 @@ def demo(out: str, force: bool, quiet: bool) -> None:
     from naively.cli import screen
     from naively.jobs.demo import demo as run
 
-    with screen.progress(quiet=quiet) as progress:
+    with replacing(out), screen.progress(quiet=quiet) as progress:
         summary = run(out, progress, force=force)
     screen.show_summary(summary, out)

@@ -30,6 +30,7 @@ from naively.cli.commands import (
     layout_of,
     naively,
     repeatable_command,
+    replacing,
     with_options,
 )
 from naively.models.kinds import MODELS
@@ -170,7 +171,7 @@ def solve(
 
     markers = options.pop("markers")
     settings = ModelSettings(kind=options.pop("model"), **options)
-    with screen.progress(quiet=quiet) as progress:
+    with replacing(out), screen.progress(quiet=quiet) as progress:
         summary = run(
             statistics,
             settings,

@@ -29,7 +29,7 @@ from naively.models import MODELS
 from naively.models.rules import winners
 from naively.read.batch import Batch, Part
 from naively.read.columns import Wanted
-from naively.read.errors import InputError, OutputError
+from naively.read.errors import InputError, OutputError, told_of
 from naively.read.formats import FORMATS, format_of
 from naively.read.layout import LISTS, Layout
 from naively.read.parts import batches_of, find_files, parts_of, told
@@ -129,7 +129,8 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
     parts = parts_of([job.input], layout)
     for batch, X in rows_in(model, parts, layout):
         progress("predicting", rows, 0)
-        scores = model.scores(X)
+        with told_of(job.input):
+            scores = model.scores(X)
         codes, margin = winners(scores), margins(scores)
         if code is not None and job.threshold is not None:
             codes = answers_at(scores, code, job.threshold[1])
