@@ -679,3 +679,46 @@ def test_columns_beyond_memory_are_refused_at_once(folder):
 def test_options_without_effect_or_sense(folder, options, match):
     assert match in run("select", "reviews.tsv.gz", *options, status=2).stderr
     assert not Path("result").exists()
+
+
+# What gives way, what is too large, what is not asked for -----------------------------------------
+
+
+def test_an_earlier_result_that_gives_way_is_told(folder):
+    Path("a.csv").write_text("text,label\n" + "sun,x\nrain,y\n" * 4)
+    said = [run("select", "a.csv", "-q", "--quick", "-k", "1", "--json") for _ in range(2)]
+    assert [each.stderr for each in said] == [
+        "", "naively: the earlier result in result was replaced.\n"
+    ]  # fmt: skip
+    assert json.loads(said[1].stdout)["n_rows"] == 8
+    Path("result/notes.txt").touch()
+    refused("select", "a.csv", match=("not empty and is no earlier result", "--force"))
+
+
+def test_an_exposure_that_is_too_large_is_refused(folder):
+    rows = "".join(f"{3 + i % 3},{i % 4},{1 + i % 5},{'ab'[i % 2]}\n" for i in range(40))
+    Path("t.csv").write_text(f"u,v,s,label\n{rows}")
+    options = ("--numbers", "--model", "poisson", "--exposure", "s", "-k", "2", "--quick", "-q")
+    run("select", "t.csv", *options)
+    Path("p.csv").write_text("u,v,s\n1,2,1e308\n")
+    refused("predict", "result", "p.csv", match=("p.csv: ", "not finite"))
+
+
+def test_rows_of_a_turned_table_that_no_model_asks_for(folder):
+    rows = "".join(f"{9 * (i % 2)},{i % 3 + 1},{'ab'[i % 2]}\n" for i in range(40))
+    Path("t.csv").write_text(f"u,v,label\n{rows}")
+    run("select", "t.csv", "--numbers", "-k", "2", "--quick", "-q")
+    Path("p.csv").write_text("gene,s1,s2\nv,1,1\nu,9,0\nkind,odd,label\n")
+    found = run("predict", "result", "p.csv", "--transpose", "-q").stdout
+    assert found.split() == ["row,label", "s1,b", "s2,a"]
+    Path("p.csv").write_text("gene,s1,s2\nw,1,9\n")
+    refused("predict", "result", "p.csv", "--transpose", match="the row `u`")
+
+
+def test_names_beside_many_files(folder):
+    X = np.arange(12).reshape(4, 3) % 5
+    for name, y in (("a.npz", "xyxy"), ("b.npz", "yxyx")):
+        np.savez(name, X=X + (np.array(list(y)) == "x")[:, None], y=list(y))
+    Path("names.txt").write_text("u\nv\nw\n")
+    run("select", "?.npz", "--names", "names.txt", "-k", "1", "--holdout", "0", "--quick", "-q")
+    assert set(load_model("result/model.npz").names) < {"u", "v", "w"}
