@@ -22,7 +22,7 @@ from naively.read.errors import InputError
 FOUND = Path("hostile-found")
 HANGS = 20.0  # seconds
 MEMORY = 6 << 30  # bytes
-TURN = 20.0  # seconds, before the next file has its turn
+TURN = 10.0  # seconds, before the next file has its turn
 
 
 def fault(source, path) -> str:

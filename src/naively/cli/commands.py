@@ -284,6 +284,7 @@ NUMBERS += [
     click.option(
         "--normalize",
         type=Sum(),
+        metavar="median|SUM",
         help="Scale the rows of a matrix of counts, such as cells, to this sum, or to their "
         "median; the model keeps it.",
     ),
@@ -769,8 +770,8 @@ def naively() -> None:
 def select(input: str, as_json: bool, quiet: bool, **options: Any) -> None:
     """Select features from FILE, train a classifier on them, test it, and write a result folder.
 
-    FILE is a table with a column of text (CSV, TSV, JSON Lines, Parquet), a table of numbers
-    (CSV, TSV, Parquet, with --numbers or a model of numbers such as --model l1-centers) or a
+    FILE is a table with a column of text (CSV, TSV, JSON, Parquet, Excel), a table of numbers
+    (with --numbers or a model of numbers such as --model l1-centers) or a
     matrix (svmlight, .npz, Matrix Market, .h5ad), plain or compressed.
 
     FILE may be - for the standard input, with --format, or many files: a pattern in quotes, such
