@@ -14,7 +14,7 @@ settings.register_profile("naively", deadline=None, derandomize=True)
 settings.load_profile("naively")
 
 
-_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z-]+")
+_OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]+")
 _ELSEWHERE = re.compile(r"`naively [a-z]+[^`]*`|pip install.*")
 
 

@@ -380,9 +380,8 @@ HEAD = "text,label,split\n"
         ("a.csv", "txt,label\na,b\n", (), ["no column `text`; did you mean `txt`?"]),
         ("a.csv", "text,label\na,b\n", ("--label", "lable"), ["did you mean `label`?"]),
         ("a.csv", "text,label\na,x\nb,x\n", (), ["one class only (x)"]),
-        ("a.csv", "text,label\na,x\nb,\n", (), ["line 3: the label in column `label` is missing"]),
         ("a.csv", "text,label\na,x\nb\n", (), ["line 3 has 1 fields, the header has 2"]),
-        ("a.csv", b"text,label\na,x\n\xff,y\n", (), ["line 3: byte 0xff is not utf-8"]),
+        ("a.csv", b"text,label\na,x\n\x81,y\n", (), ["line 3: byte 0x81 is not utf-8"]),
         ("a.csv", 'text,label\n"a,x\n', (), ["line 2:", "--no-quotes"]),
         ("a.csv", "text,label\n?,x\n!,y\n", ("--holdout=0",), ["no text holds any word"]),
         ("a.csv", f"text,label\n{SHORT}", ("--min-count", "99"), ["lower --min-count"]),
@@ -390,7 +389,7 @@ HEAD = "text,label,split\n"
         ("a.csv", f"text,id\n{KEYS}", ("--label", "id"), ["24 different values in 24 rows"]),
         ("a.csv", f"{HEAD}a,x,left\n", ("--split-column", "split"), ["'left'"]),
         ("a.csv", f"{HEAD}a,x,train\n", ("--split-column", "split"), ["no row has 'test'"]),
-        ("a.jsonl", '{"text": "a", "label": NaN}\n', (), ["line 1: the label"]),
+        ("a.jsonl", '{"text": "a", "label": NaN}\n', (), ["no row has a label (1 read)"]),
         ("a.jsonl", '{"text": "a"\n', (), ["line 1 is not JSON"]),
         ("a.tsv.gz", b"text\tlabel\n", (), ["not gz data"]),
         (
@@ -442,7 +441,7 @@ def test_matrix_without_labels(folder):
 
 def test_wrong_files_name_the_way_out(folder):
     refused("select", ".", match=(".: it is a folder", "'./*.csv'"))
-    refused("select", "book.xlsx", match=("spreadsheet", "save the sheet as CSV"))
+    refused("select", "book.ods", match=("spreadsheet", "save it as .xlsx or CSV"))
     refused("select", "-", match=("/dev/stdin", "--format"))
     assert "pattern in quotes" in run("select", "a.csv", "b.csv", status=2).stderr
 
@@ -477,9 +476,7 @@ def test_wrong_options_say_what_is_right(folder, options, match):
 
 def test_wrong_expressions_and_words(folder):
     refused("select", "reviews.tsv.gz", "--token-pattern", "(", match="regular expression")
-    refused(
-        "select", "reviews.tsv.gz", "--stop-words", "englsh", match="must be english, or a file"
-    )
+    refused("select", "reviews.tsv.gz", "--stop-words", "englsh", match="Did you mean `english`?")
     refused("select", "reviews.tsv.gz", "--min-count", "9999", match="lower --min-count")
     refused("select", "review.tsv.gz", match="did you mean `reviews.tsv.gz`?")
     refused("select", "reviews.tsv.gz", "--encoding", "utf-99", match="`--encoding`")
@@ -682,3 +679,46 @@ def test_columns_beyond_memory_are_refused_at_once(folder):
 def test_options_without_effect_or_sense(folder, options, match):
     assert match in run("select", "reviews.tsv.gz", *options, status=2).stderr
     assert not Path("result").exists()
+
+
+# What gives way, what is too large, what is not asked for -----------------------------------------
+
+
+def test_an_earlier_result_that_gives_way_is_told(folder):
+    Path("a.csv").write_text("text,label\n" + "sun,x\nrain,y\n" * 4)
+    said = [run("select", "a.csv", "-q", "--quick", "-k", "1", "--json") for _ in range(2)]
+    assert [each.stderr for each in said] == [
+        "", "naively: the earlier result in result was replaced.\n"
+    ]  # fmt: skip
+    assert json.loads(said[1].stdout)["n_rows"] == 8
+    Path("result/notes.txt").touch()
+    refused("select", "a.csv", match=("not empty and is no earlier result", "--force"))
+
+
+def test_an_exposure_that_is_too_large_is_refused(folder):
+    rows = "".join(f"{3 + i % 3},{i % 4},{1 + i % 5},{'ab'[i % 2]}\n" for i in range(40))
+    Path("t.csv").write_text(f"u,v,s,label\n{rows}")
+    options = ("--numbers", "--model", "poisson", "--exposure", "s", "-k", "2", "--quick", "-q")
+    run("select", "t.csv", *options)
+    Path("p.csv").write_text("u,v,s\n1,2,1e308\n")
+    refused("predict", "result", "p.csv", match=("p.csv: ", "not finite"))
+
+
+def test_rows_of_a_turned_table_that_no_model_asks_for(folder):
+    rows = "".join(f"{9 * (i % 2)},{i % 3 + 1},{'ab'[i % 2]}\n" for i in range(40))
+    Path("t.csv").write_text(f"u,v,label\n{rows}")
+    run("select", "t.csv", "--numbers", "-k", "2", "--quick", "-q")
+    Path("p.csv").write_text("gene,s1,s2\nv,1,1\nu,9,0\nkind,odd,label\n")
+    found = run("predict", "result", "p.csv", "--transpose", "-q").stdout
+    assert found.split() == ["row,label", "s1,b", "s2,a"]
+    Path("p.csv").write_text("gene,s1,s2\nw,1,9\n")
+    refused("predict", "result", "p.csv", "--transpose", match="the row `u`")
+
+
+def test_names_beside_many_files(folder):
+    X = np.arange(12).reshape(4, 3) % 5
+    for name, y in (("a.npz", "xyxy"), ("b.npz", "yxyx")):
+        np.savez(name, X=X + (np.array(list(y)) == "x")[:, None], y=list(y))
+    Path("names.txt").write_text("u\nv\nw\n")
+    run("select", "?.npz", "--names", "names.txt", "-k", "1", "--holdout", "0", "--quick", "-q")
+    assert set(load_model("result/model.npz").names) < {"u", "v", "w"}

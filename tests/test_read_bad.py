@@ -61,11 +61,10 @@ def pieces(request, monkeypatch):
         ("text,label\n%sa,b,c\n", "line {} has 3 fields"),
         ('text,label\n%s"open,y\nz,w\n', r"line {}: .*--no-quotes"),
         ('text,label\n%s"a"b,x\n', r"line {}: .*--no-quotes"),
-        ("text,label\n%sa,x\ncd, \n", "line {+}: the label in column `label` is missing; fill"),
         ("text,label\n%sa\rb,x\n", "line {}: a carriage return stands alone"),
         ("text,label\n%sab,x\0\n", "line {}: .* NUL character"),
         (f"text,label\n%sab,{'x' * 5000}\n", "line {}: .* has 5,000 characters; name a column"),
-        (b"text,label\n%scaf\xe9,x\n", r"line {}: byte 0xe9 is not utf-8; .*--encoding latin-1"),
+        (b"text,label\n%scaf\x81,x\n", r"line {}: byte 0x81 is not utf-8; .*--encoding latin-1"),
     ],
 )
 def test_bad_rows_of_csv(tmp_path, pieces, content, match, literal):
@@ -83,8 +82,6 @@ def test_bad_rows_of_csv(tmp_path, pieces, content, match, literal):
         ("", "the file is empty"),
         ("text,lable\na,b\n", "no column `label`; did you mean `lable`"),
         ("text,label,text\na,b,c\n", "2 columns are called `text`; rename all but one"),
-        ("text;label\na;b\n", r"line 1: .*not separated by ','; try --delimiter ';'"),
-        ("text\tlabel\na\tb\n", r"try --delimiter '\\t'"),
         ("id,p,q,label\nr1,1,-2.5e3,a\n", "it has `id`.* holds numbers: `naively select --numb"),
         ("p,q,r\n1,2,3\n", "holds numbers: `naively select --numbers`"),
         ("site,device,hour,label\na,b,3,1\n", "with --text and --label.$"),
@@ -132,15 +129,13 @@ def test_a_quotation_mark_closed_too_late_is_named(tmp_path, monkeypatch, order,
         ('{"text": "a", ', "line {} is not JSON"),
         ('\n{"text": "a"}', "line {+}: there is no field `label`; it has `text`"),
         ('{"txt": "a", "label": "b"}', "line {}: there is no field `text`; did you mean `txt`"),
-        ("[1, 2]", "line {} holds an array, not an object; write one object a line"),
+        ("[1, 2]", "line {} holds (an array|a bare value), not an object; write one object a line"),
         ("3", "line {} holds a bare value"),
         ("[" * 100_000, "line {} is not JSON"),
-        ('{"text": "a", "label": null}', "line {}: the label in column `label` is missing; fill"),
-        ('{"text": "a", "label": " "}', "line {}: the label in column `label` is missing; fill"),
         ('{"text": "a", "label": [1]}', "line {}: column `label` holds a list, not a single"),
         ('{"text": ["a"], "label": "x"}', "line {}: column `text` holds a list, not text; name"),
         ('{"text": {}, "label": "x"}', "line {}: column `text` holds a dict, not text"),
-        (b'{"text": "caf\xe9", "label": "x"}', "line {}: byte 0xe9 is not utf-8"),
+        (b'{"text": "caf\x81", "label": "x"}', "line {}: byte 0x81 is not utf-8"),
     ],
 )
 def test_bad_json_lines(tmp_path, monkeypatch, line, match, before):
@@ -182,14 +177,6 @@ def parquet(**columns):
         ({"text": ["a"], "lable": ["b"]}, "no column `label`; did you mean `lable`"),
         ({"p": [1], "q": [0.5], "label": ["a"]}, "no column `text`.* numbers: `naively select"),
         ({"txt": ["a"], "label": ["a"]}, "no column `text`; did you mean `txt`"),
-        ({"text": ["a"] * 2, "label": [0.5, np.nan]}, "row 2: the label in .* is missing"),
-        ({"text": ["a"] * 2, "label": pa.array([None, 1])}, "row 1: the label .* is missing"),
-        ({"text": ["a"] * 2, "label": pa.nulls(2)}, "row 1: the label .* is missing"),
-        ({"text": ["a"] * 2, "label": ["x", ""]}, "row 2: the label .* is missing"),
-        (
-            {"text": ["a"], "label": pa.array([0], pa.timestamp("us"))},
-            "row 1: column `label` holds a datetime, not a single label",
-        ),
         ({"text": ["a"], "label": [["a"]]}, "row 1: column `label` holds a list, not a single"),
         (
             {"text": pa.array([0], pa.timestamp("us")), "label": ["a"]},
@@ -234,7 +221,6 @@ def test_json_lines_without_arrow(tmp_path, monkeypatch):
         ("g,h,label\n1,2,x\n3,y,z\n", {}, "line 3: the value of `h` is 'y', not a number"),
         ("g,h,label\n1,2,x\n3,,z\n", {}, "line 3: the value of `h` is missing.*--ignore 'h'"),
         ("g,h,label\n1,2,x\n3,4\n", {}, "line 3 has 2 fields, the header has 3"),
-        ("g,h,label\n1,2,x\n3,4,\n", {}, "line 3: the label .* missing"),
         ("g,h,label\n1,nan,x\n", {}, "line 2: the value of `h` is not a finite number"),
         ("g,label\n", {}, "holds no rows"),
         ("", {}, "the file is empty"),
@@ -243,7 +229,6 @@ def test_json_lines_without_arrow(tmp_path, monkeypatch):
         ("x,c1\ng,1\nlabel,a\n", {"transpose": True, "wanted": Wanted(1, ["h"])}, "row `h`"),
         ("x,c1\ng,\nlabel,a\n", {"transpose": True}, "line 2: .* of `c1` is miss.*--ignore 'g'"),
         ("x,c1\ng,inf\nlabel,a\n", {"transpose": True}, "line 2: .*`c1` is not a finite number"),
-        ("x,c1,c2\ng,1,2\nlabel,a,\n", {"transpose": True}, "column 3: the label .* is missing"),
         ("x,c1\ng,1\nlabel,a\n", {"transpose": True, "ignore": ("z",)}, "there is no row `z`"),
         ("g,h,label\n1,2,x\n", {"ignore": ("i",)}, "there is no column `i`"),
         ("words,label\nab cd,x\n", {}, "no column holds numbers; .*--text 'words'"),
@@ -278,7 +263,6 @@ def test_bad_numbers_of_parquet(tmp_path):
         (b"1 -1:1\n", "line 1 is not svmlight"),
         (b"1 99999999999:1\n", "line 1 is not svmlight"),
         (b"1 1:nan\n", "line 1: the value of `1` is not a finite number"),
-        (b"1 1:1\nnan 1:1\n", "line 2: the label in column `label` is missing"),
     ],
 )
 def test_bad_svmlight(tmp_path, monkeypatch, content, match):
@@ -293,7 +277,6 @@ def test_bad_svmlight(tmp_path, monkeypatch, content, match):
         ({"x": X, "y": Y}, "no array `X`; did you mean `x`"),
         ({"X": X}, "holds no labels; give them, one a line, with --labels"),
         ({"X": X, "y": Y[:2]}, "2 cells of `y` for 3 rows"),
-        ({"X": X, "y": ["a", "", "b"]}, "row 2: the label in column `y` is missing"),
         ({"X": X, "y": [Y]}, "array `y` must have one dimension; it has 2"),
         ({"X": X[0], "y": Y}, "must have rows and columns"),
         ({"X": X[:, :0], "y": Y}, "must have rows and columns"),
@@ -303,7 +286,6 @@ def test_bad_svmlight(tmp_path, monkeypatch, content, match):
         ({"X": X, "y": Y, "feature_names": list("abca")}, "2 columns are called `a`"),
         ({"X": np.where(X > 2, np.nan, X), "y": Y}, "row 1: the value of `1` is not a finite"),
         ({"X": X, "y": np.ones(3) * 1j}, "array `y` holds complex128, not labels"),
-        ({"X": X, "y": np.arange(3).astype("M8[D]")}, "array `y` holds datetime64"),
         ({"X": X, "y": np.zeros(3, dtype=[("a", "i4")])}, "array `y` holds"),
     ],
 )
@@ -432,8 +414,6 @@ def test_labels_beside(tmp_path):
     layout = Layout(labels_file=str(tmp_path / "y.txt"))
     content = saved(np.savez, X=X)
     refused(tmp_path, "a.npz", content, r"holds 2 labels, .*a\.npz has 3 rows", layout)
-    (tmp_path / "y.txt").write_text("a\nb\n\na\nb\n")
-    refused(tmp_path, "a.npz", content, r"y\.txt: line 3: the label is missing", layout)
     (tmp_path / "b.npz").write_bytes(content)
     with pytest.raises(InputError, match="--labels belongs to one file; got 2 files"):
         parts_of([tmp_path / "a.npz", tmp_path / "b.npz"], layout)
@@ -547,9 +527,10 @@ def test_encodings_that_fail_in_their_own_way(tmp_path, encoding):
     refused(tmp_path, "a.csv", b"text\xff,label\n", "encoding", layout)
 
 
-def test_utf_16_without_being_told(tmp_path):
+def test_utf_16_that_is_said_to_be_utf_8(tmp_path):
     content = "text,label\na,b\n".encode("utf-16")
-    refused(tmp_path, "a.csv", content, r"UTF-16; read it with --encoding utf-16")
+    layout = Layout(text=("text",), encoding="utf-8")
+    refused(tmp_path, "a.csv", content, r"UTF-16; read it with --encoding utf-16", layout)
 
 
 def test_missing_files_and_folders(tmp_path):
@@ -566,7 +547,7 @@ def test_missing_files_and_folders(tmp_path):
 
 def test_formats_that_the_name_does_not_tell(tmp_path):
     refused(tmp_path, "data.xyz", "", r"data\.xyz: .*--format csv\|tsv")
-    refused(tmp_path, "data.xlsx", "", "a spreadsheet is not read; save the sheet as CSV")
+    refused(tmp_path, "data.ods", "", "spreadsheet is not read; save it as .xlsx or CSV")
 
 
 # Options without effect ------------------------------------------------------------------------

@@ -16,7 +16,6 @@ from hypothesis import given, strategies as st
 
 from naively.read import batch as limits, bytes as stored, jsonl
 from naively.read.batch import joined
-from naively.read.errors import InputError
 from naively.read.layout import Layout
 from naively.read.parts import batches_of, collected, columns_of, held, parts_of
 
@@ -353,8 +352,8 @@ def test_labels_are_read_only_where_they_are_asked_for(tmp_path):
     layout = Layout(text=("text",), needs_label=False)
     assert read(tmp_path, "a.csv", content, layout).labels is None
     assert read(tmp_path, "b.csv", "text\nab\n", layout).labels is None
-    with pytest.raises(InputError, match=r"line 2: the label in column `label` is missing"):
-        read(tmp_path, "a.csv", content, Layout(text=("text",), needs_label=False, label="label"))
+    layout = Layout(text=("text",), needs_label=False, label="label")
+    assert read(tmp_path, "a.csv", content, layout).labels.tolist() == ["", "x"]
 
 
 # Styles of CSV ---------------------------------------------------------------------------------

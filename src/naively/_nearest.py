@@ -9,8 +9,8 @@ _LONGEST = 60  # what is longer is a text that was taken for a name
 
 
 def short(name: object) -> str:
-    """Return a name, or the beginning of a long one."""
-    text = str(name)
+    """Return a name in one line, or the beginning of a long one."""
+    text = " ".join(str(name).splitlines())
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "\N{HORIZONTAL ELLIPSIS}"
 
 

@@ -341,7 +341,7 @@ _SELECT: dict[str, dict[str, tuple[str, ...]]] = {
         "folder": ("mistakes", "select ."),
         "folder of texts": ("mistakes", "select texts"),
         "txt": ("mistakes", "select note.txt"),
-        "spreadsheet": ("mistakes", "select book.xlsx"),
+        "spreadsheet": ("mistakes", "select book.ods"),
         "unknown format": ("mistakes", "select what.xyz"),
         "two files": ("mistakes", "select good.csv small.csv"),
         "no file": ("mistakes", "select"),

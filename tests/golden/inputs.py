@@ -415,7 +415,7 @@ def mistakes() -> Files:
         "plain.tsv.gz": b"text\tlabel\n",
         "cut.csv.gz": gzip.compress(good, mtime=0)[:-40],
         "what.xyz": b"text,label\n",
-        "book.xlsx": b"PK",
+        "book.ods": b"PK",
         "no.parquet": b"no",
         "no.npz": b"no",
         "no.mtx": b"no",

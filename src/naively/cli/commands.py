@@ -14,8 +14,8 @@ import re
 import shlex
 import signal
 import sys
-from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeAlias, TypeVar
 
 import click
@@ -25,7 +25,7 @@ from naively.models.kinds import ASKED, MODELS
 from naively.read.errors import InputError, OutputError, reason
 from naively.read.formats import FORMATS, format_of
 from naively.report.names import printable
-from naively.text.features import LARGEST_NGRAM, TOKEN_PATTERN, WEIGHTS
+from naively.text.features import LARGEST_NGRAM, PRESETS, TOKEN_PATTERN, WEIGHTS
 
 if TYPE_CHECKING:
     from naively.judging.thresholds import Goal, Wanted
@@ -98,6 +98,18 @@ def output_refused(error: OSError) -> NoReturn:
     refusal = Refusal(f"the output cannot be written: {reason(error)}.")
     refusal.show()
     sys.exit(refusal.exit_code)
+
+
+@contextmanager
+def replacing(out: str) -> Iterator[None]:
+    """Tell, once it is done, that an earlier result gave way."""
+    from naively.jobs.results import RESULT_FILES
+    from naively.work.writing import replaces
+
+    earlier = replaces(out, RESULT_FILES)
+    yield
+    if earlier:
+        click.echo(f"naively: the earlier result in {printable(out)} was replaced.", err=True)
 
 
 def echo_json(text: str) -> None:
@@ -252,17 +264,59 @@ NUMBERS: Options = [
     ),
 ]
 
+
+class Sum(AnyType):
+    """A sum of rows, or their median."""
+
+    name = "median|SUM"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        """Read median or 1e4."""
+        if value == "median" or isinstance(value, float):
+            return value
+        with suppress(ValueError):
+            if 0 < float(value) < math.inf:
+                return float(value)
+        return self.fail(f"{value!r} is neither median nor a number above 0.", param, ctx)
+
+
+NUMBERS += [
+    click.option(
+        "--normalize",
+        type=Sum(),
+        metavar="median|SUM",
+        help="Scale the rows of a matrix of counts, such as cells, to this sum, or to their "
+        "median; the model keeps it.",
+    ),
+    click.option("--log1p", is_flag=True, help="Take ln(1 + value) of a matrix, after that."),
+]
+
 READING: Options = [
     click.option(
         "--format", type=click.Choice(list(FORMATS)), help="Format, if the name does not tell it."
     ),
-    click.option("--delimiter", metavar="CHAR", help="What separates the columns of CSV."),
+    click.option(
+        "--delimiter",
+        metavar="CHAR",
+        help="What separates the columns of CSV.  [a comma; ; tab or | where only that fits]",
+    ),
     click.option("--no-quotes", is_flag=True, help="Quotation marks are part of the text."),
     click.option("--no-header", is_flag=True, help="No header; columns are called 1, 2, ..."),
-    click.option("--encoding", default="utf-8", show_default=True, help="Of text files."),
+    click.option("--sheet", metavar="NAME", help="Of an .xlsx file.  [the only one with cells]"),
+    click.option(
+        "--encoding",
+        metavar="NAME",
+        help="Of text files.  [utf-8; utf-16 by its mark; Windows-1252 where it is no utf-8]",
+    ),
 ]
 
 TERMS: Options = [
+    click.option(
+        "--text-like",
+        type=click.Choice(list(PRESETS)),
+        help="Count what such texts hold: tweets, #hashtags, @names and emoji as well; cjk, "
+        "characters and pairs of them, where no blanks part the words.",
+    ),
     click.option(
         "--analyzer",
         type=click.Choice(["word", "char", "char_wb", "tokens"]),
@@ -279,7 +333,9 @@ TERMS: Options = [
         help="Count runs of so many words or characters: 2, or from 1,2.",
     ),
     click.option(
-        "--stop-words", metavar="english|FILE", help="Leave out these words (one a line)."
+        "--stop-words",
+        metavar="LANGUAGE|FILE",
+        help="Leave out the words of a language, such as english, or of a file (one a line).",
     ),
     click.option("--token-pattern", metavar="REGEX", help="What a word is."),
 ]
@@ -714,8 +770,8 @@ def naively() -> None:
 def select(input: str, as_json: bool, quiet: bool, **options: Any) -> None:
     """Select features from FILE, train a classifier on them, test it, and write a result folder.
 
-    FILE is a table with a column of text (CSV, TSV, JSON Lines, Parquet), a table of numbers
-    (CSV, TSV, Parquet, with --numbers or a model of numbers such as --model l1-centers) or a
+    FILE is a table with a column of text (CSV, TSV, JSON, Parquet, Excel), a table of numbers
+    (with --numbers or a model of numbers such as --model l1-centers) or a
     matrix (svmlight, .npz, Matrix Market, .h5ad), plain or compressed.
 
     FILE may be - for the standard input, with --format, or many files: a pattern in quotes, such
@@ -732,7 +788,7 @@ def select(input: str, as_json: bool, quiet: bool, **options: Any) -> None:
 
     out, force = options.pop("out"), options.pop("force")
     recipe = recipe_of(input, options)
-    with screen.progress(quiet=quiet) as progress:
+    with replacing(out), screen.progress(quiet=quiet) as progress:
         summary = run(recipe, out, progress, force=force)
     if as_json:
         echo_json(summary_json(summary))
@@ -751,6 +807,8 @@ def recipe_of(input: str, options: Mapping[str, Any]) -> Any:
     given = {name: options[name] for name in settings if name in options}
     given["missing"] = ignored(options)
     layout = layout_of(input, options)
+    if not layout.text and options.get("text_like") is not None:
+        raise click.UsageError("--text-like is of texts, and the file holds numbers; leave it out.")
     return Recipe(
         files=(input,),
         layout=layout,
@@ -791,6 +849,8 @@ def layout_of(input: str, options: Mapping[str, Any]) -> Any:
         transpose=options.get("transpose", False),
         ignore=options.get("ignore", ()),
         layer=options.get("layer"),
+        normalize=options.get("normalize"),
+        log1p=options.get("log1p", False),
         missing=ignored(options) is not None,
         missing_way="add --missing ignore" * (options["model"] in _with("missing")),
         **style_of(options),
@@ -802,10 +862,26 @@ def ignored(options: Mapping[str, Any]) -> str | None:
     return "ignore" if options["missing"] == "ignore" else None
 
 
+def preset(options: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return the options with those that `--text-like` settles."""
+    like = options.get("text_like")
+    if like is None:
+        return options
+    context = click.get_current_context()
+    called = {"ngram_range": "ngrams"}
+    settled = {called.get(name, name): value for name, value in PRESETS[like].items()}
+    for name in settled:
+        if context.get_parameter_source(name) == click.core.ParameterSource.COMMANDLINE:
+            option = name.replace("_", "-")
+            raise click.UsageError(f"--text-like {like} settles --{option}; leave one of them out.")
+    return {**options, **settled}
+
+
 def features_of(options: Mapping[str, Any]) -> Any:
     """Define what is counted in texts."""
     from naively.jobs.words import text_features
 
+    options = preset(options)
     idle = {"token_pattern": ("char", "char_wb", "tokens"), "stop_words": ("char", "char_wb")}
     for name, analyzers in idle.items():
         if options[name] is not None and options["analyzer"] in analyzers:
@@ -867,6 +943,7 @@ def style_of(options: Mapping[str, Any]) -> dict[str, Any]:
         "quotes": not options["no_quotes"],
         "header": not options["no_header"],
         "encoding": options["encoding"],
+        "sheet": options["sheet"],
     }
 
 
@@ -923,6 +1000,6 @@ def demo(out: str, force: bool, quiet: bool) -> None:
     from naively.cli import screen
     from naively.jobs.demo import demo as run
 
-    with screen.progress(quiet=quiet) as progress:
+    with replacing(out), screen.progress(quiet=quiet) as progress:
         summary = run(out, progress, force=force)
     screen.show_summary(summary, out)

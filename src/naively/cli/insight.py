@@ -270,7 +270,7 @@ def _check_no_file() -> None:
 
 _OF_FILE = {
     *("text", "names", "layer", "transpose", "format"),
-    *("delimiter", "no_quotes", "no_header", "encoding"),
+    *("delimiter", "no_quotes", "no_header", "encoding", "sheet"),
 }
 _GIVEN = click.core.ParameterSource.COMMANDLINE
 

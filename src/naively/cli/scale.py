@@ -31,9 +31,11 @@ from naively.cli.commands import (
     layout_of,
     naively,
     repeatable_command,
+    replacing,
     with_options,
 )
 from naively.models.kinds import MODELS
+from naively.report.names import printable
 
 _QUIET = click.option("-q", "--quiet", is_flag=True, help="Show no progress.")
 _FORCE = click.option("--force", is_flag=True, help="Write into a folder with other files in it.")
@@ -117,9 +119,12 @@ def count(files: tuple[str, ...], out: str, jobs: int | None, quiet: bool, **opt
     from naively.jobs.records import count as run
 
     with screen.progress(quiet=quiet) as progress:
-        written = run(_counting(files, options), out, progress, jobs=jobs)
+        counted = run(_counting(files, options), out, progress, jobs=jobs)
+    written = counted.records
     records = "1 record" if len(written) == 1 else f"{len(written):,} records"
     click.echo(f"{records} in {out}; add them with: naively merge {out} -o FILE")
+    for note in counted.notes:
+        click.echo(printable(note))
 
 
 def _counting(files: tuple[str, ...], options: dict[str, Any]) -> Any:
@@ -186,7 +191,7 @@ def solve(
     if long and text != "text":
         raise click.UsageError("--text has no effect on --long, a table of counts; leave it out.")
     settings = ModelSettings(kind=options.pop("model"), **options)
-    with screen.progress(quiet=quiet) as progress:
+    with replacing(out), screen.progress(quiet=quiet) as progress:
         summary = run(
             statistics,
             settings,

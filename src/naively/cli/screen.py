@@ -279,6 +279,8 @@ def show_path(table: PathTable) -> None:
         Text(f"{table.n_rows:,} rows, {table.n_features:,} features", style="bold"), shown, sep="\n"
     )
     console.print(Text(f"Gain of {table.quantity} in {table.unit}; no k features pass the limit."))
+    for note in table.notes:
+        console.print(Text(printable(note)))
 
 
 def show_cv(table: CvTable) -> None:

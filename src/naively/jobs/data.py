@@ -22,7 +22,8 @@ import scipy.sparse as sp
 from naively._types import Array, FloatArray, IntArray
 from naively.jobs.engines import Workers
 from naively.jobs.settings import ModelSettings, Recipe
-from naively.judging.parting import TRAIN, Parting
+from naively.jobs.strangers import unlabelled_note
+from naively.judging.parting import TRAIN, UNLABELLED, Parting
 from naively.models import MODELS
 from naively.models.exposure import checked_exposure
 from naively.models.model import Model
@@ -30,8 +31,10 @@ from naively.read.batch import Batch, Part, joined
 from naively.read.bytes import check_memory
 from naively.read.columns import Columns, numbered
 from naively.read.errors import InputError, told_of
+from naively.read.formats import FORMATS
 from naively.read.layout import Layout
-from naively.read.parts import batches_of, columns_of, held, parts_of
+from naively.read.matrix import row_sums
+from naively.read.parts import batches_of, columns_of, held, parts_of, targeted, told
 from naively.read.progress import Progress, silent
 from naively.statistics.counts import ClassCounts, squared
 from naively.statistics.exposure import Exposure, place_of
@@ -50,6 +53,7 @@ Kinds: TypeAlias = tuple[int, ...]
 
 BLANK_BYTES = 200  # longer texts are not looked at for being blank
 _FIRST_ROWS = 1000  # that are looked at before they are counted
+_COUNTED = 20  # above it whole numbers are hardly categories or ratings
 _TABLES = 4  # columns x classes, or more, that training holds at once: counts, logarithms, ...
 HELD_BYTES = 1 << 25  # of files that are read once and kept, instead of read once for every pass
 
@@ -109,6 +113,11 @@ class Data:
     def rows_of_classes(self, *kinds: int) -> Counter[str]:
         """Rows of each class, of some kinds."""
         return sum((Counter(self.class_rows.get(kind, {})) for kind in kinds), Counter())
+
+    @property
+    def labelled_rows(self) -> Counter[str]:
+        """Rows of each class, of all kinds."""
+        return self.rows_of_classes(*(kind for kind in self.class_rows if kind != UNLABELLED))
 
     def named(self, columns: IntArray) -> tuple[str, ...]:
         """Names of some columns."""
@@ -199,6 +208,12 @@ def data_of(
         Naming the file and the place in it, if it cannot be read.
     """
     layout, parts = recipe.layout, parts or parts_of(recipe.files, recipe.layout)
+    if layout.normalize == "median" and not workers.are_here:
+        raise InputError(
+            "`--normalize median` reads all rows once more, which an engine does not; give a "
+            "number, such as 1e4."
+        )
+    layout = targeted(parts, layout)
     if workers.are_here and _is_small(parts):
         parts = held(parts, layout)
     kind = MODELS[recipe.model.kind]
@@ -222,7 +237,8 @@ def data_of(
         data = _collected(recipe, model, tasks)
     else:
         data = _added(workers.count(tasks, progress), tasks)
-    data = replace(data, name=recipe.name, tasks=tasks, text_columns=layout.text)
+    notes = (*told(parts, recipe.layout), *unlabelled_note(data.n_rows(UNLABELLED)))
+    data = replace(data, name=recipe.name, tasks=tasks, text_columns=layout.text, notes=notes)
     if columns is None:
         return data
     return replace(data, names=columns.names)
@@ -235,6 +251,10 @@ def notes_on(recipe: Recipe, data: Data) -> Iterator[str]:
         yield from _note_of_empty(batches, whole=_is_small(data.parts))
     elif recipe.model.kind == "bernoulli":
         yield from _note_of_presence(batches)
+    elif MODELS[recipe.model.kind].takes == "values":
+        holds = {FORMATS[part.format].holds for part in data.parts}
+        if holds == {"matrix"}:
+            yield from _note_of_raw_counts(batches, recipe.model.kind)
 
 
 def _is_small(parts: Sequence[Part]) -> bool:
@@ -258,6 +278,22 @@ def _note_of_empty(batches: Iterator[Batch], *, whole: bool) -> Iterator[str]:
         among = f"{read:,}" if whole else f"the first {read:,}"
         hold = "holds" if empty == 1 else "hold"
         yield f"{empty:,} of {among} rows {hold} no text; of these only the number is counted."
+
+
+def _note_of_raw_counts(batches: Iterator[Batch], kind: str) -> Iterator[str]:
+    """Say that values look like raw counts, if those of the first rows do."""
+    batch = next(batches, None)
+    if batch is None:
+        return
+    X = batch.rows[:_FIRST_ROWS]
+    values, sums = X.data if is_sparse(X) else X, row_sums(X)
+    whole = bool(values.size) and not (values < 0).any() and (values == np.floor(values)).all()
+    if whole and values.max() > _COUNTED and len(np.unique(sums)) > len(sums) / 2:
+        yield (
+            f"The values of the first {X.shape[0]:,} rows are whole numbers up to "
+            f"{values.max():,.0f}, as raw counts are, and the {kind} model compares values; "
+            "--normalize median --log1p makes those of deep and shallow rows alike."
+        )
 
 
 def _note_of_presence(batches: Iterator[Batch]) -> Iterator[str]:
@@ -315,8 +351,14 @@ def definition(
         first_column=columns.first_column, layer=None if layout.layer == "X" else layout.layer,
         exposure=_exposure_of_columns(settings.exposure, columns, parts[0].source),
         missing=settings.missing is not None,
+        normalize=_number(layout.normalize), log1p=layout.log1p,
     )  # fmt: skip
     return of_columns, replace(layout, wanted=wanted), columns
+
+
+def _number(normalize: float | str | None) -> float | None:
+    assert not isinstance(normalize, str)  # the median is known by then
+    return normalize
 
 
 def _exposure_of_text(exposure: str | None) -> Literal["total"] | None:
@@ -385,6 +427,7 @@ def of_record(record: Record, name: str, text_column: str) -> Data:
         occurrences=lambda kinds: _occurrences(found),
         class_rows={TRAIN: dict(classes)},
         shards=record.shards,
+        notes=tuple(unlabelled_note(record.unlabelled)),
         text_columns=(text_column,) if of_text else (),
     )
 

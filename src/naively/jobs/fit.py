@@ -414,6 +414,8 @@ def _model_file(
         exposure=features.exposure,
         exposure_name="" if features.exposure is None else settings.exposure or "",
         missing=numbers is not None and numbers.missing,
+        normalize=None if numbers is None else numbers.normalize,
+        log1p=numbers is not None and numbers.log1p,
     )
 
 

@@ -39,7 +39,7 @@ from naively.jobs.study import (
 )
 from naively.jobs.thresholds import check_thresholds, thresholds
 from naively.judging.every_k import every_k
-from naively.judging.parting import TEST, Parting
+from naively.judging.parting import TEST, UNLABELLED, Parting
 from naively.judging.verdicts import Judge, total
 from naively.models import MODELS
 from naively.models.model import Model
@@ -93,7 +93,7 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
         kinds = training(parting)
         check_rows(recipe, data, kinds)
         check_thresholds(recipe, data, sorted(data.rows_of_classes(*kinds)))
-        data = replace(data, notes=tuple(notes_on(recipe, data)))
+        data = replace(data, notes=(*data.notes, *notes_on(recipe, data)))
         progress("selecting", 0, 0)
         settings, accuracies = recipe.model, None
         if is_auto(settings.k):
@@ -194,6 +194,11 @@ def check_rows(recipe: Recipe, data: Data, kinds: Kinds) -> None:
     name, column, found = recipe.name, recipe.test.split_column, data.rows_of_classes(*kinds)
     n = sum(found.values())
     if not n + data.n_rows(TEST):
+        if unlabelled := data.n_rows(UNLABELLED):
+            raise InputError(
+                f"{name}: no row has a label ({unlabelled:,} read); name the column of labels with "
+                "--label."
+            )
         raise InputError(f"{name}: there are no rows; give files with data in them.")
     for which, rows in (("train", n), ("test", data.n_rows(TEST))):
         if column is not None and not rows:
@@ -241,7 +246,8 @@ def _tested(
     method, n = recipe.test.method, verdicts.pairs.total()
     if not n:
         raise InputError(
-            f"{recipe.test.file}: there are no rows to test on; give a file with data in it."
+            f"{recipe.test.file}: there are no rows with a label to test on; give a file with data "
+            "in it."
         )
     accuracies = None
     if verdicts.wrong is not None:

@@ -69,6 +69,8 @@ class ModelFile:
     exposure: Exposure = None  # what the rule sees after the features: see `statistics.exposure`
     exposure_name: str = ""  # of its column, or "total"
     missing: bool = False  # NaN in a row is a value that is missing, and says nothing
+    normalize: float | None = None  # sum that rows of a matrix are scaled to when they are read
+    log1p: bool = False  # and ln(1 + value) after that
 
     @property
     def n_regions(self) -> int:
@@ -142,6 +144,8 @@ def _manifest(model: ModelFile) -> dict[str, Any]:
         "layer": model.layer,
         **({} if model.exposure is None else _exposure_of(model)),
         **({"missing": True} if model.missing else {}),
+        **({} if model.normalize is None else {"normalize": model.normalize}),
+        **({"log1p": True} if model.log1p else {}),
         "text": text_of(model),
     }
 
@@ -308,6 +312,8 @@ def _model(fields: _Fields, arrays: dict[str, Array]) -> ModelFile:
         exposure=fields.get("exposure", str, int, type(None)),
         exposure_name=fields.get("exposure_name", str, type(None)) or "",
         missing=fields.get("missing", bool, type(None)) or False,
+        normalize=fields.get("normalize", float, type(None)),
+        log1p=fields.get("log1p", bool, type(None)) or False,
     )
     _check(model)
     return model
@@ -452,6 +458,8 @@ def _check_numbers(model: ModelFile, arrays: dict[str, Array]) -> None:
         columns[0] < 0 or columns[-1] >= model.n_features or (columns[1:] <= columns[:-1]).any()
     ):
         raise _DamageError("its columns are not ascending numbers of features")
+    if model.normalize is not None and not model.normalize > 0:
+        raise _DamageError("its rows have no sum above 0")
     if model.first_column not in (0, 1) or model.n_features < 0:
         raise _DamageError("its numbering of columns is not known")
     for name, array in arrays.items():

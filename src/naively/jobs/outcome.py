@@ -15,7 +15,7 @@ from naively.jobs.data import Data
 from naively.jobs.fit import Fitted
 from naively.jobs.model_file import ModelFile
 from naively.jobs.settings import Recipe
-from naively.jobs.strangers import strangers_note
+from naively.jobs.strangers import strangers_note, unlabelled_note
 from naively.jobs.study import confusion_of
 from naively.judging.agreement import agreement
 from naively.models import MODELS
@@ -46,7 +46,7 @@ class Tested:
     fitted: Fitted
     method: str  # in words: which rows were tested
     pairs: Counter[tuple[str, str]]  # test rows by label and answer
-    left_out: int  # rows that the split column gives to neither training nor test
+    left_out: int  # rows that the split column gives to neither; of a test file, without label
     coverage: tuple[CoveragePoint, ...]
     predicted_error: float | None  # by the model itself
 
@@ -79,7 +79,9 @@ def summarize(
         What the rows of the files are like.
     """
     notes = list(final.notes)
-    if test is not None and test.left_out:
+    if test is not None and recipe.test.file is not None:
+        notes.extend(unlabelled_note(test.left_out, recipe.test.file))
+    elif test is not None and test.left_out:
         notes.append(
             f"{test.left_out:,} rows that are neither train nor test in column "
             f"{recipe.test.split_column} were left out."

@@ -5,8 +5,11 @@ from __future__ import annotations
 import csv
 import io
 import os
+import signal
+import threading
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import BinaryIO
 
@@ -16,7 +19,7 @@ from naively._nearest import short
 from naively._types import Array, FloatArray, IntArray
 from naively.jobs.model_file import ModelFile, load_model, posterior
 from naively.jobs.reasons import dense_row, explain_row
-from naively.jobs.strangers import strangers_note
+from naively.jobs.strangers import strangers_note, unlabelled_note
 from naively.jobs.study import confusion_of, coverage_points
 from naively.judging.agreement import Agreement, agreement
 from naively.judging.coverage import margins
@@ -24,12 +27,12 @@ from naively.judging.thresholds import Reached, answers_at, log_odds, reached_by
 from naively.judging.verdicts import Verdicts
 from naively.models import MODELS
 from naively.models.rules import winners
-from naively.read.batch import Batch
+from naively.read.batch import Batch, Part
 from naively.read.columns import Wanted
-from naively.read.errors import InputError, OutputError
+from naively.read.errors import InputError, OutputError, told_of
 from naively.read.formats import FORMATS, format_of
 from naively.read.layout import LISTS, Layout
-from naively.read.parts import batches_of, find_files, parts_of
+from naively.read.parts import batches_of, find_files, parts_of, told
 from naively.read.progress import Progress, silent
 from naively.report.summary import Confusion, CoveragePoint
 from naively.statistics.exposure import exposed_columns
@@ -40,6 +43,8 @@ from naively.work.judged import weighted
 from naively.work.stream import told_at
 from naively.work.writing import atomic_file
 
+_PATIENCE = 10.0  # seconds for a megabyte of text, and as many more
+_MEGABYTE = 1 << 20
 _MISLED = 5  # rows that are shown
 _WORDS = 4  # features of each
 
@@ -112,7 +117,7 @@ def predict(job: PredictJob, stdout: BinaryIO, progress: Progress = silent) -> P
 
 
 def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progress) -> Predicted:
-    rows, comparison = 0, Comparison(model, job.threshold)
+    rows, unlabelled, comparison = 0, 0, Comparison(model, job.threshold)
     compares = job.layout.label or job.layout.labels_file
     code = None if job.threshold is None else _code_of(model, job.threshold[0])
     table = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
@@ -120,9 +125,12 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
     heads = ["margin"] * job.margin
     heads += [f"p:{name}" for name in model.classes] if job.probabilities else []
     writer.writerow([job.layout.key or "row", "label", *heads])
-    for batch, X in rows_of(model, job.input, job.layout):
+    layout = layout_for(model, job.input, job.layout)
+    parts = parts_of([job.input], layout)
+    for batch, X in rows_in(model, parts, layout):
         progress("predicting", rows, 0)
-        scores = model.scores(X)
+        with told_of(job.input):
+            scores = model.scores(X)
         codes, margin = winners(scores), margins(scores)
         if code is not None and job.threshold is not None:
             codes = answers_at(scores, code, job.threshold[1])
@@ -138,11 +146,17 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
         )
         rows += len(batch)
         if compares and batch.labels is not None:
-            comparison.look(batch, X, scores, answers, margin, keys)
+            known = np.flatnonzero(batch.labels != "")
+            unlabelled += len(batch) - len(known)
+            comparison.look(
+                batch.take(known), X[known], scores[known], answers[known], margin[known],
+                keys[known],
+            )  # fmt: skip
     table.detach()
+    notes = (*told(parts, job.layout), *unlabelled_note(unlabelled, what="not compared"))
     if not comparison.verdicts.pairs:
-        return Predicted(rows, None)
-    return Predicted(rows, comparison.result(), tuple(comparison.notes()))
+        return Predicted(rows, None, notes)
+    return Predicted(rows, comparison.result(), (*notes, *comparison.notes()))
 
 
 def _margins_of(scores: FloatArray, codes: IntArray) -> FloatArray:
@@ -226,11 +240,60 @@ def rows_of(model: ModelFile, source: str, layout: Layout) -> Iterator[tuple[Bat
         If the file cannot be read, or is not of the kind the model was trained on.
     """
     layout = layout_for(model, source, layout)
+    return rows_in(model, parts_of([source], layout), layout)
+
+
+def rows_in(
+    model: ModelFile, parts: Sequence[Part], layout: Layout
+) -> Iterator[tuple[Batch, Matrix]]:
+    """Rows of parts of a file, as `rows_of` gives them."""
     see = eye_of(model)
-    for part in parts_of([source], layout):
+    for part in parts:
         for batch in batches_of(part, layout):
-            with told_at(part):
-                yield batch, see(batch)
+            with told_at(part), in_time(_patience(model, batch)):
+                X = see(batch)
+            yield batch, X
+
+
+def _patience(model: ModelFile, batch: Batch) -> float | None:
+    """Seconds that the words of some texts may take to be found; None where no pattern does it.
+
+    A pattern of a stranger may go through a text in exponentially many ways.
+    """
+    rule = model.features
+    if rule is None or rule.analyzer != "word" or rule.min_characters is not None:
+        return None
+    offsets = batch.rows.offsets
+    return _PATIENCE * (1 + (int(offsets[-1]) - int(offsets[0])) / _MEGABYTE)
+
+
+@contextmanager
+def in_time(seconds: float | None) -> Iterator[None]:
+    """Give up what takes longer; only the main thread can be told so, and not on every system.
+
+    Raises
+    ------
+    InputError
+        If it does.
+    """
+    main = threading.current_thread() is threading.main_thread()
+    if seconds is None or not main or not hasattr(signal, "setitimer"):
+        yield
+        return
+
+    def stop(*_: object) -> None:
+        raise InputError(
+            f"the `token_pattern` of the model takes over {seconds:,.0f} s for some texts; get "
+            "another model, or train one whose words are simpler to find."
+        )
+
+    before = signal.signal(signal.SIGALRM, stop)
+    signal.setitimer(signal.ITIMER_REAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
 
 
 def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
@@ -257,8 +320,9 @@ def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
         way = "train with `naively select --missing ignore`"
         knows = "missing" in MODELS[model.kind].parameters
         return replace(
-            layout, text=(), wanted=columns, missing=model.missing, missing_way=way * knows
-        )
+            layout, text=(), wanted=columns, missing=model.missing, missing_way=way * knows,
+            normalize=model.normalize, log1p=model.log1p,
+        )  # fmt: skip
     tokens = model.features.analyzer == "tokens"
     if tokens and format not in LISTS:
         raise InputError(

@@ -27,7 +27,7 @@ def profile_of(data: Data) -> InputProfile | None:
     """
     if not data.tasks:
         return None
-    layout, there_are = data.tasks[0].layout, sum(data.rows_of_classes(*data.class_rows).values())
+    layout, there_are = data.tasks[0].layout, sum(data.shards.values())
     keys, empty, read = [np.empty(0, np.uint64)], 0, 0
     for batch in chain.from_iterable(batches_of(part, layout) for part in data.parts):
         left = _LOOKED_AT - read
@@ -42,7 +42,7 @@ def profile_of(data: Data) -> InputProfile | None:
         whole=read >= there_are,
         repeated=read - len(np.unique(np.concatenate(keys))),
         empty=empty,
-        variants=variants_of(data.rows_of_classes(*data.class_rows)),
+        variants=variants_of(data.labelled_rows),
     )
 
 

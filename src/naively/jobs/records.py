@@ -17,13 +17,14 @@ from naively.jobs.model_file import ModelFile
 from naively.jobs.outcome import file_rows, summarize
 from naively.jobs.results import ALSO, RESULT_FILES, write_result
 from naively.jobs.settings import ModelSettings, Recipe
+from naively.jobs.strangers import unlabelled_note
 from naively.jobs.study import path_curve
 from naively.judging.parting import TRAIN
 from naively.models import MODELS
 from naively.read.bytes import identity
 from naively.read.errors import InputError, mendable
 from naively.read.layout import Layout
-from naively.read.parts import find_files, parts_of
+from naively.read.parts import find_files, parts_of, told
 from naively.read.progress import Progress, silent
 from naively.report.summary import Summary
 from naively.selection.train import is_auto
@@ -49,9 +50,17 @@ class Counting:
     of_counts: bool = False  # numbers below 0 are refused, whatever the statistic
 
 
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """What was counted."""
+
+    records: tuple[str, ...]  # files
+    notes: tuple[str, ...]  # what the reader should know of the rows
+
+
 def count(
     counting: Counting, out: str, progress: Progress = silent, *, jobs: int | None = None
-) -> list[str]:
+) -> Counted:
     """Count each file into a record of its own.
 
     Parameters
@@ -67,10 +76,10 @@ def count(
 
     Returns
     -------
-    list of str
+    Counted
         The records, one for each file.
     """
-    written = []
+    written, unlabelled = list[str](), 0
     statistic = MODELS[counting.model.kind].statistic
     if counting.model.missing is not None:
         counting.model.check_effect("missing")
@@ -88,6 +97,11 @@ def count(
     with mendable():
         parts = parts_of(counting.files, counting.layout)
         files = list(dict.fromkeys(part.path for part in parts))
+        if counting.layout.normalize == "median":
+            raise InputError(
+                "`--normalize` must be a number here, the same for all shards, such as 1e4; got "
+                "median."
+            )
         features, layout, columns = definition(
             counting.features, parts, counting.layout, counting.model, counting.resolution
         )
@@ -99,10 +113,14 @@ def count(
                 own, features, layout, names=names, n_jobs=jobs, of_counts=counting.of_counts
             )
             path = Path(out) / f"{Path(file).name}-{tasks[0].key[:16]}.npz"
-            if kept_record(path, tasks[0].files) is None:
-                save_record(run_tasks(tasks, jobs), path)
+            record = kept_record(path, tasks[0].files)
+            if record is None:
+                record = run_tasks(tasks, jobs)
+                save_record(record, path)
+            unlabelled += record.unlabelled
             written.append(str(path))
-    return list(dict.fromkeys(written))
+    notes = (*told(parts, counting.layout), *unlabelled_note(unlabelled))
+    return Counted(tuple(dict.fromkeys(written)), notes)
 
 
 def merge_records(sources: Sequence[str], out: str, progress: Progress = silent) -> Record:

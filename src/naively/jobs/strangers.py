@@ -1,4 +1,4 @@
-"""Labels that a model does not know: how many rows have them, and which are only spelled apart."""
+"""Labels that are missing, or that a model does not know: how many rows have them."""
 
 from __future__ import annotations
 
@@ -44,6 +44,16 @@ def strangers_note(rows: Mapping[str, int], right: int, classes: Sequence[str]) 
         yield (
             f"Labels of the test and of the training that differ by spelling only are not the "
             f"same: {_listed(alike, '; ')}. Write them alike."
+        )
+
+
+def unlabelled_note(rows: int, source: str = "", what: str = "left out") -> Iterator[str]:
+    """Say how many rows have no label; nothing if all have one."""
+    if rows:
+        of = f" of {source}" * bool(source)
+        yield (
+            f"{rows:,} row{'s' * (rows > 1)}{of} without a label "
+            f"{'were' if rows > 1 else 'was'} {what}."
         )
 
 

@@ -27,6 +27,7 @@ from naively.judging.parting import Parting
 from naively.models import MODELS
 from naively.read.batch import Part
 from naively.read.errors import InputError, told_of
+from naively.read.parts import parts_of, targeted
 from naively.read.progress import Progress, silent
 from naively.selection.redundancy import of_rows
 from naively.selection.train import choices, model_grid, model_path
@@ -66,6 +67,7 @@ class PathTable:
     quantity: str  # what the gain is of
     unit: str
     rows: tuple[PathRow, ...]
+    notes: tuple[str, ...] = ()  # what the reader should know of the files
 
 
 def path_of(recipe: Recipe, ks: Sequence[int] | None, progress: Progress = silent) -> PathTable:
@@ -109,7 +111,9 @@ def path_of(recipe: Recipe, ks: Sequence[int] | None, progress: Progress = silen
         before = support
     words = model.words
     n_rows = data.n_rows(*kinds)
-    return PathTable(statistics.n_features, n_rows, words.quantity, words.unit, tuple(rows))
+    return PathTable(
+        statistics.n_features, n_rows, words.quantity, words.unit, tuple(rows), data.notes
+    )
 
 
 def _check_ks(name: str, ks: Sequence[int] | None, there_are: int) -> None:
@@ -201,8 +205,12 @@ def cross_validate(
     with working(recipe.engine) as workers, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         contenders: list[tuple[Data, list[Curve]]] = []
+        parts = None
+        if recipe.layout.normalize == "median" and workers.are_here:
+            parts = parts_of(recipe.files, recipe.layout)
+            recipe = replace(recipe, layout=targeted(parts, recipe.layout))
         for kind in kinds:
-            parts = contenders[0][0].parts if contenders else None
+            parts = contenders[0][0].parts if contenders else parts
             contenders.append(
                 _contender(recipe, kind, parting, ks, alphas, workers, progress, parts)
             )
@@ -212,7 +220,7 @@ def cross_validate(
             groups.append([logistic(recipe, data, parting)])
     kept = data.kept(training(parting), recipe.model)
     notes = _notes_on_folds(data.rows_of_classes(*training(parting)), n_folds)
-    notes += tuple(dict.fromkeys(str(each.message) for each in caught))
+    notes += data.notes + tuple(dict.fromkeys(str(each.message) for each in caught))
     winner = best_curve([curve for curves in groups for curve in curves])
     ranked = ranking(groups)
     points = tuple(_point(curve, g) for curves in groups for curve in curves

@@ -33,7 +33,8 @@ import numpy as np
 from naively._nearest import short
 from naively._types import Array, FloatArray, IntArray
 
-LEFT_OUT, TEST, TRAIN = -1, 0, 1  # kinds; with K folds, fold t of the training rows is TRAIN + t
+# Kinds; with K folds, fold t of the training rows is TRAIN + t.
+UNLABELLED, LEFT_OUT, TEST, TRAIN = -2, -1, 0, 1
 FEW_ROWS = 10_000  # that are dealt out exactly; of more, a share varies by less than 0.01
 _NAMES = {"train": TRAIN, "training": TRAIN, "test": TEST, "testing": TEST}
 _SPARE = ("dev", "development", "val", "valid", "validation", "extra", "unsup")
@@ -142,21 +143,25 @@ def for_rows(
     Parameters
     ----------
     keys, labels, split : (n,)
-        Of these rows.
+        Of these rows; those whose label is empty are of no kind that is counted.
     parts
         Number of rows in each part, in the order of the rows.
     whole
         Whether there are no others: they are dealt out exactly.
     """
+    kinds = np.full(len(keys), UNLABELLED, dtype=np.int32)
+    labelled = labels != "" if len(labels) else np.ones(len(keys), dtype=np.bool_)
+    keys, split = keys[labelled], None if split is None else split[labelled]
     parting = replace(parting, apart=not parting.grouped and 2 * len(np.unique(keys)) < len(keys))
     if not whole:
         return parting
-    names, codes = np.unique(labels, return_inverse=True)
-    kinds = parting.dealt(keys, codes, names, split).astype(np.int32)
+    names, codes = np.unique(labels[labelled], return_inverse=True)
+    own = parting.dealt(keys, codes, names, split).astype(np.int32)
+    kinds[labelled] = own
     if parting.grouped:
         free = slice(None) if split is None else split == TRAIN
         return replace(
-            parting, groups=dict(zip(keys[free].tolist(), kinds[free].tolist(), strict=True))
+            parting, groups=dict(zip(keys[free].tolist(), own[free].tolist(), strict=True))
         )
     ends = np.cumsum(list(parts.values()))
     pieces = np.split(kinds, ends[:-1])

@@ -13,6 +13,7 @@ from naively._types import Array, IntArray
 from naively.read.bytes import lines_before
 from naively.read.columns import Columns
 from naively.read.formats import FORMATS
+from naively.read.layout import Style
 from naively.statistics.matrix import is_sparse
 from naively.text.labels import name_text
 from naively.text.utf8 import Texts, TokenRows, as_texts, as_tokens
@@ -38,6 +39,7 @@ class Part:
     end: int  # behind the last one
     source: str  # what the file is called in messages
     columns: Columns | None = None  # of svmlight: what all files together have
+    style: Style | None = None  # of text files: how it is written
     held: tuple[Batch, ...] | None = None  # its rows, where they are in memory
 
     def line(self, number: int) -> str:

@@ -12,6 +12,7 @@ import lzma
 import os
 import shutil
 import tempfile
+import zipfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,14 +22,19 @@ from typing import BinaryIO, cast
 
 import numpy as np
 
-from naively._nearest import nearest
+from naively._nearest import nearest, short
 from naively.read.errors import InputError, cause, explained, reason
-from naively.read.formats import PACKED, packing_of
+from naively.read.formats import FORMATS, PACKED, format_by_name, members_of, packing_of
 
 BLOCK_BYTES = 1 << 23
 LARGEST_LINE = 1 << 28  # bytes: what is longer is no line of text, but a trap for memory
 _HEAD = 1 << 16  # bytes that tell one file from another
 _COPIED = 1 << 20
+_SHOWN = 5  # files of an archive
+BROKEN = (  # what broken packed data make the libraries raise
+    *(EOFError, OSError, zlib.error, lzma.LZMAError),
+    *(zipfile.BadZipFile, NotImplementedError),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,12 +96,19 @@ def packing(path: str, source: str = "") -> str:
         start = file.read(6)
     promised = packing_of(source or path)
     found = next((suffix for suffix, magic in PACKED.items() if start.startswith(magic)), "")
+    if found == ".zip" != promised and not _is_of_lines(source or path):
+        return ""  # .npz and .xlsx are archives themselves
     if promised and promised != found and start:
         raise InputError(
             f"{source or path}: the content is not {promised[1:]} data; get the file again, "
             f"or take `{promised}` off its name if it is not compressed."
         )
     return found
+
+
+def _is_of_lines(name: str) -> bool:
+    format = format_by_name(name)
+    return format is not None and FORMATS[format].unit == "line"
 
 
 @contextmanager
@@ -112,8 +125,29 @@ def unpacked(path: str, source: str = "") -> Iterator[BinaryIO]:
                 yield cast(BinaryIO, lzma.LZMAFile(raw))  # noqa: SIM115 (`raw` is closed below)
             case ".zst":
                 yield _zstandard(raw, source or path)
+            case ".zip":
+                with (
+                    zipfile.ZipFile(raw) as archive,
+                    archive.open(_member(archive, source or path)) as file,
+                ):
+                    yield cast(BinaryIO, file)
             case _:
                 yield raw
+
+
+def _member(archive: zipfile.ZipFile, source: str) -> zipfile.ZipInfo:
+    """Return the only file in an archive."""
+    names = members_of(archive.namelist())
+    if len(names) != 1:
+        listed = f" ({', '.join(map(short, names[:_SHOWN]))}{', ...' * (len(names) > _SHOWN)})"
+        raise InputError(
+            f"{source}: the archive holds {len(names):,} files{listed * bool(names)}, not one; "
+            "unpack it, and name one of them or many by a pattern in quotes."
+        )
+    found = archive.getinfo(names[0])
+    if found.flag_bits & 1:
+        raise InputError(f"{source}: the archive has a password; unpack it first.")
+    return found
 
 
 def _zstandard(raw: BinaryIO, source: str) -> BinaryIO:
@@ -308,7 +342,7 @@ def _whole(path: str, source: str, encoding: str) -> Iterator[bytes]:
         while True:
             try:
                 block = next(pieces, None)
-            except (EOFError, OSError, zlib.error, lzma.LZMAError) as error:
+            except BROKEN as error:
                 raise _cut_off(source, error, line) from error
             if block is None:
                 break

@@ -15,6 +15,7 @@ from naively.text.utf8 import Texts, TokenRows, as_texts, as_tokens, is_list, ro
 
 Cells: TypeAlias = Any  # (n,) a column: Texts, a list or NumPy array, or an array of pyarrow
 
+_DOUBLE = 8  # bytes
 LONGEST_LABEL = 1000  # characters; what is longer is a text
 
 
@@ -106,15 +107,15 @@ def _held(value: Any) -> str:
 
 
 def labels_of(cells: Cells, name: str, places: Places, what: str = "label") -> Array:
-    """Return a column of labels, parts or keys as text, (n,).
+    """Return a column of labels, parts or keys as text, (n,); a label that is missing is empty.
 
     Raises
     ------
     InputError
-        Naming the place of the first that is missing, or is not a single value.
+        Naming the place of the first that is not a single value, or is missing and no label.
     """
     values, codes = _distinct(cells)
-    names = []
+    names = list[str]()
     for code, value in enumerate(values):
         try:
             names.append(_label(value, name, what))
@@ -144,6 +145,8 @@ def _label(value: Any, name: str, what: str) -> str:
     except TypeError as error:
         raise InputError(f"column `{name}` holds {error}, not a single {what}.") from error
     if text is None:
+        if what == "label":
+            return ""
         raise InputError(
             f"the {what} in column `{name}` is missing; fill it in or take the row out."
         )
@@ -169,9 +172,19 @@ def _distinct(cells: Cells) -> tuple[list[Any], IntArray]:
 
 
 def _plain(cells: Sequence[Any] | Array) -> list[Any]:
-    if isinstance(cells, np.ndarray):
-        return cells.tolist() if cells.dtype.kind not in "mM" else list(cells)
-    return list(cells)
+    if not isinstance(cells, np.ndarray):
+        return list(cells)
+    if cells.dtype.kind == "M":
+        return list(cells.astype("M8[us]").tolist())
+    if cells.dtype.kind == "f" and cells.dtype.itemsize < _DOUBLE:
+        return list(map(_shortest, cells))
+    plain: list[Any] = list(cells) if cells.dtype.kind == "m" else cells.tolist()
+    return plain
+
+
+def _shortest(value: Any) -> float:
+    """Return the number that is spelled as one of single or half precision is."""
+    return float(str(value))
 
 
 def _strings(texts: Texts) -> list[Any]:
@@ -190,11 +203,15 @@ def _arrow_distinct(column: Any) -> tuple[list[Any], IntArray]:
         return column.to_pylist(), np.arange(len(column))
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
+    values = column.dictionary.to_pylist()
+    if pa.types.is_floating(column.type.value_type):
+        single = {16: np.float16, 32: np.float32}.get(column.type.value_type.bit_width, float)
+        values = [_shortest(single(value)) for value in values]
     indices = column.indices
     if indices.null_count:
         indices = indices.fill_null(len(column.dictionary))
     codes = np.from_dlpack(indices)  # to_numpy would import pandas
-    return [*column.dictionary.to_pylist(), None], codes.astype(np.int64)
+    return [*values, None], codes.astype(np.int64)
 
 
 # Types of Arrow --------------------------------------------------------------------------------

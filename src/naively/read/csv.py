@@ -24,6 +24,7 @@ from naively.read.bytes import LARGEST_LINE, blocks, count_lines, decoded, whole
 from naively.read.columns import Columns
 from naively.read.errors import InputError
 from naively.read.fields import Fields, split_fields
+from naively.read.formats import USUAL_DELIMITER
 from naively.read.layout import Layout
 from naively.read.table import (
     Records,
@@ -82,9 +83,9 @@ class _Table:
 
 def _opened(part: Part, layout: Layout) -> tuple[_Table, list[str]]:
     """Return the table, and its first row; empty if there is none."""
-    usual = "\t" if part.format == "tsv" else ","
+    usual = USUAL_DELIMITER[part.format]
     table = _Table(part, layout, usual if layout.delimiter is None else layout.delimiter, [])
-    records = _records(table, _blocks(table), 1)
+    records = _records(table, _blocks(table), 1 + layout.skip)
     with _any_field_size():
         first = next(records, (1, 1, None))[2]
     if first is None:
@@ -114,8 +115,17 @@ def _check_delimiter(table: _Table, header: list[str]) -> None:
 
 
 def _blocks(table: _Table) -> Iterator[tuple[int, bytes]]:
-    part = table.part
-    return blocks(part.path, part.source, part.begin, part.end, table.layout.encoding)
+    part, layout = table.part, table.layout
+    pieces = blocks(part.path, part.source, part.begin, part.end, layout.coding)
+    for line, piece in pieces:
+        if line > layout.skip:
+            yield line, piece
+            continue
+        start = 0
+        for _ in range(line, layout.skip + 1):
+            start = piece.find(b"\n", start) + 1 or len(piece)
+        if start < len(piece):
+            yield layout.skip + 1, piece[start:]
 
 
 def _records(table: _Table, pieces: Iterator[tuple[int, bytes]], start: int) -> Iterator[_Record]:
@@ -158,7 +168,7 @@ def _any_field_size() -> Iterator[None]:
 
 
 def _all_rows(table: _Table) -> Iterator[Rows]:
-    return _rows(table, _blocks(table), 1, header=table.layout.header)
+    return _rows(table, _blocks(table), 1 + table.layout.skip, header=table.layout.header)
 
 
 def _rows(

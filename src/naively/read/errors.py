@@ -15,7 +15,11 @@ from contextlib import contextmanager
 
 from naively._nearest import nearest, short
 
-_EXTRAS = {"pyarrow": ("Parquet", "arrow"), "h5py": ("AnnData", "anndata")}
+_EXTRAS = {
+    "pyarrow": ("Parquet", "arrow"),
+    "h5py": ("AnnData", "anndata"),
+    "openpyxl": ("Excel", "excel"),
+}
 
 
 class InputError(ValueError):

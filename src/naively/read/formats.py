@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -16,8 +17,15 @@ if TYPE_CHECKING:
     from naively.read.columns import Columns
     from naively.read.layout import Layout
 
-PACKED = {".gz": b"\x1f\x8b", ".bz2": b"BZh", ".xz": b"\xfd7zXZ\x00", ".zst": b"\x28\xb5\x2f\xfd"}
-_SPREADSHEETS = (".xlsx", ".xls", ".ods")
+PACKED = {
+    ".gz": b"\x1f\x8b",
+    ".bz2": b"BZh",
+    ".xz": b"\xfd7zXZ\x00",
+    ".zst": b"\x28\xb5\x2f\xfd",
+    ".zip": b"PK\x03\x04",
+}
+USUAL_DELIMITER = {"csv": ",", "tsv": "\t"}  # of formats that have one
+_SPREADSHEETS = (".xls", ".ods")
 
 
 class Reader(Protocol):
@@ -52,6 +60,7 @@ FORMATS = {
     "tsv": Format((".tsv", ".tab"), "table", "line", "csv"),
     "jsonl": Format((".jsonl", ".ndjson", ".json"), "table", "line", "jsonl"),
     "parquet": Format((".parquet", ".pq"), "table", "row", "parquet"),
+    "xlsx": Format((".xlsx",), "table", "row", "xlsx"),
     "svmlight": Format((".svmlight", ".svm", ".libsvm"), "matrix", "line", "svmlight"),
     "npz": Format((".npz",), "matrix", "row", "npz"),
     "mtx": Format((".mtx", ".mm"), "matrix", "row", "mtx", first=1),
@@ -77,6 +86,23 @@ def format_by_name(name: str) -> str | None:
     return _BY_SUFFIX.get(Path(path.stem).suffix if path.suffix in PACKED else path.suffix)
 
 
+def _format_inside(name: str) -> str | None:
+    """Format that the only file in an archive promises, or None."""
+    if packing_of(name) != ".zip":
+        return None
+    from zipfile import BadZipFile, ZipFile
+
+    with suppress(OSError, BadZipFile, ValueError), ZipFile(name) as archive:
+        found = members_of(archive.namelist())
+        return format_by_name(found[0]) if len(found) == 1 else None
+    return None
+
+
+def members_of(names: Sequence[str]) -> list[str]:
+    """Return the files in an archive, without folders and what macOS adds."""
+    return [name for name in names if not name.endswith("/") and not name.startswith("__MACOSX/")]
+
+
 def format_of(source: str | os.PathLike[str], given: str | None = None) -> str:
     """Format of a file: the one given, or the one its name promises.
 
@@ -86,9 +112,9 @@ def format_of(source: str | os.PathLike[str], given: str | None = None) -> str:
         If neither tells.
     """
     name = os.fspath(source)
-    format = given or format_by_name(name)
+    format = given or format_by_name(name) or _format_inside(name)
     if Path(name.lower()).suffix in _SPREADSHEETS:
-        raise InputError(f"{name}: a spreadsheet is not read; save the sheet as CSV.")
+        raise InputError(f"{name}: this spreadsheet is not read; save it as .xlsx or CSV.")
     if format not in FORMATS:
         raise InputError(
             f"{name}: the name does not tell the format; give it with --format {'|'.join(FORMATS)}."

@@ -20,6 +20,7 @@ from naively.read.bytes import check_memory, seekable
 from naively.read.cells import batch_of
 from naively.read.columns import Columns
 from naively.read.errors import InputError, explained, missing
+from naively.read.fence import check_hdf5
 from naively.read.layout import Layout
 from naively.read.matrix import (
     check_rows,
@@ -86,13 +87,21 @@ def _opened(path: str, source: str) -> Iterator[Any]:
     with explained(source, "an AnnData file"):
         import h5py
 
-        with seekable(path, source) as plain, h5py.File(plain, "r") as file:
+        with _tried(path, source) as plain, h5py.File(plain, "r") as file:
             for each in ("X", "obs", "var"):
                 if each not in file:
                     raise InputError(
                         f"{source}: there is no `{each}`; this is not an AnnData file."
                     )
             yield file
+
+
+@contextmanager
+def _tried(path: str, source: str) -> Iterator[str]:
+    """Path of a file, unpacked, which HDF5 can go through."""
+    with seekable(path, source) as plain:
+        check_hdf5(plain, source)
+        yield plain
 
 
 # The matrix ------------------------------------------------------------------------------------

@@ -1,11 +1,17 @@
-"""JSON Lines: blocks of lines at once through Arrow, or line by line where they are not alike."""
+"""JSON Lines: blocks of lines at once through Arrow, or line by line where they are not alike.
+
+A file that begins with a bracket is an array of objects, which are read one by one.
+"""
 
 from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Sequence
-from itertools import islice
+from contextlib import suppress
+from dataclasses import replace
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -28,12 +34,17 @@ from naively.read.table import (
 from naively.text.labels import clean
 
 PART_BYTES = 1 << 26
+_HEAD = 4096
+_BLANKS = " \t\r\n"
+_BLANK = re.compile(f"[{_BLANKS}]*")
+_LONGEST_WORD = 16  # of JSON outside of strings: a number or a literal that is cut off
+_WANTED = {"[": "an opening bracket", ",": "a comma or the closing bracket", "end": "the end"}
 
 
 def cut(path: str, layout: Layout) -> list[tuple[int, int]]:
     """Cut a file into ranges of bytes; each line belongs to the range that it begins in."""
     size = os.path.getsize(path)
-    if stored.in_one_piece(path, layout.encoding):
+    if stored.in_one_piece(path, layout.coding) or _is_array(path, layout):
         return [(0, size)]
     starts = range(0, max(size, 1), PART_BYTES)
     return [(start, min(start + PART_BYTES, size)) for start in starts]
@@ -43,6 +54,9 @@ def batches(part: Part, layout: Layout) -> Iterator[Batch]:
     """Rows of the lines that begin in a part, in batches."""
     if not layout.text:
         yield from number_batches(part, _records(part, layout), layout)
+        return
+    if _is_array(part.path, layout):
+        yield from _array_batches(part, layout)
         return
     names = wanted_columns(layout)
     for line, block in _blocks(part, layout):
@@ -64,7 +78,7 @@ def columns(part: Part, layout: Layout) -> Columns:
 
 
 def _blocks(part: Part, layout: Layout) -> Iterator[tuple[int, bytes]]:
-    return stored.blocks(part.path, part.source, part.begin, part.end, layout.encoding)
+    return stored.blocks(part.path, part.source, part.begin, part.end, layout.coding)
 
 
 def _numbers(block: bytes, line: int) -> Sequence[int] | IntArray:
@@ -128,14 +142,23 @@ def _lines(block: bytes, first: int, part: Part) -> Iterator[tuple[int, dict[str
 
 def _record(line: bytes, number: int, part: Part) -> dict[str, Any]:
     try:
-        record = json.loads(line.decode())
+        return _object(json.loads(line.decode()), number, part)
+    except InputError:
+        raise
     except UnicodeDecodeError as error:
         raise stored.undecodable(part.line, number, error, "utf-8") from error
     except (ValueError, RecursionError) as error:
-        raise InputError(
-            f"{part.line(number)} is not JSON ({getattr(error, 'msg', cause(error))}); "
-            "write one object a line."
-        ) from error
+        raise _no_json(part, number, error) from error
+
+
+def _no_json(part: Part, number: int, error: Exception) -> InputError:
+    return InputError(
+        f"{part.line(number)} is not JSON ({getattr(error, 'msg', cause(error))}); "
+        "write one object a line."
+    )
+
+
+def _object(record: Any, number: int, part: Part) -> dict[str, Any]:
     if not isinstance(record, dict):
         kind = "an array" if isinstance(record, list) else "a bare value"
         raise InputError(
@@ -164,17 +187,95 @@ def _records(part: Part, layout: Layout) -> Records:
 
 
 def _first(part: Part, layout: Layout) -> dict[str, Any]:
-    for line, block in stored.blocks(part.path, part.source, 0, part.end, layout.encoding):
-        for _, record in _lines(block, line, part):
-            return record
-    return {}
+    start = replace(part, begin=0)
+    return next((record for _, record in chain.from_iterable(_pieces(start, layout))), {})
 
 
 def _rows(part: Part, layout: Layout) -> Iterator[Rows]:
     keys = list(_first(part, layout))
-    for line, block in _blocks(part, layout):
-        lines = _lines(block, line, part)
-        while some := list(islice(lines, limits.height(64 * len(keys)))):
+    for records in _pieces(part, layout):
+        while some := list(islice(records, limits.height(64 * len(keys)))):
             cells = _columns(some, keys, part, layout.roles_way)
             numbers: IntArray = np.array([number for number, _ in some])
             yield Rows(list(zip(*cells.values(), strict=True)), numbers)
+
+
+def _pieces(part: Part, layout: Layout) -> Iterator[Iterator[tuple[int, dict[str, Any]]]]:
+    """Objects with their lines, block by block, or all of an array."""
+    if _is_array(part.path, layout):
+        yield _elements(part, layout)
+        return
+    for line, block in _blocks(part, layout):
+        yield _lines(block, line, part)
+
+
+# An array --------------------------------------------------------------------------------------
+
+
+def _is_array(path: str, layout: Layout) -> bool:
+    with suppress(*stored.BROKEN), stored.unpacked(path) as file:
+        head = file.read(_HEAD).decode(layout.coding, "ignore")
+        return head.removeprefix("\ufeff").lstrip(_BLANKS).startswith("[")
+    return False
+
+
+def _array_batches(part: Part, layout: Layout) -> Iterator[Batch]:
+    records, names, size = _elements(part, layout), wanted_columns(layout), 1
+    while some := list(islice(records, size)):
+        cells = _columns(some, names, part, layout.roles_way)
+        numbers = np.array([number for number, _ in some], dtype=np.int64)
+        batch = text_batch(cells, Places((part,), numbers), layout)
+        yield batch
+        # As many as fit, if the next are as long as these.
+        mean = (int(batch.rows.offsets[-1]) - int(batch.rows.offsets[0])) // len(some)
+        size = min(limits.height(mean + 64 * len(names)), 16 * size)
+
+
+def _elements(part: Part, layout: Layout) -> Iterator[tuple[int, dict[str, Any]]]:
+    """Objects of an array, each with the line that it begins in."""
+    decoder, text, line, wanted = json.JSONDecoder(), "", 1, "["
+    broken: Exception = ValueError("it is not closed")
+    for first, block in _blocks(part, layout):
+        text, at = text + stored.decoded(block, part.line, first), 0
+        while True:
+            begin, at = at, _past_blanks(text, at)
+            line += text.count("\n", begin, at)
+            if at == len(text):
+                break
+            mark = text[at]
+            if wanted in ("[", ",", "end") or (mark == "]" and wanted == "first"):
+                wanted, at = _after(mark, wanted, part, line), at + 1
+                continue
+            try:
+                record, end = decoder.raw_decode(text, at)
+            except (ValueError, RecursionError) as error:
+                if not _may_go_on(error, len(text), at):
+                    raise _no_json(part, line, error) from error
+                broken = error
+                break
+            yield line, _object(record, line, part)
+            line += text.count("\n", at, end)
+            wanted, at = ",", end
+        text = text[at:]
+    if wanted != "end":
+        raise _no_json(part, line, broken) from broken
+
+
+def _past_blanks(text: str, at: int) -> int:
+    found = _BLANK.match(text, at)
+    return found.end() if found else at
+
+
+def _after(mark: str, wanted: str, part: Part, line: int) -> str:
+    """Return what must follow a mark of an array: value, mark or end."""
+    follows = {("[", "["): "first", ("first", "]"): "end", (",", ","): "value", (",", "]"): "end"}
+    if (wanted, mark) not in follows:
+        raise _no_json(part, line, ValueError(f"got {mark!r}, and not {_WANTED[wanted]}"))
+    return follows[wanted, mark]
+
+
+def _may_go_on(error: Exception, length: int, at: int) -> bool:
+    """Whether what is wrong may be that an object goes on in the next block."""
+    if not isinstance(error, json.JSONDecodeError) or length - at > stored.LARGEST_LINE:
+        return False
+    return error.msg.startswith("Unterminated") or error.pos >= length - _LONGEST_WORD

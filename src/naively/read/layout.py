@@ -4,10 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from naively.read.columns import Wanted
 from naively.read.errors import InputError
 from naively.read.formats import FORMATS
+
+
+@dataclass(frozen=True, slots=True)
+class Style:
+    """How a text file is written."""
+
+    encoding: str = "utf-8"
+    delimiter: str | None = None  # of CSV
+    skip: int = 0  # lines before the first of CSV, such as sep=;
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,14 +40,30 @@ class Layout:
     transpose: bool = False  # of numbers: rows are features
     ignore: tuple[str, ...] = ()  # columns of numbers to leave out
     layer: str | None = None  # of AnnData: "raw" or the name of a layer; None for X, or as wanted
-    delimiter: str | None = None  # of CSV; None: a comma, or a tab in .tsv
+    # Of a matrix of counts: sum that every row is scaled to, and ln(1 + value) after that.
+    normalize: float | Literal["median"] | None = None  # median: of the sums, once they are known
+    log1p: bool = False
+    sheet: str | None = None  # of Excel; None: the only one that is not empty
+    delimiter: str | None = None  # of CSV; None: a comma, a tab in .tsv, or what fits (`sniff`)
     quotes: bool = True  # of CSV; False: quotation marks are part of the text
     header: bool = True  # of CSV; False: columns are called 1, 2, ...
-    encoding: str = "utf-8"  # of CSV and JSON Lines
+    encoding: str | None = None  # of CSV and JSON Lines; None: UTF-8, or what fits
+    skip: int = 0  # of CSV: lines before the first, as `Style` has them
     wanted: Wanted | None = None  # columns of numbers to keep; None: all
     # Of numbers. (What is counted is told by the features, by which records are named.)
     missing: bool = field(default=False, repr=False)  # cells without a value are NaN, not refused
     missing_way: str = field(default="", repr=False)  # out, where a value is missing: "add ..."
+
+    def written(self, style: Style | None) -> Layout:
+        """Return the layout of a file that is written so."""
+        if style is None:
+            return self
+        return replace(self, encoding=style.encoding, delimiter=style.delimiter, skip=style.skip)
+
+    @property
+    def coding(self) -> str:
+        """Encoding of a text file."""
+        return self.encoding or "utf-8"
 
     @property
     def roles_way(self) -> str:
@@ -72,15 +98,18 @@ _EFFECTS = (  # option, field, formats in which it has an effect with texts, and
     ("--transpose", "transpose", (), _TRANSPOSED),
     ("--ignore", "ignore", (), tuple(FORMATS)),
     ("--layer", "layer", (), ("h5ad",)),
+    ("--normalize", "normalize", (), _MATRICES),
+    ("--log1p", "log1p", (), _MATRICES),
     ("--missing", "missing", (), tuple(FORMATS)),
     ("--delimiter", "delimiter", ("csv", "tsv"), ("csv", "tsv")),
     ("--no-quotes", "quotes", ("csv", "tsv"), ("csv", "tsv")),
-    ("--no-header", "header", ("csv", "tsv"), ("csv", "tsv")),
+    ("--no-header", "header", ("csv", "tsv", "xlsx"), ("csv", "tsv", "xlsx")),
+    ("--sheet", "sheet", ("xlsx",), ("xlsx",)),
     ("--encoding", "encoding", ("csv", "tsv", "jsonl"), ("csv", "tsv", "jsonl")),
 )
 _WRITTEN = (
     *("label", "names_file", "transpose", "layer"),
-    *("delimiter", "quotes", "header", "encoding"),
+    *("delimiter", "quotes", "header", "encoding", "sheet"),
 )
 
 
@@ -119,6 +148,21 @@ def check_effects(layout: Layout, format: str, source: str = "") -> None:
             f"{place}{option} has no effect on {'texts' if layout.text else 'numbers'} in "
             f"{format}, only on {' and '.join(known)}; leave it out."
         )
+
+
+def check_scaling(layout: Layout) -> None:
+    """Refuse what cannot go with rows that are scaled by their sums.
+
+    Raises
+    ------
+    InputError
+        If columns are left out, or values may be missing.
+    """
+    for name in ("ignore", "missing"):
+        if layout.normalize is not None and getattr(layout, name):
+            raise InputError(
+                f"`--normalize` is by the sum of all columns and values; leave out --{name}."
+            )
 
 
 _HELD = ("texts", "numbers")

@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+import scipy.sparse as sp
 
-from naively._types import Array, IntArray
+from naively._types import Array, FloatArray, IntArray
 from naively.read import batch as limits
 from naively.read.batch import Batch, Part, Places
 from naively.read.bytes import blocks, decoded
@@ -120,9 +121,47 @@ def kept_values(
     X: Any, places: Places, columns: Columns, kept: IntArray | None, layout: Layout
 ) -> Any:
     """Return the columns that are kept, checked to be finite numbers, or missing if they may be."""
+    X = scaled_rows(X, places, layout)
     X = X if kept is None else X[:, kept]
     check_finite(X, columns.take(kept), places, layout)
     return X
+
+
+def row_sums(X: Any) -> FloatArray:
+    """Sum of each row of a matrix, (n,)."""
+    return np.asarray(X.sum(axis=1, dtype=np.float64)).ravel()
+
+
+def scaled_rows(X: Any, places: Places, layout: Layout) -> Any:
+    """Scale rows of counts to a sum, those of sum 0 excepted, then take ln(1 + value), as asked.
+
+    As Scanpy does with its `normalize_total` and `log1p`, in double precision.
+
+    Raises
+    ------
+    InputError
+        Naming the first row with a value below 0.
+    """
+    if layout.normalize is None and not layout.log1p:
+        return X
+    values = X.data if is_sparse(X) else X
+    if (values < 0).any():
+        below = np.asarray((X < 0).sum(axis=1)).ravel()
+        raise InputError(
+            f"{places.of(int(np.argmax(below > 0)))}: a value is below 0, and rows to be scaled or "
+            "taken logarithms of are counts; give those."
+        )
+    X = X.astype(np.float64)
+    if layout.normalize is not None:
+        sums = row_sums(X)
+        factor = float(layout.normalize) / np.where(sums > 0, sums, 1)
+        X = sp.diags_array(factor).dot(X).tocsr() if is_sparse(X) else X * factor[:, None]
+    if not layout.log1p:
+        return X
+    if is_sparse(X):
+        X.data = np.log1p(X.data)
+        return X
+    return np.log1p(X)
 
 
 def usual(source: str, X: Any) -> Any:

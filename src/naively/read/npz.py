@@ -69,7 +69,7 @@ def _loaded(part: Part, layout: Layout) -> tuple[dict[str, Array], dict[str, tup
 
 
 def _labels(part: Part, name: str, array: Array) -> Array:
-    if array.dtype.kind not in "biufUST":
+    if array.dtype.kind not in "biufUSTM":
         raise InputError(
             f"{part.source}: array `{name}` holds {array.dtype}, not labels; save text or whole "
             "numbers."

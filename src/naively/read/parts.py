@@ -11,7 +11,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from naively._types import Array
 from naively.read import svmlight
 from naively.read.batch import Batch, Part, joined
 from naively.read.bytes import (
@@ -23,10 +22,21 @@ from naively.read.bytes import (
 from naively.read.columns import Columns
 from naively.read.errors import InputError, explained
 from naively.read.formats import format_of, reader_of
-from naively.read.layout import Layout, check_effects
-from naively.read.matrix import names_in
+from naively.read.layout import Layout, check_effects, check_scaling
+from naively.read.matrix import read_words, row_sums
+from naively.read.sniff import Styles, style_of, told
 
-__all__ = ["aligned", "batches_of", "collected", "columns_of", "find_files", "held", "parts_of"]
+__all__ = [
+    "aligned",
+    "batches_of",
+    "collected",
+    "columns_of",
+    "find_files",
+    "held",
+    "parts_of",
+    "targeted",
+    "told",
+]
 
 Patterns = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -76,28 +86,30 @@ def parts_of(patterns: Patterns, layout: Layout) -> list[Part]:
         If a file is not there, its format is unknown, or an option has no effect on it.
     """
     files = find_files(patterns)
-    if len(files) > 1 and (layout.labels_file or layout.names_file):
-        option = "--labels" if layout.labels_file else "--names"
-        raise InputError(f"{option} belongs to one file; got {len(files):,} files.")
-    parts = [part for path in files for part in _parts(path, layout)]
+    if len(files) > 1 and layout.labels_file:
+        raise InputError(f"--labels belongs to one file; got {len(files):,} files.")
+    styles: Styles = {}
+    parts = [part for path in files for part in _parts(path, layout, styles)]
     lines = [part for part in parts if part.format == "svmlight"]
     columns = svmlight.columns_of(lines, layout) if lines else None
     return [replace(part, columns=columns) if part in lines else part for part in parts]
 
 
-def _parts(name: str, layout: Layout) -> list[Part]:
+def _parts(name: str, layout: Layout, styles: Styles) -> list[Part]:
     source = "standard input" if name in ("-", "/dev/stdin") else name
     format = format_of(source, layout.format)
     check_effects(layout, format, source)
+    check_scaling(layout)
     path = _regular(name, source)
     with explained(source):
         packed = packing(path, source)
         digest = identity(path, source)
-        ranges = reader_of(format).cut(path, layout)
+        style = style_of(path, source, format, layout, styles)
+        ranges = reader_of(format).cut(path, layout.written(style))
     if (packed or layout.labels_file or layout.transpose) and ranges:
         ranges = [(ranges[0][0], ranges[-1][1])]
     return [
-        Part(path, number, format, f"{digest}#{number}", begin, end, source)
+        Part(path, number, format, f"{digest}#{number}", begin, end, source, style=style)
         for number, (begin, end) in enumerate(ranges)
     ]
 
@@ -124,7 +136,7 @@ def batches_of(part: Part, layout: Layout) -> Iterator[Batch]:
         yield from part.held
         return
     with explained(part.source):
-        batches = reader_of(part.format).batches(part, layout)
+        batches = reader_of(part.format).batches(part, layout.written(part.style))
         if layout.labels_file:
             batches = _labelled(batches, part, layout.labels_file)
         for batch in batches:
@@ -139,27 +151,18 @@ def batches_of(part: Part, layout: Layout) -> Iterator[Batch]:
 
 def _labelled(batches: Iterator[Batch], part: Part, path: str) -> Iterator[Batch]:
     """Give rows the labels that lie beside them, one a line."""
-    labels = _read_labels(path)
+    labels = np.array(read_words(path), dtype=np.str_)
     done = 0
     for batch in batches:
         own = labels[done : done + len(batch)]
         done += len(batch)
         if len(own) == len(batch):
             yield replace(batch, labels=own)
-    if part.begin == 0 and done != len(labels):
+    if part.begin == 0 and (done > len(labels) or (labels[done:] != "").any()):
+        n = len(labels) - int((labels[::-1] == "").cumprod().sum())  # no empty lines at the end
         raise InputError(
-            f"{path}: holds {len(labels):,} labels, {part.source} has {done:,} rows; "
-            "write one label a line."
+            f"{path}: holds {n:,} labels, {part.source} has {done:,} rows; write one label a line."
         )
-
-
-def _read_labels(path: str) -> Array:
-    labels = names_in(path)
-    if "" in labels:
-        raise InputError(
-            f"{path}: line {labels.index('') + 1:,}: the label is missing; fill it in."
-        )
-    return np.array(labels, dtype=np.str_)
 
 
 def columns_of(parts: Sequence[Part], layout: Layout) -> Columns:
@@ -181,7 +184,7 @@ def columns_of(parts: Sequence[Part], layout: Layout) -> Columns:
 
 def _columns(part: Part, layout: Layout) -> Columns:
     with explained(part.source):
-        return reader_of(part.format).columns(part, layout)
+        return reader_of(part.format).columns(part, layout.written(part.style))
 
 
 def aligned(parts: Sequence[Part], layout: Layout) -> Layout:
@@ -196,6 +199,26 @@ def held(parts: Sequence[Part], layout: Layout) -> list[Part]:
     """Return the same parts, carrying their rows: what is read again and again is read once."""
     layout = aligned(parts, layout)
     return [replace(part, held=tuple(batches_of(part, layout))) for part in parts]
+
+
+def targeted(parts: Sequence[Part], layout: Layout) -> Layout:
+    """Replace the median to which rows are to be scaled by that of the sums of all rows above 0.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    if layout.normalize != "median":
+        return layout
+    plain = replace(layout, normalize=None, log1p=False, needs_label=False, label=None)
+    sums = [row_sums(each.rows) for part in parts for each in batches_of(part, plain)]
+    found = np.concatenate([np.empty(0), *sums])
+    found = found[found > 0]
+    if not len(found):
+        source = parts[0].source if parts else "The input"
+        raise InputError(f"{source}: no row has a sum above 0 for --normalize; leave it out.")
+    return replace(layout, normalize=float(np.median(found)))
 
 
 def collected(parts: Sequence[Part], layout: Layout) -> Batch:

@@ -232,29 +232,33 @@ def _turned(part: Part, records: Records, layout: Layout) -> tuple[Batch, Column
     """Read a table whose rows are features and whose columns are samples."""
     special: dict[str, list[Any]] = {name: [] for name in roles(layout).values()}
     left_out = {layout.label or "label", *layout.ignore}
+    wanted = None if layout.wanted is None else layout.wanted.names
     places = list(range(1, len(records.names)))
     samples = Plan(Columns(records.names[1:]), places)
-    names, rows = list[str](), list[FloatArray]()
+    names, rows = list[str](), dict[str, FloatArray]()
     for some in records.rows:
         for number, cells in zip(some.numbers, some.cells, strict=True):
             name = clean(str(cells[0])).strip()
             if name in special:
                 special[name] = list(cells[1:])
-            elif name not in left_out:
-                rows += [*numbers_of([cells], samples, Places((part,), [number]), layout, name)]
+            # Others may be labels, or something else that a model does not ask for.
+            elif name not in left_out and (wanted is None or name in wanted):
+                place = Places((part,), [number])
+                rows[name] = numbers_of([cells], samples, place, layout, name)[0]
             names.append(name)
     lost = next((each for each in (*special, *layout.ignore) if each not in names), None)
     if lost is not None:
         way = " Labels that lie beside the table are given with --labels FILE."
         raise missing(part.source, "row", lost, names, way)
     columns = Columns([name for name in names if name not in left_out | set(special)])
-    if not rows:
+    if not columns.n:
         raise InputError(f"{part.source}: the file holds no rows; give one with data in it.")
     kept = kept_columns(part.source, columns, (), layout.wanted, "row")
-    X = np.ascontiguousarray(np.array(rows if kept is None else [rows[j] for j in kept]).T)
+    columns = columns.take(kept)
+    X = np.ascontiguousarray(np.array([rows[name] for name in columns.names]).T)
     turned = Places((part,), range(2, len(X) + 2), unit="column")
     batch = batch_of(whole_numbers(X), beside(special, layout), turned)
-    return batch.named(records.names[1:]), columns.take(kept)
+    return batch.named(records.names[1:]), columns
 
 
 def _split(batch: Batch) -> Iterator[Batch]:

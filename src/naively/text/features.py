@@ -16,6 +16,15 @@ Norm: TypeAlias = Literal["l2"]
 FORMAT = 3  # raise when the same definition would give other columns
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"  # scikit-learn's: words of two or more letters or digits
 ONE_CHARACTER = r"(?u)\b\w+\b"
+_EMOJI = "[\u231a-\u23ff\u2600-\u27bf\u2b05-\u2b55\U0001f300-\U0001faff]"
+TWEET_PATTERN = (  # #hashtags and @names; emoji with skin, sex and joined ones; flags; words
+    rf"(?<!\w)[#@]\w+|[\U0001f1e6-\U0001f1ff]{{2}}|"
+    rf"{_EMOJI}(?:\ufe0f|[\U0001f3fb-\U0001f3ff]|\u200d{_EMOJI})*|\b\w\w+\b"
+)
+PRESETS: dict[str, dict[str, Any]] = {  # of texts of a kind: what of their features is settled
+    "tweets": {"analyzer": "word", "token_pattern": TWEET_PATTERN},
+    "cjk": {"analyzer": "char", "ngram_range": (1, 2)},  # words are not parted by blanks
+}
 _LEAST_CHARACTERS = {TOKEN_PATTERN: 2, ONE_CHARACTER: 1}  # patterns that need no re
 WEIGHTS: tuple[Weights, ...] = ("counts", "presence", "log", "tfidf")
 UNIT = 2.0**-26  # of weights that are no whole numbers; a table holds 1.3e11 of them in all
@@ -200,6 +209,10 @@ class ColumnFeatures:
     missing : bool, default=False
         NaN is left out of its own column, instead of refused. Not with "log" weights, a
         resolution or an exposure.
+    normalize : float, default=None
+        Sum to which each row was scaled when it was read.
+    log1p : bool, default=False
+        Values are ln(1 + value) of what was read, after that.
     """
 
     n_columns: int
@@ -213,6 +226,8 @@ class ColumnFeatures:
     layer: str | None = None
     exposure: Literal["total"] | int | None = None
     missing: bool = False
+    normalize: float | None = None
+    log1p: bool = False
     kind: Literal["columns"] = field(default="columns", init=False)
 
     def __post_init__(self) -> None:
@@ -274,8 +289,9 @@ def to_json(features: FeatureDefinition) -> str:
     fields = asdict(features)
     if features.exposure is None:
         del fields["exposure"]
-    if not fields.get("missing"):
-        fields.pop("missing", None)
+    for name in ("missing", "normalize", "log1p"):
+        if not fields.get(name):
+            fields.pop(name, None)
     return json.dumps({"format": FORMAT, **fields}, sort_keys=True)
 
 

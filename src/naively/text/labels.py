@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from datetime import date
 from typing import Any
 
 _POINT = re.compile(r"(\d)\.0*$")
@@ -14,6 +15,12 @@ def clean(text: str) -> str:
     if text.isascii():
         return text
     return text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+
+
+def date_text(value: date) -> str:
+    """Return a day, or a day and a time, as pandas writes them into CSV."""
+    text = str(value)
+    return text.removesuffix(" 00:00:00")
 
 
 def name_text(value: Any) -> str:
@@ -45,6 +52,8 @@ def label_text(value: Any) -> str | None:
         return str(int(value)) if value.is_integer() else repr(value)
     if isinstance(value, bytes):
         return label_text(value.decode("utf-8", "replace"))
+    if isinstance(value, date):
+        return date_text(value)
     raise TypeError(f"a {type(value).__name__}")
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from naively._types import Array, FloatArray, IntArray
 from naively.judging.calibration import GRID, positions, slopes
 from naively.judging.every_k import EveryK, weight_of_wrong
-from naively.judging.parting import LEFT_OUT, TEST
+from naively.judging.parting import LEFT_OUT, TEST, UNLABELLED
 from naively.judging.thresholds import log_odds
 from naively.judging.verdicts import Judge, Verdicts
 from naively.models.model import Model
@@ -59,7 +59,10 @@ def judged(task: Task, judge: Judge, look: Look) -> Verdicts:
             with told_at(part):
                 if len(batch):
                     found += judge.verdicts(see(batch), labels)
-            found += Verdicts(left_out=int((seen.kinds == LEFT_OUT).sum()))
+            # Those without a label were told where the other rows were counted.
+            only_tested = task.parting is not None and task.parting.share == 1
+            left_out = UNLABELLED if only_tested else LEFT_OUT
+            found += Verdicts(left_out=int((seen.kinds == left_out).sum()))
     return found
 
 

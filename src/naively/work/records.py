@@ -66,6 +66,11 @@ class Record:
         """Number of rows in them."""
         return int(self.statistics.class_rows.sum())
 
+    @property
+    def unlabelled(self) -> int:
+        """Rows of the shards that have no label, and are not counted."""
+        return max(sum(self.shards.values()) - self.n_rows, 0)
+
     def in_units(self) -> Any:
         """Return the statistics as models take them.
 

@@ -25,7 +25,15 @@ from typing import TypeVar
 import numpy as np
 
 from naively._types import Array, IntArray
-from naively.judging.parting import FEW_ROWS, LEFT_OUT, Parting, for_rows, kinds_in
+from naively.judging.parting import (
+    FEW_ROWS,
+    LEFT_OUT,
+    TRAIN,
+    UNLABELLED,
+    Parting,
+    for_rows,
+    kinds_in,
+)
 from naively.read.batch import Batch, Part
 from naively.read.errors import InputError
 from naively.read.layout import Layout
@@ -68,6 +76,7 @@ class Task:
         layout = replace(self.layout, wanted=None)  # the features say which columns
         content = [fingerprint(self.features), repr(layout), repr(self.parting)]
         content += [part.name for part in self.parts]
+        content += [repr(part.style) for part in self.parts[:1]]
         return hashlib.sha256("\n".join(content).encode()).hexdigest()[:32]
 
 
@@ -108,9 +117,10 @@ def rows_by_kind(task: Task, part: Part) -> Iterator[Seen]:
         labels = np.empty(0, dtype=str) if batch.labels is None else batch.labels
         names, codes = np.unique(labels, return_inverse=True)
         keys = part_keys(batch) if chooser.asks_keys else None
-        yield Seen(
-            batch, names, codes, chooser.kinds(len(batch), keys, _split(batch, part, task.layout))
-        )
+        kinds = chooser.kinds(len(batch), keys, _split(batch, part, task.layout))
+        if batch.labels is not None:
+            kinds[labels == ""] = UNLABELLED
+        yield Seen(batch, names, codes, kinds)
 
 
 def _split(batch: Batch, part: Part, layout: Layout) -> IntArray | None:
@@ -302,14 +312,14 @@ def run_task(task: Task, progress: Progress = silent, *, dense_cells: int = DENS
         progress("counting", done, len(task.parts))
         shards[part.name] = 0
         for seen in rows_by_kind(task, part):
-            unmarked = (seen.batch, seen.names[seen.codes])
-            batch, labels = unmarked if task.parting is None else _marked(seen)
+            shards[part.name] += int((seen.kinds != LEFT_OUT).sum())
+            marked = task.parting is not None
+            batch, labels = _marked(seen) if marked else seen.of_kind(TRAIN)
             with told_at(part):
                 if isinstance(counter, TextCounter):
                     counter.update(batch.rows, labels, parts=batch.width)
                 else:
                     counter.update(batch.rows, labels)
-            shards[part.name] += len(batch)
     return record_of(counter, shards, task.names)
 
 

@@ -273,6 +273,11 @@ def check_directory(
         )
 
 
+def replaces(path: str | os.PathLike[str], names: tuple[str, ...]) -> bool:
+    """Whether a folder holds an earlier result, which a new one takes the place of."""
+    return all((Path(path) / name).is_file() for name in names)
+
+
 def _foreign(target: Path, names: tuple[str, ...]) -> list[str]:
     return sorted({each.name for each in target.iterdir()} - set(names))
 
