@@ -61,6 +61,8 @@ def _kinds_of_constraints(m: int, seed: int) -> dict[str, Constraints | None]:
         "groups, some settled": {"groups": groups, "required": [5], "excluded": [2]},
         "quota": {"quota": 1},
         "quota and required": {"quota": 1, "required": [0, 3]},
+        "even": {"quota": "even"},
+        "even, some settled": {"quota": "even", "required": [0, 3, 6], "excluded": [2]},
         "budget": {"costs": costs, "budget": 9.0},
         "budget and required": {"costs": costs, "budget": 11.0, "required": [1]},
         "budget and groups": {"costs": costs, "budget": 12.0, "groups": groups},
@@ -76,6 +78,20 @@ NAMES = list(_kinds_of_constraints(M, 0))
 
 def _allowed(constraints: Constraints, k: int, speaks: Any, n_classes: int) -> list[list[int]]:
     """All sets of columns that meet constraints, by their definition."""
+    if constraints.quota == "even":  # the highest level up to k / C that some choice reaches
+        plain = replace(constraints, quota=0)
+        choices = _allowed(plain, k, speaks, n_classes)
+        spoken = [[sum(speaks[i] == c for i in S) for c in range(n_classes)] for S in choices]
+        may = [i for i in range(M) if i not in constraints.excluded]
+        there_are = [sum(speaks[i] == c for i in may) for c in range(n_classes)]
+        for level in range(k // n_classes, -1, -1):
+            met = [
+                all(n >= min(level, most) for n, most in zip(each, there_are, strict=True))
+                for each in spoken
+            ]
+            if any(met):
+                return [S for S, fine in zip(choices, met, strict=True) if fine]
+        return []
     units = constraints.units.tolist()
     members = {u: [i for i in range(len(units)) if units[i] == u] for u in set(units)}
     sizes = range(k + 1) if constraints.costs is not None else [k]
@@ -212,6 +228,9 @@ def test_what_no_choice_can_meet_is_refused() -> None:
         ({"costs": [-1.0] * M, "budget": 2.0}, "`costs` must be finite and >= 0"),
         ({"costs": [1.0], "budget": 2.0}, "`costs` must have one number for each of the 9"),
         ({"quota": -1}, "`quota` must be an int >= 0"),
+        ({"quota": "all"}, "or 'even'; got 'all'"),
+        ({"quota": "even", "costs": costs, "budget": 9.0}, "`quota`='even' shares k"),
+        ({"quota": "even", "groups": [0] * M}, "leave out `quota` or `groups`"),
         ({"quota": 1, "groups": [0] * M}, "leave out `quota` or `groups`"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -279,17 +298,45 @@ def test_search_and_auto_keep_to_the_constraints(kind: Any) -> None:
         SparsityCV(kind(**asked), ks=[0, 9]).fit(X, y)
 
 
-@pytest.mark.parametrize("asked", [{"quota": 1}, {"costs": np.arange(M) + 1.0, "budget": 15.0}])
+@pytest.mark.parametrize(
+    "asked", [{"quota": 1}, {"quota": "even"}, {"costs": np.arange(M) + 1.0, "budget": 15.0}]
+)
 @pytest.mark.parametrize("kind", [SparseMultinomialNB, SparseBernoulliNB])
 def test_search_is_a_loop_of_fits_where_supports_are_not_nested(kind: Any, asked: Any) -> None:
     X, y = _rows(4, 3)
     y = np.where(np.random.default_rng(0).random(len(y)) < 0.3, 0, y)
-    ks = [3, 4, 6, 7] if "quota" in asked else [1, 2, 4, 6]
+    ks = [3, 4, 6, 7] if asked.get("quota") == 1 else [1, 2, 4, 6]
     search = SparsityCV(kind(**asked), ks=ks).fit(X, y)
     loop = GridSearchCV(kind(**asked), {"k": ks}, cv=5).fit(X, y)
     np.testing.assert_allclose(
         search.cv_results_["mean_test_score"], loop.cv_results_["mean_test_score"]
     )
+
+
+def test_an_even_quota_shares_every_k_between_the_classes() -> None:
+    """Genes high in one class gain most; one gene alone speaks for the second class of three."""
+    rng, n, m = np.random.default_rng(0), 60, 40
+    y = np.arange(n) % 3
+    high = np.array([2.0, 1.0, 1.0])[:, None] * (np.arange(m) % 3 == np.arange(3)[:, None])
+    high[1, 4:] = 0.0
+    X = rng.normal(size=(n, m)) + high[y]
+    X[:, (np.arange(m) % 3 == 1) & (np.arange(m) > 1)] -= 9.0 * (y == 1)[:, None]
+    speaks = np.array([np.argmax([X[y == c, i].mean() for c in range(3)]) for i in range(m)])
+    there_are = np.bincount(speaks, minlength=3)
+    track = sparsity_path(SparseGaussianNB(quota="even"), X, y)
+    for k in track.k.tolist():
+        spoken = np.bincount(speaks[track.support(k)], minlength=3)
+        assert len(track.support(k)) == k
+        assert (spoken >= np.minimum(k // 3, there_are)).all()
+    fitted = SparseGaussianNB(k=9, quota="even").fit(X, y)
+    few = " that has so many" * bool((there_are < 3).any())
+    assert f"no other 9 features with 3 or more for each class{few} reach" in str(
+        fitted.certificate_
+    )
+    for k in ("auto", "best"):
+        support = SparseGaussianNB(k=k, quota="even").fit(X, y).get_support(indices=True)
+        spoken = np.bincount(speaks[support], minlength=3)
+        assert (spoken >= np.minimum(len(support) // 3, there_are)).all()
 
 
 def test_a_budget_needs_no_k() -> None:
@@ -301,6 +348,9 @@ def test_a_budget_needs_no_k() -> None:
     assert "features of a cost of 12 at most" in str(fitted.certificate_)
     with pytest.raises(ValueError, match="`k` must be"):
         SparsePoissonNB(k=None).fit(X, y)
+    with pytest.warns(UserWarning, match=r"may be chosen: `budget` alone limits them\."):
+        more = SparsePoissonNB(k=M + 1, costs=costs, budget=12.0).fit(X, y)
+    assert (more.support_ == fitted.support_).all()
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS[:6])

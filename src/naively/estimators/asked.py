@@ -92,9 +92,10 @@ costs : array-like of shape (n_features,), default=None
 budget : float, default=None
     Most that the features chosen may cost together. `k` is then the most features, or None.""",
     "quota": """
-quota : int, default=None
+quota : int or "even", default=None
     So many features at least speak for each class: the class where the weight of the feature is
-    largest in the rule over all features, or its center (mean, median) in models of values.""",
+    largest in the rule over all features, or its center (mean, median) in models of values. "even"
+    follows k: at least k over the number of classes, rounded down, or all there are of a class.""",
     "class_weight": """
 class_weight : "balanced" or dict, default=None
     Weight of the rows of each class, 1 where a dict has none, on top of `sample_weight`:

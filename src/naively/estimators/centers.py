@@ -17,6 +17,7 @@ from naively.estimators.base import (
     PosteriorMixin,
 )
 from naively.models import l1_centers, l2_centers
+from naively.models.constraints import Quota
 from naively.models.model import Model, Objective
 from naively.statistics.moments import ClassMoments
 from naively.statistics.values import ClassMedians
@@ -131,7 +132,7 @@ class SparseL2Centers(
         groups: ArrayLike | None = None,
         costs: ArrayLike | None = None,
         budget: float | None = None,
-        quota: int | None = None,
+        quota: Quota | None = None,
     ) -> None:
         self.k = k
         self.scale = scale
@@ -265,7 +266,7 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
         groups: ArrayLike | None = None,
         costs: ArrayLike | None = None,
         budget: float | None = None,
-        quota: int | None = None,
+        quota: Quota | None = None,
     ) -> None:
         self.k = k
         self.priors = priors

@@ -13,6 +13,7 @@ from naively._types import Array, FloatArray, IntArray, K
 from naively.estimators.asked import describe_asked
 from naively.estimators.base import AbstractSparseNaiveBayes, ExposedMixin, refuse_negative
 from naively.models import categorical, gaussian, negative_binomial, poisson
+from naively.models.constraints import Quota
 from naively.models.exposure import mean_exposure, sized
 from naively.models.family import checked_alpha
 from naively.models.model import Model, Objective
@@ -117,7 +118,7 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
         groups: ArrayLike | None = None,
         costs: ArrayLike | None = None,
         budget: float | None = None,
-        quota: int | None = None,
+        quota: Quota | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
     ) -> None:
         self.k = k
@@ -275,7 +276,7 @@ class SparsePoissonNB(ExposedMixin[ClassCounts], AbstractSparseNaiveBayes[ClassC
         groups: ArrayLike | None = None,
         costs: ArrayLike | None = None,
         budget: float | None = None,
-        quota: int | None = None,
+        quota: Quota | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
     ) -> None:
         self.k = k
@@ -450,7 +451,7 @@ class SparseNegativeBinomialNB(ExposedMixin[ClassMoments], AbstractSparseNaiveBa
         groups: ArrayLike | None = None,
         costs: ArrayLike | None = None,
         budget: float | None = None,
-        quota: int | None = None,
+        quota: Quota | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
     ) -> None:
         self.k = k
@@ -608,7 +609,7 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         groups: ArrayLike | None = None,
         costs: ArrayLike | None = None,
         budget: float | None = None,
-        quota: int | None = None,
+        quota: Quota | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
     ) -> None:
         self.k = k

@@ -10,6 +10,7 @@ from typing import Any
 
 from naively.judging.thresholds import Wanted
 from naively.models import MODELS
+from naively.models.constraints import Quota
 from naively.models.kinds import ASKED, Kind
 from naively.models.model import (
     NOT_WITH_PAIRS,
@@ -50,7 +51,7 @@ class ModelSettings:
     feature_groups: str | None = None  # file: feature or pattern, group
     costs: str | None = None  # file: feature or pattern, cost
     budget: float | None = None  # of the costs
-    quota: int | None = None  # features that speak for each class, at least
+    quota: Quota | None = None  # features that speak for each class, at least
     class_weight: str | None = None  # "balanced": all classes weigh the same
     objective: str = "likelihood"  # or "pairs": what the features are chosen for
     exponent: float | None = None  # of pairs

@@ -3,7 +3,8 @@
     excluded    left out of the problem, pooled in its baseline
     required    in whatever is chosen: their counts are constants of a coupled problem
     groups      gains of their columns add up, or their counts and entropies: a column of columns
-    quota       gains that add up: the best of each class, then the best of the rest, exactly
+    quota       gains that add up: the best of each class, then the best of the rest, exactly;
+                an even one is a quota that follows k, so that supports need not be nested
     budget      gains that add up: branch and bound over the linear program
 
 Where gains are coupled, quotas and budgets keep the dual, over the sets that are allowed
@@ -79,8 +80,7 @@ def select_within(model: Model[S], statistics: S, k: int, limits: Limits) -> Sel
     task = _task(model, statistics)
     found = task.select(k, limits)
     reached = found.k if task.constraints.costs is None else k
-    choice = task.constraints.choice(reached)
-    return replace(found, certificate=replace(found.proof, choice=choice))
+    return replace(found, certificate=replace(found.proof, choice=task.choice(reached)))
 
 
 def path_within(model: Model[S], statistics: S, ks: Any) -> SparsityPath:
@@ -119,15 +119,18 @@ def _task(
     plain = constraints.groups is None and constraints.costs is None and not constraints.quota
     n_free = Task.plain(constraints).n_free if plain else 0
     if plain and isinstance(problem, SeparableCounts) and not by_column and n_free:
-        return _Repeating(constraints, None, NONE, problem, model.family)
+        return _Repeating(constraints, None, 0, problem, model.family)
     groups = None
     if not isinstance(problem, Separable) and not (plain and isinstance(problem, Coupled)):
         groups = _distinct(problem)
     speaks = speaks_for(model, statistics, groups) if constraints.quota else None
-    quota = NONE if speaks is None else _quota_left(constraints, speaks, statistics.classes)
+    n_classes = len(statistics.classes)
     if isinstance(problem, Coupled):
-        return _Tied(constraints, speaks, quota, problem, groups)
-    return _Adding.of(constraints, speaks, quota, problem, model.family, groups)
+        task: _Tied | _Adding = _Tied(constraints, speaks, n_classes, problem, groups)
+    else:
+        task = _Adding.of(constraints, speaks, n_classes, problem, model.family, groups)
+    check_quota(task, statistics.classes)
+    return task
 
 
 def _distinct(problem: SeparableCounts | Coupled) -> Groups:
@@ -175,19 +178,19 @@ def _largest(values: FloatArray, *, least: float = 0.0) -> IntArray:
     return np.asarray(np.argmax(values >= largest, axis=1), dtype=np.int64)
 
 
-def _quota_left(constraints: Constraints, speaks: IntArray, classes: Array) -> IntArray:
-    """How many of each class have to be chosen beside the required ones: (C,)."""
-    n, names = len(classes), classes.tolist()
-    has = np.bincount(speaks[constraints.required], minlength=n)
-    left = np.maximum(constraints.quota - has, 0)
-    there_are = np.bincount(speaks[constraints.free], minlength=n)
-    if (there_are < left).any():
-        c = int(np.argmax(there_are < left))
+def check_quota(task: Task, classes: Array) -> None:
+    """Raise a ValueError if a class (C,) has fewer features than its quota; an even one bends."""
+    quota = task.constraints.quota
+    if task.speaks is None or quota == "even":
+        return
+    there_are = task.has + task.there_are
+    if (there_are < quota).any():
+        c = int(np.argmax(there_are < quota))
         raise ValueError(
-            f"`quota` must be at most {there_are[c] + has[c]}, the number of features that may be "
-            f"chosen and speak for class {names[c]!r}; got {constraints.quota}."
+            f"`quota` must be at most {there_are[c]}, the number of features that may be "
+            f"chosen and speak for class {classes.tolist()[c]!r}; got {quota}. With 'even' such a "
+            "class has all of them."
         )
-    return left
 
 
 # --- gains that add up ----------------------------------------------------------------------------
@@ -242,7 +245,7 @@ class _Adding(Task):
 
     @classmethod
     def of(
-        cls, constraints: Constraints, speaks: IntArray | None, quota: IntArray,
+        cls, constraints: Constraints, speaks: IntArray | None, n_classes: int,
         problem: Separable | SeparableCounts, family: Family[Any], groups: Groups | None,
     ) -> _Adding:  # fmt: skip
         """Compute the gains of all columns."""
@@ -254,7 +257,7 @@ class _Adding(Task):
             table, of_group, baseline = grouped_gains(problem, groups)
             label = groups.columns.labels(np.arange(len(of_group)))
             gain, error = of_group[label], problem.rounding(table, of_group)[label]
-        return cls(constraints, speaks, quota, family, gain, error, baseline)
+        return cls(constraints, speaks, n_classes, family, gain, error, baseline)
 
     def _of_free(self, values: FloatArray) -> FloatArray:
         if self.constraints.groups is None:
@@ -268,7 +271,7 @@ class _Adding(Task):
         if self.constraints.costs is not None:
             return self._within_budget(n, limits)
         gain, error = self._of_free(self.gain), self._of_free(self.error)
-        first = self._first_of_classes(gain, error)
+        first = self._first_of_classes(gain, error, n)
         rest = _without(len(gain), first)
         best = rest[_top(gain[rest], error[rest], n - len(first))]
         columns = self.support(self.free[np.concatenate([first, best])])
@@ -278,15 +281,20 @@ class _Adding(Task):
         k = len(self.constraints.units_of(selection.support))
         return replace(selection, certificate=replace(selection.proof, k=k))
 
-    def _first_of_classes(self, gain: FloatArray, error: FloatArray) -> IntArray:
-        """Positions among the free units of the best of each class, as many as its quota."""
-        if self.speaks is None:
-            return NONE
-        speaks, first = self.speaks[self.free], [NONE]
-        for c, n in enumerate(self.quota.tolist()):
-            of_class = np.flatnonzero(speaks == c)
-            first.append(of_class[_top(gain[of_class], error[of_class], n)])
+    def _first_of_classes(self, gain: FloatArray, error: FloatArray, n: int) -> IntArray:
+        """Positions among the free units of the best of each class, its quota of n."""
+        first = [NONE]
+        for of_class, quota in zip(self._of_classes, self.quota(n).tolist(), strict=True):
+            first.append(of_class[_top(gain[of_class], error[of_class], quota)])
         return np.concatenate(first)
+
+    @cached_property
+    def _of_classes(self) -> list[IntArray]:
+        """Positions among the free units that speak for each class; none without a quota."""
+        if self.speaks is None:
+            return []
+        speaks = self.speaks[self.free]
+        return [np.flatnonzero(speaks == c) for c in range(self.n_classes)]
 
     def _within_budget(self, n: int, limits: Limits) -> Selection:
         alike = self.alike(self.ties(), n)
@@ -322,11 +330,11 @@ class _Adding(Task):
 
     def path(self, grid: IntArray) -> SparsityPath:
         """Select at every k of a grid."""
-        if self.constraints.costs is not None:
-            found = [self.select(int(k), Limits()) for k in grid]
+        if self.constraints.costs is not None or self.constraints.quota == "even":
+            found = [self.select(int(k), Limits()) for k in grid]  # which need not be nested
             return _listed_path(self, grid, found)
         gain, error = self._of_free(self.gain), self._of_free(self.error)
-        first = self._first_of_classes(gain, error)
+        first = self._first_of_classes(gain, error, 0)
         rest = _without(len(gain), first)
         order = np.concatenate([
             first[_order(gain[first], error[first])], rest[_order(gain[rest], error[rest])]
