@@ -13,7 +13,6 @@ from naively.models import MODELS
 from naively.models.constraints import Quota
 from naively.models.kinds import ASKED, Kind
 from naively.models.model import (
-    NOT_WITH_PAIRS,
     NOT_WITH_REDUNDANCY,
     Model,
     Objective,
@@ -202,7 +201,7 @@ class ModelSettings:
             "budget": self.budget, "quota": self.quota,
         }  # fmt: skip
         for way, holds, others in (
-            ("--objective pairs", self.objective == "pairs", ("redundancy", *NOT_WITH_PAIRS)),
+            ("--objective pairs", self.objective == "pairs", ("redundancy",)),
             ("--redundancy", self.redundancy is not None, NOT_WITH_REDUNDANCY),
         ):
             for name in others:

@@ -102,7 +102,7 @@ def interchangeable(model: Model[S], statistics: S, support: IntArray) -> tuple[
     where gains are coupled.
     """
     task = _task(model, statistics, by_column=True)
-    if not isinstance(task, _Adding):
+    if not isinstance(task, Adding):
         return 0, 0
     chosen = np.isin(task.free, task.constraints.units_of(support))
     near, number = _alike(task, task.free, chosen, task.ties())
@@ -113,7 +113,7 @@ def interchangeable(model: Model[S], statistics: S, support: IntArray) -> tuple[
 
 def _task(
     model: Model[S], statistics: S, *, by_column: bool = False
-) -> _Adding | _Repeating | _Tied:
+) -> Adding | _Repeating | _Tied:
     constraints = constraints_of(model, statistics)
     problem = objective_of(model.family.problem(statistics))
     plain = constraints.groups is None and constraints.costs is None and not constraints.quota
@@ -123,13 +123,34 @@ def _task(
     groups = None
     if not isinstance(problem, Separable) and not (plain and isinstance(problem, Coupled)):
         groups = _distinct(problem)
-    speaks = speaks_for(model, statistics, groups) if constraints.quota else None
-    n_classes = len(statistics.classes)
+    task = spoken_task(model, statistics, groups)
+    known = constraints, task.speaks, task.n_classes
     if isinstance(problem, Coupled):
-        task: _Tied | _Adding = _Tied(constraints, speaks, n_classes, problem, groups)
-    else:
-        task = _Adding.of(constraints, speaks, n_classes, problem, model.family, groups)
-    check_quota(task, statistics.classes)
+        return _Tied(*known, problem, groups)
+    return Adding.of(*known, problem, model.family, groups)
+
+
+def spoken_task(model: Model[S], statistics: S, groups: Groups | None = None) -> Task:
+    """Return what the constraints of a model leave to choose; `groups` as in `speaks_for`.
+
+    Raises
+    ------
+    ValueError
+        If a class has fewer features than its quota; an even one bends.
+    """
+    constraints, n_classes = constraints_of(model, statistics), len(statistics.classes)
+    quota = constraints.quota
+    if not quota:
+        return Task.plain(constraints)
+    task = Task(constraints, speaks_for(model, statistics, groups), n_classes)
+    there_are = task.has + task.there_are
+    if quota != "even" and (there_are < quota).any():
+        c = int(np.argmax(there_are < quota))
+        raise ValueError(
+            f"`quota` must be at most {there_are[c]}, the number of features that may be "
+            f"chosen and speak for class {statistics.classes.tolist()[c]!r}; got {quota}. With "
+            "'even' such a class has all of them."
+        )
     return task
 
 
@@ -178,21 +199,6 @@ def _largest(values: FloatArray, *, least: float = 0.0) -> IntArray:
     return np.asarray(np.argmax(values >= largest, axis=1), dtype=np.int64)
 
 
-def check_quota(task: Task, classes: Array) -> None:
-    """Raise a ValueError if a class (C,) has fewer features than its quota; an even one bends."""
-    quota = task.constraints.quota
-    if task.speaks is None or quota == "even":
-        return
-    there_are = task.has + task.there_are
-    if (there_are < quota).any():
-        c = int(np.argmax(there_are < quota))
-        raise ValueError(
-            f"`quota` must be at most {there_are[c]}, the number of features that may be "
-            f"chosen and speak for class {classes.tolist()[c]!r}; got {quota}. With 'even' such a "
-            "class has all of them."
-        )
-
-
 # --- gains that add up ----------------------------------------------------------------------------
 
 
@@ -235,7 +241,7 @@ class _Repeating(Task):
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Adding(Task):
+class Adding(Task):
     """Gains that add up."""
 
     family: Family[Any]
@@ -247,7 +253,7 @@ class _Adding(Task):
     def of(
         cls, constraints: Constraints, speaks: IntArray | None, n_classes: int,
         problem: Separable | SeparableCounts, family: Family[Any], groups: Groups | None,
-    ) -> _Adding:  # fmt: skip
+    ) -> Adding:  # fmt: skip
         """Compute the gains of all columns."""
         if isinstance(problem, Separable):
             gain, baseline = separate_gains(problem)
@@ -392,14 +398,10 @@ class _Tied(Task):
     def _groups(self) -> Groups:
         return self.distinct or _distinct(self.counts)
 
-    @property
-    def _polytope(self) -> bool:
-        return self.constraints.costs is not None or self.speaks is not None
-
     def select(self, k: int, limits: Limits) -> Selection:
         """Select k units."""
         n = self.to_choose(k)
-        if self._polytope or self.n_free == 0:
+        if self.is_shaped or self.n_free == 0:
             return self._chosen(n, limits)
         coupled = self._coupled(screen=not limits.exact)
         take, certificate = certified(coupled, n, limits)
@@ -409,7 +411,7 @@ class _Tied(Task):
 
     def path(self, grid: IntArray) -> SparsityPath:
         """Select at every k of a grid."""
-        if self._polytope or self.n_free == 0:
+        if self.is_shaped or self.n_free == 0:
             # Each k by itself: from other shares the search may end at another set than a fit does.
             found = [self.select(k, Limits()) for k in grid.tolist()]
             return _listed_path(self, grid, found)
@@ -569,7 +571,7 @@ class ListedSupports:
         return np.full(len(k), -np.inf)
 
 
-def _listed_path(task: _Adding | _Tied, grid: IntArray, found: list[Selection]) -> SparsityPath:
+def _listed_path(task: Adding | _Tied, grid: IntArray, found: list[Selection]) -> SparsityPath:
     certificates = [each.proof for each in found]
     supports = ListedSupports(
         grid, [each.support for each in found], task.constraints.n_features,

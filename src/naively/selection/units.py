@@ -201,12 +201,21 @@ class Task:
         size = np.bincount(label, minlength=np.count_nonzero(there))
         return Alike(at, label, first_of(label, len(size)), size)
 
-    def allowed(self, n: int, alike: Alike) -> Allowed:
-        """Return which sets of n free units are allowed, as numbers of those that are alike."""
-        some, paid = self.free[alike.first], self.constraints.costs is not None
+    @property
+    def is_shaped(self) -> bool:
+        """Whether not any number of the free units may be chosen together."""
+        return self.constraints.costs is not None or self.speaks is not None
+
+    def allowed(self, n: int, alike: Alike | None = None) -> Allowed:
+        """Return which sets of n free units are allowed, as numbers of those that are alike.
+
+        Each unit is a number of its own if none are known to be.
+        """
+        some = self.free if alike is None else self.free[alike.first]
+        paid = self.constraints.costs is not None
         allowed = Allowed(
             k=n,
-            size=alike.size,
+            size=np.ones(len(some), dtype=np.int64) if alike is None else alike.size,
             cost=self.constraints.unit_costs[some] if paid else None,
             budget=max(self._left, 0.0),
             slack=self.constraints.slack,
