@@ -42,14 +42,15 @@ missing : {"error", "ignore"}, default="error"
     "objective": """
 objective : "likelihood", "pairs" or Pairs, default="likelihood"
     What the features are chosen for: the largest likelihood (smallest distances), or to tell every
-    pair of classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`): then `costs` and `quota`
-    are refused, and the other constraints hold.""",
+    pair of classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`). Constraints hold for
+    both.""",
     "redundancy": """
 redundancy : {None, "conditional"}, default=None
     "conditional" chooses one feature after another, each for what it adds to every one before it,
     so that copies do not take the places of others (Fleuret 2004; see
     :mod:`naively.selection.redundancy`). There is then no certificate. `required` features come
-    first, and `excluded` ones are no candidates; other constraints are refused.""",
+    first, then those of a `quota`, and `excluded` ones are no candidates; groups and budgets are
+    refused.""",
     "candidates": """
 candidates : int, default=None
     Number of features of the largest gains among which `redundancy` chooses; by default 4000. The

@@ -198,7 +198,7 @@ class ModelSettings:
         """Raise an InputError if two ways to choose the features exclude each other."""
         asked = {
             "redundancy": self.redundancy, "groups": self.feature_groups, "costs": self.costs,
-            "budget": self.budget, "quota": self.quota,
+            "budget": self.budget,
         }  # fmt: skip
         for way, holds, others in (
             ("--objective pairs", self.objective == "pairs", ("redundancy",)),

@@ -188,7 +188,7 @@ class Redundancy:
 
 _PAIRS, _REDUNDANCY = "`objective`='pairs'", "`redundancy`='conditional'"
 # Constraints that cannot be asked for together with this; the others can.
-NOT_WITH_REDUNDANCY = ("groups", "costs", "budget", "quota")
+NOT_WITH_REDUNDANCY = ("groups", "costs", "budget")
 
 
 def ignored(missing: object) -> bool:

@@ -75,7 +75,7 @@ def select_within(model: Model[S], statistics: S, k: int, limits: Limits) -> Sel
     """
     problem = model.family.problem(statistics)
     if isinstance(problem, Ordered):
-        task = Task.plain(constraints_of(model, statistics))
+        task = spoken_task(model, statistics)
         return first_in_order(problem, len(task.required) + task.to_choose(k))
     task = _task(model, statistics)
     found = task.select(k, limits)
@@ -276,12 +276,15 @@ class Adding(Task):
         n = self.to_choose(k)
         if self.constraints.costs is not None:
             return self._within_budget(n, limits)
+        columns = self.support(self.free[self.best(n)])
+        return self._counted(optimal(self.family, columns, self.gain[columns], self.baseline))
+
+    def best(self, n: int) -> IntArray:
+        """Positions among the free units of the n best: of each class first, then of the rest."""
         gain, error = self._of_free(self.gain), self._of_free(self.error)
         first = self._first_of_classes(gain, error, n)
         rest = _without(len(gain), first)
-        best = rest[_top(gain[rest], error[rest], n - len(first))]
-        columns = self.support(self.free[np.concatenate([first, best])])
-        return self._counted(optimal(self.family, columns, self.gain[columns], self.baseline))
+        return np.concatenate([first, rest[_top(gain[rest], error[rest], n - len(first))]])
 
     def _counted(self, selection: Selection) -> Selection:
         k = len(self.constraints.units_of(selection.support))
