@@ -121,6 +121,7 @@ class SparseL2Centers(
         *,
         scale: str | None = None,
         priors: ArrayLike | None = None,
+        missing: str = "error",
         objective: Objective = "likelihood",
         redundancy: str | None = None,
         candidates: int | None = None,
@@ -136,7 +137,7 @@ class SparseL2Centers(
     ) -> None:
         self.k = k
         self.scale = scale
-        self.priors = priors
+        self.priors, self.missing = priors, missing
         self.objective = objective
         self.redundancy, self.candidates, self.refit, self.calibration = (
             redundancy,
@@ -151,7 +152,7 @@ class SparseL2Centers(
     # -- the model ------------------------------------------------------------------------------
 
     def _model(self) -> Model[ClassMoments]:
-        return l2_centers.model(scale=self.scale, priors=self.priors)
+        return l2_centers.model(scale=self.scale, priors=self.priors, missing=self.missing)
 
     # -- what was learned -----------------------------------------------------------------------
 
@@ -256,6 +257,7 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
         k: K = 10,
         *,
         priors: ArrayLike | None = None,
+        missing: str = "error",
         objective: Objective = "likelihood",
         redundancy: str | None = None,
         candidates: int | None = None,
@@ -269,7 +271,7 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
         quota: Quota | None = None,
     ) -> None:
         self.k = k
-        self.priors = priors
+        self.priors, self.missing = priors, missing
         self.objective = objective
         self.redundancy, self.candidates, self.refit = redundancy, candidates, refit
         self.stable = stable
@@ -277,7 +279,7 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
         self.costs, self.budget, self.quota = costs, budget, quota
 
     def _model(self) -> Model[ClassMedians]:
-        return l1_centers.model(priors=self.priors)
+        return l1_centers.model(priors=self.priors, missing=self.missing)
 
     @property
     def centers_(self) -> FloatArray:

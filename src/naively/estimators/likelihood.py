@@ -439,6 +439,7 @@ class SparseNegativeBinomialNB(ExposedMixin[ClassMoments], AbstractSparseNaiveBa
         class_prior: ArrayLike | None = None,
         dispersion: ArrayLike = "moments",
         exposure: str | int | None = None,
+        missing: str = "error",
         objective: Objective = "likelihood",
         redundancy: str | None = None,
         candidates: int | None = None,
@@ -460,6 +461,7 @@ class SparseNegativeBinomialNB(ExposedMixin[ClassMoments], AbstractSparseNaiveBa
         self.class_prior = class_prior
         self.dispersion = dispersion
         self.exposure = exposure
+        self.missing = missing
         self.objective = objective
         self.redundancy, self.candidates, self.refit, self.calibration = (
             redundancy,
@@ -479,6 +481,7 @@ class SparseNegativeBinomialNB(ExposedMixin[ClassMoments], AbstractSparseNaiveBa
             class_prior=self.class_prior,
             dispersion=self.dispersion,
             exposure=self._exposure(),
+            missing=self.missing,
         )
 
     def _check_values(self, X: Matrix) -> None:
