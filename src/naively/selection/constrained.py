@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, final
 
 import numpy as np
@@ -41,7 +41,7 @@ from naively.selection.certificate import Certificate, Selection, finite_baselin
 from naively.selection.coupled import Base, CoupledProblem, coupled_columns, grouped
 from naively.selection.dual import Problem, entropies
 from naively.selection.exact import TOLERANCE
-from naively.selection.groups import Groups, Matrix, SingleColumns, count_groups, first_of, without
+from naively.selection.groups import Groups, Matrix, SingleColumns, count_groups, lowest, without
 from naively.selection.path import (
     OrderedSupports,
     SparsityPath,
@@ -51,6 +51,7 @@ from naively.selection.path import (
     ordered_path,
 )
 from naively.selection.solve import (
+    best_classes,
     best_counts,
     certified,
     first_in_order,
@@ -85,7 +86,8 @@ def select_within(model: Model[S], statistics: S, k: int, limits: Limits) -> Sel
 
 def path_within(model: Model[S], statistics: S, ks: Any) -> SparsityPath:
     """Solve for a grid of k under the constraints of a model: at every k what it selects alone."""
-    task = _task(model, statistics)
+    quota = 0 if model.constraints is None else model.constraints.quota
+    task = _task(model, statistics, by_column=quota not in (0, "even"))  # one order for all k
     track = task.path(checked_grid(ks, task.constraints.n_choices, task.least))
     problem = model.family.problem(statistics)
     if not isinstance(problem, Ordered):
@@ -116,10 +118,16 @@ def _task(
 ) -> Adding | _Repeating | _Tied:
     constraints = constraints_of(model, statistics)
     problem = objective_of(model.family.problem(statistics))
-    plain = constraints.groups is None and constraints.costs is None and not constraints.quota
-    n_free = Task.plain(constraints).n_free if plain else 0
-    if plain and isinstance(problem, SeparableCounts) and not by_column and n_free:
-        return _Repeating(constraints, None, 0, problem, model.family)
+    single = constraints.groups is None and constraints.costs is None
+    plain = single and not constraints.quota
+    n_free = Task.plain(constraints).n_free if single else 0
+    if single and isinstance(problem, SeparableCounts) and not by_column and n_free:
+        speak = partial(_spoken_rows, model, statistics)
+        speaks = None if plain else NONE  # which the groups know
+        n_classes = len(statistics.classes)
+        repeating = _Repeating(constraints, speaks, n_classes, problem, model.family, speak)
+        _check_quota(repeating, statistics.classes)
+        return repeating
     groups = None
     if not isinstance(problem, Separable) and not (plain and isinstance(problem, Coupled)):
         groups = _distinct(problem)
@@ -139,19 +147,25 @@ def spoken_task(model: Model[S], statistics: S, groups: Groups | None = None) ->
         If a class has fewer features than its quota; an even one bends.
     """
     constraints, n_classes = constraints_of(model, statistics), len(statistics.classes)
-    quota = constraints.quota
-    if not quota:
+    if not constraints.quota:
         return Task.plain(constraints)
     task = Task(constraints, speaks_for(model, statistics, groups), n_classes)
+    _check_quota(task, statistics.classes)
+    return task
+
+
+def _check_quota(task: Task, classes: Array) -> None:
+    quota = task.constraints.quota
+    if not quota or quota == "even":
+        return
     there_are = task.has + task.there_are
-    if quota != "even" and (there_are < quota).any():
+    if (there_are < quota).any():
         c = int(np.argmax(there_are < quota))
         raise ValueError(
             f"`quota` must be at most {there_are[c]}, the number of features that may be "
-            f"chosen and speak for class {statistics.classes.tolist()[c]!r}; got {quota}. With "
-            "'even' such a class has all of them."
+            f"chosen and speak for class {classes.tolist()[c]!r}; got {quota}. With 'even' such a "
+            "class has all of them."
         )
-    return task
 
 
 def _distinct(problem: SeparableCounts | Coupled) -> Groups:
@@ -179,13 +193,21 @@ def speaks_for(model: Model[S], statistics: S, groups: Groups | None = None) -> 
         return _largest(statistics.mean)
     if hasattr(statistics, "center"):  # medians, (C, m)
         return _largest(statistics.center.T)
-    columns = np.arange(statistics.n_features)
     if groups is not None:
-        columns = first_of(groups.columns.labels(np.arange(len(groups.size))), len(groups.size))
+        return groups.columns.labels(_spoken_rows(model, statistics, groups.dense()))
+    return _spoken(model, statistics)
+
+
+def _spoken_rows(model: Model[Any], statistics: Any, table: Array) -> IntArray:
+    """Class that each row of counts (d, C) speaks for, where a column needs no more than these."""
+    return _spoken(model, replace(statistics, table=table, documents=None, squares=None))
+
+
+def _spoken(model: Model[Any], statistics: Any) -> IntArray:
+    columns = np.arange(statistics.n_features)
     rule = model.family.rule(statistics, columns, model.log_prior(statistics))
     weights = weights_of_classes(rule)[: len(columns)]  # not that of an exposure
-    largest = _largest(weights, least=1.0)  # differences of logarithms
-    return largest if groups is None else groups.columns.labels(largest)
+    return _largest(weights, least=1.0)  # differences of logarithms
 
 
 def _largest(values: FloatArray, *, least: float = 0.0) -> IntArray:
@@ -209,10 +231,44 @@ class _Repeating(Task):
 
     problem: SeparableCounts
     family: Family[Any]
+    speak: Callable[[Array], IntArray]  # counts (d, C): class that each row speaks for
 
     @cached_property
     def _others(self) -> Groups:
         return without(count_groups(self.problem.table), self.settled)
+
+    @cached_property
+    def _spoken(self) -> IntArray:
+        """Class that each group of the others speaks for: (d,)."""
+        return self.speak(self._others.dense())
+
+    @cached_property
+    def has(self) -> IntArray:
+        """See `Task`."""
+        required = self.speak(np.asarray(self.problem.table[self.required]))
+        return np.bincount(required, minlength=self.n_classes)
+
+    @cached_property
+    def there_are(self) -> IntArray:
+        """See `Task`."""
+        counted = np.bincount(self._spoken, self._others.size, self.n_classes)
+        return counted.astype(np.int64)
+
+    def _best(self, n: int) -> tuple[IntArray, float]:
+        """Positions of the best n of the others, each class its quota first, and the baseline."""
+        if self.speaks is None:
+            best, _, baseline = best_counts(self.problem, n, self._others)
+            return best, baseline
+        groups = self._others
+        table, gain, baseline = grouped_gains(self.problem, groups)
+        error, left, taken = self.problem.rounding(table, gain), groups.size, [NONE]
+        for c, quota in enumerate(self.quota(n).tolist()):
+            columns, some = _lowest_of_best(groups, gain, error, self._spoken == c, quota, NONE)
+            taken.append(columns)
+            left = left - np.bincount(some, minlength=len(left))
+        first = np.sort(np.concatenate(taken))
+        rest, _ = _lowest_of_best(groups, gain, error, left > 0, n - len(first), first)
+        return np.sort(np.concatenate([first, rest])), baseline
 
     @property
     def _settled(self) -> float:
@@ -221,13 +277,15 @@ class _Repeating(Task):
 
     def select(self, k: int, limits: Limits) -> Selection:
         """Select k columns."""
-        best, _, baseline = best_counts(self.problem, self.to_choose(k), self._others)
+        best, baseline = self._best(self.to_choose(k))
         columns = self.support(self.units_at(best))
         gain = self.problem.gain(self.problem.table[columns])
         return optimal(self.family, columns, gain, baseline + self._settled)
 
     def path(self, grid: IntArray) -> SparsityPath:
         """Select at every k of a grid."""
+        if self.speaks is not None:
+            return _listed_path(self, grid, [self.select(int(k), Limits()) for k in grid])
         track = grouped_path(self.problem, grid - len(self.required), self._others)
         always = self._settled + self.problem.gain(self.problem.table[self.required]).sum()
         return SparsityPath(
@@ -237,6 +295,31 @@ class _Repeating(Task):
             track.baseline + self._settled,
             UnitSupports(track.supports, self),
         )
+
+
+def _lowest_of_best(
+    groups: Groups, gain: FloatArray, error: FloatArray, some: BoolArray, n: int, taken: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Columns of the n largest gains of some groups but those taken, and the group of each."""
+    at = np.flatnonzero(some)
+    if n <= 0 or len(at) == 0:
+        return NONE, NONE
+    mine, of_taken = np.full(len(gain), -1), groups.columns.groups(taken)
+    mine[at] = np.arange(len(at))
+    before = mine[of_taken[mine[of_taken] >= 0]]
+    size = groups.size[at]
+    left = size - np.bincount(before, minlength=len(at))
+    tie, quota = best_classes(gain[at], error[at], left, n)
+    label = np.full(len(gain), len(quota), dtype=np.int64)  # the last: of none
+    label[at] = tie
+    # As many more as are taken, of which none is wanted twice.
+    more = np.bincount(tie[before], minlength=len(quota)) * (quota > 0)
+    columns, of = groups.columns.take(label, np.append(quota + more, 0))
+    new = ~np.isin(columns, taken, assume_unique=True)
+    columns, of = columns[new], of[new]
+    keep = np.zeros(len(columns), dtype=np.bool_)
+    keep[lowest(label[of], quota)] = True
+    return columns[keep], of[keep]
 
 
 @final
@@ -574,7 +657,9 @@ class ListedSupports:
         return np.full(len(k), -np.inf)
 
 
-def _listed_path(task: Adding | _Tied, grid: IntArray, found: list[Selection]) -> SparsityPath:
+def _listed_path(
+    task: Adding | _Repeating | _Tied, grid: IntArray, found: list[Selection]
+) -> SparsityPath:
     certificates = [each.proof for each in found]
     supports = ListedSupports(
         grid, [each.support for each in found], task.constraints.n_features,

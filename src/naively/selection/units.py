@@ -69,7 +69,7 @@ class Task:
     """Constraints, and what they leave to choose."""
 
     constraints: Constraints
-    speaks: IntArray | None  # (u,) class that each unit speaks for, with a quota
+    speaks: IntArray | None  # (u,) class that each unit speaks for, with a quota; (0,) by groups
     n_classes: int  # C, where there is a quota
 
     @classmethod
