@@ -38,17 +38,23 @@ def correlation_within(x, z, y, weight):
     return (weight * a * b).sum() / np.sqrt(spread) if spread > 1e-20 else 0.0
 
 
-def greedy(gain, pair, k, slack=1e-9, required=(), excluded=()):
+def greedy(gain, pair, k, slack=1e-9, required=(), excluded=(), quota=0, speaks=None):
     """Columns in order, what each adds, and who displaces whom: {chosen: [left out]}.
 
     `pair(i, j)` is the gain of i given j. Of equal values the largest gain is first, then the
     lowest column. The required columns come first, in the same order; excluded ones never come.
+    Until each class has its quota, or all there are, those that have fewest come.
     """
     allowed = [i for i in range(len(gain)) if i not in excluded]
     ranks = sorted(allowed, key=lambda i: (-round(gain[i] / slack), i))
     order, added = [], []
     for _ in range(k):
         left = [i for i in required if i not in order] or [i for i in allowed if i not in order]
+        if quota and len(order) >= len(required):
+            has = {c: sum(speaks[i] == c for i in order) for c in {speaks[i] for i in left}}
+            fewest = min(has.values())
+            if quota == "even" or fewest < quota:
+                left = [i for i in left if has[speaks[i]] == fewest]
         value = {i: min([gain[i], *(pair(i, j) for j in order)]) for i in left}
         best = max(value.values())
         first = next(i for i in ranks if i in value and value[i] >= best - slack)

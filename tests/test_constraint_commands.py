@@ -57,7 +57,11 @@ ASKED = {
     "groups": ("-k", 3, "--feature-groups", "groups.csv", "--require", "great"),
     "budget": ("--costs", "costs.tsv", "--budget", 9),
     "quota": ("-k", 5, "--quota", 1, "--exclude", "the"),
+    "even": ("-k", 5, "--quota", "even", "--require", "film"),
     "pairs": ("-k", 4, "--require", "film", "--exclude", "g*", "--objective", "pairs"),
+    "even pairs": ("-k", 5, "--quota", "even", "--objective", "pairs"),
+    "paid pairs": ("--costs", "costs.tsv", "--budget", 9, "--objective", "pairs"),
+    "even words": ("-k", 5, "--quota", "even", "--redundancy", "conditional"),
     "redundancy": ("-k", 4, "--require", "film", "--exclude", "g*", "--redundancy", "conditional"),
     "weights": ("-k", 4, "--class-weight", "balanced"),
     "auto": ("-k", "auto", "--require", "film", "--quota", 1, "--class-weight", "balanced"),
@@ -67,7 +71,7 @@ ASKED = {
 @pytest.mark.parametrize("model", ["multinomial", "bernoulli", "hybrid"])
 @pytest.mark.parametrize("asked", ASKED)
 def test_constraints_hold_whatever_the_way(folder, monkeypatch, asked, model):
-    if model == "hybrid" and asked in ("pairs", "redundancy"):
+    if model == "hybrid" and ("pairs" in asked or asked in ("redundancy", "even words")):
         return  # which it does not have
     arguments = ("select", "all.csv", "--model", model, *ASKED[asked], "-q")
     run(*arguments, "--out", "out")
@@ -80,11 +84,14 @@ def test_constraints_hold_whatever_the_way(folder, monkeypatch, asked, model):
         assert {"good", "great"} <= found
         assert ("bad" in found) == ("awful" in found)
         assert certificate()["k"] == 3
-    if asked == "budget":
+    if asked in ("budget", "paid pairs"):
         assert len(found) == 4
         assert not {"film", "the"} & found
-    if asked == "quota":
+    if asked in ("quota", "even", "even pairs", "even words"):
         assert len(found) == 5
+    if "even" in asked:
+        spoken = {name for name, words in WORDS.items() if set(words[:3]) & found}
+        assert spoken == set(WORDS)
     with monkeypatch.context() as patch:
         patch.setattr(data, "HELD_BYTES", 0)
         patch.setattr(batch, "BATCH_ROWS", 17)
@@ -93,7 +100,9 @@ def test_constraints_hold_whatever_the_way(folder, monkeypatch, asked, model):
         assert (Path("out") / name).read_bytes() == (Path("streamed") / name).read_bytes()
 
 
-@pytest.mark.parametrize("asked", ["required", "groups", "budget", "quota", "pairs", "weights"])
+@pytest.mark.parametrize(
+    "asked", ["required", "groups", "budget", "quota", "even", "pairs", "weights"]
+)
 def test_statistics_alone_give_the_same_model(folder, asked):
     run("select", "all.csv", *ASKED[asked], "--holdout", 0, "-q")
     run("count", "all.csv", "--out", "records", "-q")
@@ -126,7 +135,8 @@ def test_numbers_are_constrained_as_the_estimator_is(folder):
 @pytest.mark.parametrize(
     "asked",
     [
-        ("--quota", 1, "--require", "film"), ASKED["groups"][2:], ASKED["pairs"][2:],
+        ("--quota", 1, "--require", "film"), ("--quota", "even"), ASKED["groups"][2:],
+        ASKED["pairs"][2:],
         (*ASKED["groups"][2:], "--objective", "pairs"),
     ],
 )  # fmt: skip
@@ -136,8 +146,9 @@ def test_path_and_folds_start_where_they_can(folder, asked):
         run("select", "all.csv", *asked, "-k", row["k"], "--holdout", 0, "--quick", "--force", "-q")
         found = certificate("result")
         assert found["objective"] - found["baseline"] == pytest.approx(row["gain"])
+    least = 0 if "even" in asked else path["rows"][0]["k"]  # of which no feature is a choice, too
     table = json.loads(run("cv", "all.csv", *asked, "--model", "bernoulli", "--json", "-q"))
-    assert table["points"][0]["k"] >= path["rows"][0]["k"]
+    assert table["points"][0]["k"] >= least
 
 
 def test_the_summary_says_what_was_chosen_from(folder):
@@ -177,6 +188,8 @@ def test_a_mistake_is_told_in_one_sentence(folder):
         (("--quota", 90), "`--quota` must be at most"),
         (("--quota", 2, "-k", 5), "`-k` must be at least 6: `--quota` needs 6; got 5"),
         (("--quota", 2, "--feature-groups", "groups.csv"), "leave out `--quota` or"),
+        (("--quota", "odd"), "is not a number of features for each class, 0 or more, or even"),
+        (("--quota", "even", "--costs", "costs.tsv", "--budget", 9), "`--quota even` shares k"),
         (("--budget", 3), "`--budget` has no effect without --costs"),
         (("--costs", "costs.tsv"), "`--costs` has no effect without --budget"),
         (("--costs", "costs.tsv", "--budget", 3, "--require", "film"), "features, 9; got 3"),
@@ -198,9 +211,7 @@ def test_a_mistake_is_told_in_one_sentence(folder):
     "ways",
     [
         ("--objective", "pairs", "--redundancy", "conditional"),
-        ("--objective", "pairs", "--quota", "1"),
-        ("--objective", "pairs", "--costs", "costs.csv", "--budget", "3"),
-        ("--redundancy", "conditional", "--quota", "1"),
+        ("--redundancy", "conditional", "--costs", "costs.csv", "--budget", "3"),
         ("--redundancy", "conditional", "--feature-groups", "groups.csv"),
     ],
 )

@@ -34,6 +34,7 @@ from naively.selection.constrained import speaks_for
 from naively.selection.polytope import Allowed
 from naively.selection.train import model_path, train
 from naively.selection.within import best_within, problem_of_gains
+from reference_constraints import choices_of
 
 EXACT = Limits(exact=True)
 M = 9
@@ -61,6 +62,8 @@ def _kinds_of_constraints(m: int, seed: int) -> dict[str, Constraints | None]:
         "groups, some settled": {"groups": groups, "required": [5], "excluded": [2]},
         "quota": {"quota": 1},
         "quota and required": {"quota": 1, "required": [0, 3]},
+        "even": {"quota": "even"},
+        "even, some settled": {"quota": "even", "required": [0, 3, 6], "excluded": [2]},
         "budget": {"costs": costs, "budget": 9.0},
         "budget and required": {"costs": costs, "budget": 11.0, "required": [1]},
         "budget and groups": {"costs": costs, "budget": 12.0, "groups": groups},
@@ -72,31 +75,6 @@ def _kinds_of_constraints(m: int, seed: int) -> dict[str, Constraints | None]:
 
 
 NAMES = list(_kinds_of_constraints(M, 0))
-
-
-def _allowed(constraints: Constraints, k: int, speaks: Any, n_classes: int) -> list[list[int]]:
-    """All sets of columns that meet constraints, by their definition."""
-    units = constraints.units.tolist()
-    members = {u: [i for i in range(len(units)) if units[i] == u] for u in set(units)}
-    sizes = range(k + 1) if constraints.costs is not None else [k]
-    found = []
-    for chosen in chain(*(combinations(sorted(members), size) for size in sizes)):
-        columns = sorted(i for u in chosen for i in members[u])
-        others = [i for u in members if u not in chosen for i in members[u]]
-        if set(constraints.required.tolist()) & set(others):
-            continue
-        if set(constraints.excluded.tolist()) & set(columns):
-            continue
-        if (
-            constraints.costs is not None
-            and constraints.costs[columns].sum() > constraints.budget + 1e-9
-        ):
-            continue
-        spoken = [sum(speaks[i] == c for i in columns) for c in range(n_classes)]
-        if constraints.quota and min(spoken) < constraints.quota:
-            continue
-        found.append(columns)
-    return found
 
 
 def _coupled_gain(table: Any, alpha: float, columns: list[int]) -> float:
@@ -144,7 +122,7 @@ def test_best_of_all_choices(
         statistics = model.gather(*_rows(seed, n_classes))
         speaks = speaks_for(model, statistics)
         for k in range(1, min(7, constraints.n_choices + 1)):
-            allowed = _allowed(constraints, k, speaks, n_classes)
+            allowed = choices_of(constraints, k, speaks, n_classes)
             if not allowed:
                 with pytest.raises(ValueError, match="must be"):
                     train(model, statistics, k)
@@ -212,6 +190,9 @@ def test_what_no_choice_can_meet_is_refused() -> None:
         ({"costs": [-1.0] * M, "budget": 2.0}, "`costs` must be finite and >= 0"),
         ({"costs": [1.0], "budget": 2.0}, "`costs` must have one number for each of the 9"),
         ({"quota": -1}, "`quota` must be an int >= 0"),
+        ({"quota": "all"}, "or 'even'; got 'all'"),
+        ({"quota": "even", "costs": costs, "budget": 9.0}, "`quota`='even' shares k"),
+        ({"quota": "even", "groups": [0] * M}, "leave out `quota` or `groups`"),
         ({"quota": 1, "groups": [0] * M}, "leave out `quota` or `groups`"),
     ):
         with pytest.raises(ValueError, match=message):
@@ -279,17 +260,45 @@ def test_search_and_auto_keep_to_the_constraints(kind: Any) -> None:
         SparsityCV(kind(**asked), ks=[0, 9]).fit(X, y)
 
 
-@pytest.mark.parametrize("asked", [{"quota": 1}, {"costs": np.arange(M) + 1.0, "budget": 15.0}])
+@pytest.mark.parametrize(
+    "asked", [{"quota": 1}, {"quota": "even"}, {"costs": np.arange(M) + 1.0, "budget": 15.0}]
+)
 @pytest.mark.parametrize("kind", [SparseMultinomialNB, SparseBernoulliNB])
 def test_search_is_a_loop_of_fits_where_supports_are_not_nested(kind: Any, asked: Any) -> None:
     X, y = _rows(4, 3)
     y = np.where(np.random.default_rng(0).random(len(y)) < 0.3, 0, y)
-    ks = [3, 4, 6, 7] if "quota" in asked else [1, 2, 4, 6]
+    ks = [3, 4, 6, 7] if asked.get("quota") == 1 else [1, 2, 4, 6]
     search = SparsityCV(kind(**asked), ks=ks).fit(X, y)
     loop = GridSearchCV(kind(**asked), {"k": ks}, cv=5).fit(X, y)
     np.testing.assert_allclose(
         search.cv_results_["mean_test_score"], loop.cv_results_["mean_test_score"]
     )
+
+
+def test_an_even_quota_shares_every_k_between_the_classes() -> None:
+    """Genes high in one class gain most; one gene alone speaks for the second class of three."""
+    rng, n, m = np.random.default_rng(0), 60, 40
+    y = np.arange(n) % 3
+    high = np.array([2.0, 1.0, 1.0])[:, None] * (np.arange(m) % 3 == np.arange(3)[:, None])
+    high[1, 4:] = 0.0
+    X = rng.normal(size=(n, m)) + high[y]
+    X[:, (np.arange(m) % 3 == 1) & (np.arange(m) > 1)] -= 9.0 * (y == 1)[:, None]
+    speaks = np.array([np.argmax([X[y == c, i].mean() for c in range(3)]) for i in range(m)])
+    there_are = np.bincount(speaks, minlength=3)
+    track = sparsity_path(SparseGaussianNB(quota="even"), X, y)
+    for k in track.k.tolist():
+        spoken = np.bincount(speaks[track.support(k)], minlength=3)
+        assert len(track.support(k)) == k
+        assert (spoken >= np.minimum(k // 3, there_are)).all()
+    fitted = SparseGaussianNB(k=9, quota="even").fit(X, y)
+    few = " that has so many" * bool((there_are < 3).any())
+    assert f"no other 9 features with 3 or more for each class{few} reach" in str(
+        fitted.certificate_
+    )
+    for k in ("auto", "best"):
+        support = SparseGaussianNB(k=k, quota="even").fit(X, y).get_support(indices=True)
+        spoken = np.bincount(speaks[support], minlength=3)
+        assert (spoken >= np.minimum(len(support) // 3, there_are)).all()
 
 
 def test_a_budget_needs_no_k() -> None:
@@ -301,6 +310,9 @@ def test_a_budget_needs_no_k() -> None:
     assert "features of a cost of 12 at most" in str(fitted.certificate_)
     with pytest.raises(ValueError, match="`k` must be"):
         SparsePoissonNB(k=None).fit(X, y)
+    with pytest.warns(UserWarning, match=r"may be chosen: `budget` alone limits them\."):
+        more = SparsePoissonNB(k=M + 1, costs=costs, budget=12.0).fit(X, y)
+    assert (more.support_ == fitted.support_).all()
 
 
 @pytest.mark.parametrize("kind", ESTIMATORS[:6])

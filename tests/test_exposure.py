@@ -440,7 +440,9 @@ def test_what_cannot_be_an_exposure_is_refused(make):
     model = make(k=2, exposure="depth").fit(frame, y)
     with pytest.raises(ValueError, match="row 5: `exposure` must be > 0"):
         model.predict(frame.assign(depth=depth, a=X[:, 0]))
-    with pytest.raises(ValueError, match="must not overlap; both have `depth`"):
+    with pytest.raises(
+        ValueError, match="`required` must not have `depth`, which is the `exposure`"
+    ):
         make(k=2, exposure="depth", required=["depth"]).fit(frame, y)
 
 

@@ -13,10 +13,15 @@ from sklearn.model_selection import StratifiedKFold
 from naively import (
     ClassCategories,
     ClassCounts,
+    ClassMedians,
     ClassMoments,
+    ClassValues,
     SparseBernoulliNB,
     SparseCategoricalNB,
     SparseGaussianNB,
+    SparseL1Centers,
+    SparseL2Centers,
+    SparseNegativeBinomialNB,
     SparsePoissonNB,
     SparsityCV,
     error_path,
@@ -33,6 +38,11 @@ MODELS = {
     "bernoulli above -1": partial(SparseBernoulliNB, binarize=-1.0),
     "poisson": partial(SparsePoissonNB, alpha=0.5),
     "poisson, smoothing by feature": partial(SparsePoissonNB, alpha=np.arange(1, 7) / 4),
+    "negative binomial": partial(SparseNegativeBinomialNB, alpha=0.5),
+    "negative binomial, given": partial(SparseNegativeBinomialNB, dispersion=0.3),
+    "negative binomial, smoothing by feature": partial(
+        SparseNegativeBinomialNB, alpha=np.arange(1, 7) / 4
+    ),
     "categorical": SparseCategoricalNB,
     "categorical, corrected": partial(SparseCategoricalNB, correction="bic", alpha=0.2),
 }
@@ -368,12 +378,162 @@ def test_what_is_refused():
         with pytest.raises(ValueError, match="NaN"):
             make(k=2).fit(np.nan_to_num(X), y).predict(X)
         assert np.isnan(model.transform(X)).any()
-    for make in (SparsePoissonNB, SparseCategoricalNB):
+    for make in (SparsePoissonNB, SparseNegativeBinomialNB, SparseCategoricalNB):
         with pytest.raises(ValueError, match="Negative"):
             make(k=2, missing="ignore").fit(X, y).predict(np.where(X == 1, -1.0, X))
     for more in ({"refit": "logistic"}, {"redundancy": "conditional"}):
         with pytest.raises(ValueError, match=f"`{next(iter(more))}` needs every entry of a row"):
             SparseBernoulliNB(k=2, missing="ignore", **more).fit(X, y)
+
+
+# -- centers ---------------------------------------------------------------------------------------
+
+
+def of_columns(X, y, weight, i, classes):
+    """Values and weights of a feature in each class, without those that are missing."""
+    seen = ~np.isnan(X[:, i])
+    return [(X[seen & (y == c), i], weight[seen & (y == c)]) for c in classes]
+
+
+def median(values, weights):
+    """Midpoint of the values with no more than half of the weight on either side."""
+    fine = [
+        v
+        for v in values[weights > 0]
+        if 2 * weights[values < v].sum() <= weights.sum() * (1 + 1e-12)
+        and 2 * weights[values > v].sum() <= weights.sum() * (1 + 1e-12)
+    ]
+    return (min(fine) + max(fine)) / 2
+
+
+def some_centers(n=60, m=7):
+    """Rows of which column 5 is never seen in a class, column 6 never at all."""
+    X, y = rows(n=n, m=m)
+    X = X + np.random.default_rng(0).integers(-2, 3, X.shape)
+    X[y == "bee", 5] = np.nan
+    X[:, 6] = np.nan
+    return X, y
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("weighted", [False, True])
+@pytest.mark.parametrize("scale", [None, "std", "variance"])
+def test_means_of_what_is_there(scale, weighted, container):
+    X, y = some_centers()
+    weight = weights(len(y)) if weighted else np.ones(len(y))
+    model = SparseL2Centers(k=4, scale=scale, missing="ignore").fit(container(X), y, weight)
+    classes, gains, terms = model.classes_, [], []
+    for i in range(X.shape[1]):
+        parts = of_columns(X, y, weight, i, classes)
+        means = {c: np.average(v, weights=w) for c, (v, w) in enumerate(parts) if w.sum() > 0}
+        common = np.mean(list(means.values())) if means else 0.0
+        scatter = sum(w @ (v - means[c]) ** 2 for c, (v, w) in enumerate(parts) if c in means)
+        spread = scatter / max(sum(w.sum() for _, w in parts), 1) if scale else 1.0
+        spread = spread**2 if scale == "variance" else spread
+        centers = np.array([means.get(c, common) for c in range(3)])
+        gains.append(((centers - common) ** 2).sum() / spread if means else 0.0)
+        terms.append(-((X[:, [i]] - centers) ** 2) / 2 / spread if means else np.zeros((60, 3)))
+    np.testing.assert_allclose(model.scores_, gains, rtol=1e-8, atol=1e-12)
+    support = np.sort(np.argsort(-np.array(gains), kind="stable")[:4])
+    np.testing.assert_array_equal(model.get_support(indices=True), support)
+    joint = sum(np.where(np.isnan(terms[i]), 0.0, terms[i]) for i in support)
+    joint += np.log(np.full(3, 1 / 3))
+    expected = joint - logsumexp(joint, axis=1, keepdims=True)
+    np.testing.assert_allclose(model.predict_log_proba(container(X)), expected, atol=1e-8)
+
+
+@pytest.mark.parametrize("container", [np.asarray, sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("weighted", [False, True])
+def test_medians_of_what_is_there(weighted, container):
+    X, y = some_centers()
+    weight = weights(len(y)) if weighted else np.ones(len(y))
+    model = SparseL1Centers(k=4, missing="ignore").fit(container(X), y, weight)
+    gains, terms = [], []
+    for i in range(X.shape[1]):
+        parts = of_columns(X, y, weight, i, model.classes_)
+        there = [(v, w / w.sum()) for v, w in parts if w.sum() > 0]
+        centers, gain = np.zeros(3), 0.0
+        if there:
+            together = median(*(np.concatenate(each) for each in zip(*there, strict=True)))
+            centers = np.array([median(v, w) if w.sum() > 0 else together for v, w in parts])
+            own = [median(v, w) for v, w in there]
+            gain = sum(w @ np.abs(v - together) - w @ np.abs(v - c)
+                       for (v, w), c in zip(there, own, strict=True))  # fmt: skip
+        gains.append(gain)
+        terms.append(-np.abs(X[:, [i]] - centers))
+        np.testing.assert_allclose(model.statistics_.center[:, i], centers, atol=1e-9)
+    np.testing.assert_allclose(model.scores_, gains, atol=1e-9)
+    support = model.get_support(indices=True)
+    assert sum(gains[i] for i in support) == pytest.approx(sum(sorted(gains)[-4:]))
+    expected = sum(np.where(np.isnan(terms[i]), 0.0, terms[i]) for i in support)
+    scores = model.decision_function(container(X))
+    difference = scores - expected
+    np.testing.assert_allclose(difference - difference[:, :1], 0.0, atol=1e-9)
+    start, of_features = model.rule_.terms(X[0, support])
+    np.testing.assert_allclose(start + of_features.sum(axis=1), scores[0], atol=1e-9)
+    observed = [[w.sum() for _, w in of_columns(X, y, weight, i, model.classes_)] for i in range(7)]
+    np.testing.assert_allclose(model.statistics_.observed, observed)
+
+
+CENTERS = {
+    "l2": SparseL2Centers, "l2 by spread": partial(SparseL2Centers, scale="std"),
+    "l1": SparseL1Centers,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", CENTERS)
+def test_centers_of_whole_rows_are_the_same(name):
+    X, y = rows(share=0.0)
+    for container in (np.asarray, sp.csr_array):
+        a, b = (
+            CENTERS[name](k=3, missing=each).fit(container(X), y, weights(len(y)))
+            for each in ("error", "ignore")
+        )
+        assert a.certificate_ == b.certificate_
+        np.testing.assert_array_equal(a.scores_, b.scores_)
+        np.testing.assert_array_equal(a.decision_function(X), b.decision_function(X))
+
+
+@pytest.mark.parametrize("name", CENTERS)
+def test_centers_are_searched_as_in_a_loop_and_part_pairs(name):
+    X, y = some_centers()
+    make, grid, cv = partial(CENTERS[name], missing="ignore"), [1, 3, 5], StratifiedKFold(3)
+    search = SparsityCV(make(), ks=grid, cv=cv).fit(X, y)
+    for g, k in enumerate(grid):
+        scores = [
+            make(k=k).fit(X[train], y[train]).score(X[test], y[test])
+            for train, test in cv.split(X, y)
+        ]
+        assert search.cv_results_["mean_test_score"][g] == pytest.approx(np.mean(scores))
+    assert make(k="auto").fit(X, y).support_.any()
+    panel = make(k=2, objective="pairs").fit(X, y)
+    distances = panel.model_.family.distances(panel.statistics_).between(np.arange(7))
+    for i in range(5):
+        kept = ~np.isnan(X[:, i])
+        own = CENTERS[name](k=1).fit(X[kept, i : i + 1], y[kept])
+        one = own.model_.family.distances(own.statistics_).between(np.array([0]))
+        np.testing.assert_allclose(distances[i], one[0], rtol=1e-9)
+    with pytest.raises(ValueError, match="NaN"):
+        CENTERS[name](k=2).fit(X, y)
+    with pytest.raises(ValueError, match="NaN"):
+        CENTERS[name](k=2).fit(np.nan_to_num(X), y).predict(X)
+
+
+def test_batches_of_centers_are_the_fit():
+    X, y = some_centers()
+    once = SparseL2Centers(k=3, scale="std", missing="ignore").fit(X, y)
+    batches, values = SparseL2Centers(k=3, scale="std", missing="ignore"), None
+    for start in range(0, 60, 20):
+        part = slice(start, start + 20)
+        batches.partial_fit(X[part], y[part], classes=np.unique(y))
+        more = ClassValues.from_matrix(X[part], y[part])
+        values = more if values is None else values + more
+    np.testing.assert_allclose(batches.scores_, once.scores_, rtol=1e-10)
+    medians = values.medians(missing=True)
+    whole = ClassMedians.from_matrix(X, y, missing=True)
+    np.testing.assert_array_equal(medians.center, whole.center)
+    with pytest.raises(ValueError, match="NaN"):
+        values.medians()
 
 
 # -- the correction ------------------------------------------------------------------------------

@@ -15,6 +15,9 @@ from naively import (
     SparseBernoulliNB,
     SparseCategoricalNB,
     SparseGaussianNB,
+    SparseL1Centers,
+    SparseL2Centers,
+    SparseNegativeBinomialNB,
     SparsePoissonNB,
     SparsityCV,
     sparsity_path,
@@ -28,6 +31,8 @@ ESTIMATORS = {
     "bernoulli": SparseBernoulliNB,
     "poisson": SparsePoissonNB,
     "categorical": SparseCategoricalNB,
+    "negative-binomial": SparseNegativeBinomialNB,
+    "l2-centers": SparseL2Centers,
 }
 each = pytest.mark.parametrize("name", ESTIMATORS)
 NAMES = [f"c{j}" for j in range(6)]
@@ -93,6 +98,22 @@ def test_it_is_the_estimator(name, here):
     )
 
 
+def test_medians_are_those_of_the_estimator(here):
+    X, y = here
+    model = SparseL1Centers(k=3, missing="ignore").fit(X, y)
+    run(*SELECT, "t.csv", "--model", "l1-centers")
+    file = load_model("result/model.npz")
+    assert file.missing
+    assert file.columns.tolist() == model.get_support(indices=True).tolist()
+    found = run("predict", "result", "t.csv", "-q")
+    assert [row[1] for row in list(csv.reader(io.StringIO(found)))[1:]] == model.predict(X).tolist()
+    notes = json.loads(run(*SELECT, "t.csv", "--model", "l1-centers", "--json"))["notes"]
+    assert any("values (17 %) are missing; each is left out" in note for note in notes), notes
+    run(*SELECT, "t.csv", "--model", "l1-centers", "-k", "auto", "--min-count", 60)
+    message = run("explain", "result", "--file", "t.csv", "--row", 1)
+    assert not [name for name in np.array(NAMES)[np.isnan(X[0])] if f" {name} " in message]
+
+
 @each
 def test_what_holds_the_table_makes_no_difference(name, here):
     X, y = here
@@ -147,12 +168,12 @@ def test_records_are_merged_and_solved(name, here):
 
 def test_statistics_without_missing_values_are_for_models_that_know_them():
     options = ("--numbers", "--missing", "ignore", "-o", "data", "-q")
-    run("count", "t.csv", "--model", "gaussian", *options)
+    run("count", "t.csv", "--model", "poisson", *options)
     run("merge", "data", "-o", "all.npz", "-q")
-    message = run("solve", "all.npz", "--model", "l2-centers", status=2)
+    message = run("solve", "all.npz", "--model", "multinomial", status=2)
     assert "takes no missing values" in message
-    message = run("count", "t.csv", "--model", "l2-centers", *options, status=2)
-    assert "`--missing` has no effect on --model l2-centers" in message
+    message = run("count", "t.csv", "--model", "multinomial", *options, status=2)
+    assert "`--missing` has no effect on --model multinomial" in message
     message = run("count", "t.csv", "--model", "poisson", "--resolution", 1, *options, status=2)
     assert "--resolution and --missing ignore exclude each other" in message
 
@@ -230,14 +251,14 @@ def test_a_model_of_whole_rows_refuses_a_row_with_holes():
     run("select", "whole.csv", "--numbers", "--model", "gaussian", "-k", 6, "-q")
     message = run("predict", "result", "t.csv", status=2)
     assert "is missing; fill it in, or train with `naively select --missing ignore`." in message
-    run("select", "whole.csv", "--numbers", "--model", "l2-centers", "-k", 6, "-q")
+    run("select", "whole.csv", "--numbers", "--model", "multinomial", "-k", 6, "-q")
     assert run("predict", "result", "t.csv", status=2).endswith("is missing; fill it in.")
 
 
 @pytest.mark.parametrize("name", [name for name, kind in MODELS.items() if not kind.regions])
 def test_mistakes_are_told_in_one_sentence(name):
     message = run("select", "t.csv", "--numbers", "--model", name, status=2)
-    knows = name in ESTIMATORS
+    knows = name in (*ESTIMATORS, "l1-centers")
     assert message.endswith(
         "is missing; fill it in, leave it out with --ignore 'c5', or add --missing ignore."
         if knows
@@ -249,7 +270,7 @@ def test_mistakes_are_told_in_one_sentence(name):
         )
         assert message == (
             f"naively: `--missing` has no effect on --model {name}; leave it out (it is for "
-            "bernoulli, poisson, categorical, gaussian)."
+            "bernoulli, poisson, negative-binomial, categorical, gaussian, l2-centers, l1-centers)."
         )
 
 

@@ -44,8 +44,11 @@ from naively.models.constraints import Constraints
 from naively.models.distances import CERTAIN, squares
 from naively.models.model import Limits, with_objective
 from naively.selection import pairs
+from naively.selection.constrained import speaks_for
 from naively.selection.pairs import cover_of
+from naively.selection.polytope import Allowed
 from naively.selection.train import model_path, train
+from reference_constraints import choices_of
 
 KINDS = {  # a model and its parameters
     "bernoulli": {},
@@ -375,16 +378,6 @@ def within(model, asked):
     return replace(model, constraints=Constraints.checked(9, **asked))
 
 
-def choices_of(asked, k):
-    """All sets of columns that may be chosen, by their definition."""
-    units = asked.get("groups", range(9))
-    required, excluded = ({units[i] for i in asked.get(name, [])} for name in ("required",
-                          "excluded"))  # fmt: skip
-    for chosen in combinations(sorted(set(units)), k):
-        if required <= set(chosen) and not excluded & set(chosen):
-            yield tuple(i for i in range(9) if units[i] in chosen)
-
-
 @every_kind
 @pytest.mark.parametrize("n_classes", [2, 3, 4])
 @pytest.mark.parametrize("asked", SETTLED.values(), ids=SETTLED)
@@ -394,7 +387,7 @@ def test_best_of_all_that_may_be_chosen(kind, n_classes, asked):
     least, most = greedy.constraints.least, greedy.constraints.n_choices
     track = model_path(greedy, statistics)
     for k in range(max(least, 1), most + 1):
-        allowed = list(choices_of(asked, k))
+        allowed = [tuple(each) for each in choices_of(greedy.constraints, k, None, 0)]
         best = max(separation(cover, each) for each in allowed)
         slack = 1e-9 * max(1.0, abs(best))
         for model in (greedy, exact):
@@ -485,12 +478,116 @@ def test_weights_of_classes_weigh_the_pairs(kind):
     assert fitted.certificate_.objective == pytest.approx(plain.certificate_.objective, rel=1e-9)
 
 
-@pytest.mark.parametrize("asked", [{"quota": 1}, {"costs": [1.0] * 9, "budget": 3.0}])
-def test_budgets_and_quotas_are_refused(asked):
-    X, y = rows_of("poisson", 3)
-    name = next(iter(asked))
-    with pytest.raises(ValueError, match=f"`objective`='pairs' and `{name}` cannot be asked for"):
-        SparsePoissonNB(k=3, objective="pairs", **asked).fit(X, y)
+COSTS = np.array([3.0, 1, 4, 1, 5, 2, 2, 6, 3])
+SHAPED = {  # 9 columns
+    "quota": {"quota": 1},
+    "quota, some settled": {"quota": 1, "required": [2], "excluded": [5]},
+    "even": {"quota": "even"},
+    "even, some settled": {"quota": "even", "required": [2, 6], "excluded": [0]},
+    "budget": {"costs": COSTS, "budget": 8.0},
+    "budget of tenths": {"costs": COSTS / 10, "budget": 1.1},
+    "budget, some settled": {"costs": COSTS, "budget": 11.0, "required": [1], "excluded": [3]},
+    "budget of groups": {"costs": COSTS, "budget": 11.0, "groups": [0, 1, 1, 2, 3, 4, 4, 4, 5]},
+    "budget and quota": {"costs": COSTS, "budget": 12.0, "quota": 1},
+    "nothing costs": {"costs": 0 * COSTS, "budget": 1.0},
+}
+
+
+@every_kind
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("asked", SHAPED.values(), ids=SHAPED)
+def test_best_within_budgets_and_quotas(kind, n_classes, asked):
+    statistics, cover = known(kind, n_classes), cover_of(of(kind), known(kind, n_classes))
+    speaks = speaks_for(of(kind), statistics)
+    greedy, exact = (within(of(kind, exact=each), asked) for each in (False, True))
+    constraints = greedy.constraints
+    there_are = np.bincount(speaks[np.setdiff1d(np.arange(9), constraints.excluded)],
+                            minlength=n_classes)  # fmt: skip
+    if asked.get("quota") == 1 and not there_are.all():
+        with pytest.raises(ValueError, match="`quota` must be at most 0"):
+            train(greedy, statistics, 9)
+        return
+    for k in range(1, constraints.n_choices + 1):
+        allowed = choices_of(constraints, k, speaks, n_classes)
+        if not allowed:
+            with pytest.raises(ValueError, match="must be"):
+                train(greedy, statistics, k)
+            continue
+        best = max(separation(cover, each) for each in allowed)
+        slack = 1e-9 * max(1.0, abs(best))
+        for model in (greedy, exact):
+            selection = train(model, statistics, k).selection
+            support, proof = selection.support.tolist(), selection.certificate
+            assert support in allowed
+            assert proof.objective == pytest.approx(separation(cover, support), rel=1e-9, abs=1e-9)
+            assert proof.objective - slack <= best <= proof.bound + slack
+            assert proof.baseline == pytest.approx(separation(cover, ()))
+            assert (proof.quantity, proof.unit) == (pairs.SEPARATION, "nats")
+            assert proof.k == len(constraints.units_of(selection.support))
+            if model is exact or n_classes == 2:
+                assert proof.proven_optimal
+                assert proof.objective == pytest.approx(best, abs=slack)
+    least = min(k for k in range(10) if choices_of(constraints, k, speaks, n_classes))
+    track = model_path(greedy, statistics, range(max(least, 1), constraints.n_choices + 1))
+    for g, k in enumerate(track.k.tolist()):
+        selection = train(greedy, statistics, k).selection
+        assert track.support(k).tolist() == selection.support.tolist()
+        proof = selection.certificate
+        assert track.objective[g] == pytest.approx(proof.objective, rel=1e-9, abs=1e-9)
+        assert track.bound[g] == pytest.approx(proof.bound, rel=1e-9, abs=1e-9)
+
+
+@pytest.mark.parametrize("asked", [{"quota": 2}, {"quota": "even"}, {"budget": 60.0}])
+def test_greedy_of_many_within_budgets_and_quotas(asked, monkeypatch):
+    """Each step takes the largest fall of all that may enter; the bound is one on random sets."""
+    monkeypatch.setattr(pairs, "_LOOKED", 3)
+    statistics, rng = known("bernoulli", 4, m=200), np.random.default_rng(0)
+    costs = rng.integers(1, 9, 200).astype(float)
+    more = {"costs": costs} if "budget" in asked else {}
+    constraints = Constraints.checked(200, **asked, **more)
+    model = replace(of("bernoulli"), constraints=constraints)
+    cover, speaks = cover_of(model, statistics), speaks_for(model, statistics)
+    rows, k = cover.rows(np.arange(200)), 70
+    level = np.array([0 if more else k // 4 if asked["quota"] == "even" else 2])
+    allowed = Allowed(k, np.ones(200, int), costs if more else None, asked.get("budget", np.inf),
+                      0.0, speaks, np.minimum(level, np.bincount(speaks, minlength=4)))  # fmt: skip
+    proof = train(model, statistics, k).selection.certificate
+    for per_cost in (False, True):
+        order, energy, take = [], np.zeros(rows.shape[1]), np.zeros(200, dtype=np.int64)
+        while len(order) < k and (may := allowed.may_enter(take)).any():
+            fall = -(np.expm1(-rows) * cover.share(energy)).sum(axis=1)
+            fall = fall / costs if per_cost and more else fall
+            fall[~may] = -1
+            order.append(int(np.flatnonzero(fall >= fall.max() * (1 - 1e-9))[0]))
+            take[order[-1]] = 1
+            energy = energy + rows[order[-1]]
+        found = pairs._greedy_choice(cover, allowed, per_cost=per_cost)
+        assert found.tolist() == order
+        assert proof.objective >= cover.separation(energy) - 1e-9
+        assert proof.bound >= proof.objective
+    for _ in range(50):
+        take = np.zeros(200, dtype=np.int64)
+        while take.sum() < k and (may := allowed.may_enter(take)).any():
+            take[rng.choice(np.flatnonzero(may))] = 1
+        assert cover.separation(rows[take > 0].sum(axis=0)) <= proof.bound
+
+
+@pytest.mark.parametrize("asked", [{"quota": "even"}, {"costs": COSTS, "budget": 12.0}])
+@pytest.mark.parametrize("estimator", [SparsePoissonNB, naively.SparseGaussianNB])
+def test_estimators_search_within_budgets_and_quotas(estimator, asked):
+    X, y = rows_of("poisson", 3, n=60)
+    asked = {**asked, "objective": "pairs"}
+    search = SparsityCV(estimator(**asked), ks=[2, 3, 5], cv=3).fit(X, y)
+    loop = GridSearchCV(estimator(**asked), {"k": [2, 3, 5]}, cv=3).fit(X, y)
+    np.testing.assert_allclose(
+        search.cv_results_["mean_test_score"], loop.cv_results_["mean_test_score"]
+    )
+    fitted = estimator(k="best", **asked).fit(X, y)
+    if "budget" in asked:
+        assert COSTS[fitted.support_].sum() <= 12.0
+        assert estimator(k=None, **asked).fit(X, y).certificate_.gain > 0
+    curves = error_path(estimator(**asked), X, y, ks=[2, 3], n_folds=3)
+    assert np.isfinite(curves.cross_validated).all()
 
 
 # -- corners -----------------------------------------------------------------------------------

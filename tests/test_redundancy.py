@@ -28,6 +28,7 @@ from naively.jobs.model_file import load_model
 from naively.judging.folds import fold_errors
 from naively.judging.rows import checked_rows
 from naively.models import MODELS
+from naively.selection.constrained import speaks_for
 from naively.selection.redundancy import of_rows
 from reference_redundancy import correlation_within, given, greedy, information
 
@@ -181,6 +182,10 @@ SETTLED = [
     {"required": [5], "excluded": [0, 1]},
     {"required": [4, 7, 2]},
     {"excluded": [1, 2, 6]},
+    {"quota": 1},
+    {"quota": 1, "required": [4, 7], "excluded": [0]},
+    {"quota": "even"},
+    {"quota": "even", "required": [4, 7, 2]},
 ]
 
 
@@ -214,21 +219,32 @@ def test_the_order_starts_from_what_is_required(kind, classes, asked):
         def pair(i, j):
             return given(Z[:, i], y, Z[:, j], weight)
 
-    r = len(asked.get("required", []))
-    track = sparsity_path(kind(redundancy="conditional", **asked), X, y)
+    r, quota = len(asked.get("required", [])), asked.get("quota", 0)
+    if quota:
+        model = kind()._model()
+        asked = {**asked, "speaks": speaks_for(model, model.gather(X, y)).tolist()}
+        may = [c for i, c in enumerate(asked["speaks"]) if i not in asked.get("excluded", [])]
+        has = [may.count(c) for c in range(classes)]
+        asked["quota"] = quota = quota if min(has) or quota == "even" else 0
+        spoken = {asked["speaks"][i] for i in asked.get("required", [])}
+        r += classes - len(spoken) if quota == 1 else 0
+    told = {name: value for name, value in asked.items() if name != "speaks" and value != 0}
+    track = sparsity_path(kind(redundancy="conditional", **told), X, y)
     assert track.k.min() == max(r, 1)
     assert track.k.max() == 10 - len(asked.get("excluded", []))
     for k in range(max(r, 1), 7):
-        fitted = kind(k=k, redundancy="conditional", **asked).fit(X, y)
+        fitted = kind(k=k, redundancy="conditional", **told).fit(X, y)
         order, added, displaced = greedy(gain, pair, k, **asked)
         assert fitted.get_support(indices=True).tolist() == sorted(order)
         of_column = dict(zip(sorted(order), fitted.selection_.gain, strict=True))
         np.testing.assert_allclose([of_column[i] for i in order], added, rtol=1e-6, atol=1e-8)
-        assert displaced_by(fitted) == displaced
+        if not quota:  # to which some give way as well
+            assert displaced_by(fitted) == displaced
         assert track.support(k).tolist() == sorted(order)
     if r > 1:
-        with pytest.raises(ValueError, match=f"`k` must be at least {r}: {r} are required"):
-            kind(k=r - 1, redundancy="conditional", **asked).fit(X, y)
+        why = "" if quota == 1 else f"{r} are required"
+        with pytest.raises(ValueError, match=f"`k` must be at least {r}: {why}"):
+            kind(k=r - 1, redundancy="conditional", **told).fit(X, y)
 
 
 def test_few_candidates_beside_what_is_required():
@@ -243,6 +259,23 @@ def test_few_candidates_beside_what_is_required():
     np.testing.assert_allclose(track.bound, free_path.bound)
     assert (track.objective <= track.bound + 1e-9).all()
     np.testing.assert_allclose(track.objective[-1], free_path.objective[-1])
+
+
+def test_few_candidates_within_a_quota():
+    """Candidates meet the quota, and so do the others, that follow by their gains."""
+    X, y = presence(200, 30, 3)
+    for quota in (4, "even"):
+        asked = {"redundancy": "conditional", "candidates": 6, "quota": quota}
+        track = sparsity_path(SparseBernoulliNB(**asked), X, y, ks=range(13, 31))
+        model = SparseBernoulliNB()._model()
+        speaks = speaks_for(model, model.gather(X, y))
+        there_are = np.bincount(speaks, minlength=3)
+        for k in track.k.tolist():
+            has = np.bincount(speaks[track.support(k)], minlength=3)
+            level = k // 3 if quota == "even" else 4
+            assert (has >= np.minimum(level, there_are)).all()
+            fitted = SparseBernoulliNB(k=k, **asked).fit(X, y)
+            assert fitted.get_support(indices=True).tolist() == track.support(k).tolist()
 
 
 @pytest.mark.parametrize("kind", [SparseBernoulliNB, SparseMultinomialNB, SparseGaussianNB])
@@ -269,7 +302,7 @@ def test_folds_and_searches_keep_to_what_is_settled(kind):
 
 
 @pytest.mark.parametrize(
-    "asked", [{"quota": 1}, {"groups": np.arange(10)}, {"costs": np.ones(10), "budget": 3.0}]
+    "asked", [{"groups": np.arange(10)}, {"costs": np.ones(10), "budget": 3.0}]
 )
 def test_other_constraints_are_refused(asked):
     X, y = presence()

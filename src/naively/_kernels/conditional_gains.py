@@ -136,7 +136,7 @@ def _dense_columns(
 
 
 @kernel
-def presence_order(  # noqa: C901 (the columns that come first, then the others)
+def presence_order(  # noqa: C901, PLR0915 (whose turn it is, and what is largest of these)
     indices: Array,
     indptr: Array,
     words: IntArray,
@@ -147,6 +147,9 @@ def presence_order(  # noqa: C901 (the columns that come first, then the others)
     slack: float,
     scale: FloatArray,
     inside: BoolArray,
+    speaks: IntArray,
+    quota: int,
+    n_spoken: int,
     least: FloatArray,
     order: IntArray,
     added: FloatArray,
@@ -179,6 +182,10 @@ def presence_order(  # noqa: C901 (the columns that come first, then the others)
         What a nat of information of a column is worth; inf, where it has none to be lost.
     inside : (m,)
         Columns that come before all others.
+    speaks : (m,)
+        Which of `n_spoken` classes each column speaks for.
+    quota
+        Until each has so many, or all of its columns, it is the turn of those that have fewest.
     least : (m,)
         Gains of the columns alone; becomes the bounds.
     order, added : (k,)
@@ -195,30 +202,39 @@ def presence_order(  # noqa: C901 (the columns that come first, then the others)
     chosen = np.zeros((k, n_words), dtype=np.uint64)
     columns = (indices, indptr, words, class_of, weights, slot, bits, chosen)
     alone, n_inside = least.copy(), np.count_nonzero(inside)
-    left = inside.copy() if n_inside > 0 else np.ones(m, dtype=np.bool_)
+    left = np.ones(m, dtype=np.bool_)
+    has, has_left = np.zeros(n_spoken, dtype=np.int64), np.zeros(n_spoken, dtype=np.int64)
+    for i in range(m):
+        has_left[speaks[i]] += 1
+    turn = np.empty(m, dtype=np.bool_)
     seen = np.zeros(m, dtype=np.int64)
     for t in range(k):
+        fewest = quota
+        for c in range(n_spoken):
+            fewest = min(fewest, has[c]) if has_left[c] > 0 else fewest
         first, bar = -1, -1.0
         for i in range(m):
-            if left[i] and least[i] > bar:
+            turn[i] = left[i] and (inside[i] if t < n_inside else has[speaks[i]] <= fewest
+                                   or fewest == quota)  # fmt: skip
+            if turn[i] and least[i] > bar:
                 first, bar = i, least[i]
         bar = -1.0
         for step in range(-1, m):  # the largest value; the most promising column tells most of it
             i = step if step >= 0 else first
-            if left[i] and least[i] > bar:
+            if turn[i] and least[i] > bar:
                 _lower(i, t, bar, slack, least, seen, by, order, scale, table, class_weight, logs,
                        columns, both)  # fmt: skip
                 bar = max(bar, least[i]) if seen[i] == t else bar
         first = -1
         for i in range(m):  # and the first column that has it
-            if first < 0 and left[i] and least[i] >= bar - slack:
+            if first < 0 and turn[i] and least[i] >= bar - slack:
                 _lower(i, t, bar - slack, slack, least, seen, by, order, scale, table,
                        class_weight, logs, columns, both)  # fmt: skip
                 first = i if seen[i] == t and least[i] >= bar - slack else first
         order[t], added[t], left[first] = first, least[first], False
+        has[speaks[first]] += 1
+        has_left[speaks[first]] -= 1
         _set_bits(indices, indptr[first], indptr[first + 1], chosen[t])
-        if t + 1 == n_inside:
-            left = ~inside
     for i in range(m):
         if k > 0 and left[i] and alone[i] > added[k - 1] + slack:
             _lower(i, k, -1.0, slack, least, seen, by, order, scale, table, class_weight, logs,

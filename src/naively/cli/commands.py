@@ -162,6 +162,21 @@ class Amount(AnyType):
         )
 
 
+class QuotaType(AnyType):
+    """How many features for each class."""
+
+    name = "N|even"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int | str:
+        """Read 2 or even."""
+        text = str(value).strip().lower()
+        if text == "even" or text.isdecimal():
+            return text if text == "even" else int(text)
+        return self.fail(
+            f"{value!r} is not a number of features for each class, 0 or more, or even.", param, ctx
+        )
+
+
 class Bound(AnyType):
     """A class and its least log-odds."""
 
@@ -459,9 +474,9 @@ CONSTRAINTS: Options = [
     ),
     click.option(
         "--quota",
-        type=click.IntRange(min=0),
-        metavar="N",
-        help="Choose N features or more that speak for each class.",
+        type=QuotaType(),
+        help="Choose N features or more that speak for each class; even: as many as -k has for "
+        "each.",
     ),
     click.option(
         "--class-weight", type=click.Choice(["balanced"]), help="Let all classes weigh the same."

@@ -42,14 +42,15 @@ missing : {"error", "ignore"}, default="error"
     "objective": """
 objective : "likelihood", "pairs" or Pairs, default="likelihood"
     What the features are chosen for: the largest likelihood (smallest distances), or to tell every
-    pair of classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`): then `costs` and `quota`
-    are refused, and the other constraints hold.""",
+    pair of classes apart (:class:`naively.Pairs`; "pairs" is `Pairs()`). Constraints hold for
+    both.""",
     "redundancy": """
 redundancy : {None, "conditional"}, default=None
     "conditional" chooses one feature after another, each for what it adds to every one before it,
     so that copies do not take the places of others (Fleuret 2004; see
     :mod:`naively.selection.redundancy`). There is then no certificate. `required` features come
-    first, and `excluded` ones are no candidates; other constraints are refused.""",
+    first, then those of a `quota`, and `excluded` ones are no candidates; groups and budgets are
+    refused.""",
     "candidates": """
 candidates : int, default=None
     Number of features of the largest gains among which `redundancy` chooses; by default 4000. The
@@ -92,9 +93,10 @@ costs : array-like of shape (n_features,), default=None
 budget : float, default=None
     Most that the features chosen may cost together. `k` is then the most features, or None.""",
     "quota": """
-quota : int, default=None
+quota : int or "even", default=None
     So many features at least speak for each class: the class where the weight of the feature is
-    largest in the rule over all features, or its center (mean, median) in models of values.""",
+    largest in the rule over all features, or its center (mean, median) in models of values. "even"
+    follows k: at least k over the number of classes, rounded down, or all there are of a class.""",
     "class_weight": """
 class_weight : "balanced" or dict, default=None
     Weight of the rows of each class, 1 where a dict has none, on top of `sample_weight`:

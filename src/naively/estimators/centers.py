@@ -17,6 +17,7 @@ from naively.estimators.base import (
     PosteriorMixin,
 )
 from naively.models import l1_centers, l2_centers
+from naively.models.constraints import Quota
 from naively.models.model import Model, Objective
 from naively.statistics.moments import ClassMoments
 from naively.statistics.values import ClassMedians
@@ -120,6 +121,7 @@ class SparseL2Centers(
         *,
         scale: str | None = None,
         priors: ArrayLike | None = None,
+        missing: str = "error",
         objective: Objective = "likelihood",
         redundancy: str | None = None,
         candidates: int | None = None,
@@ -131,11 +133,11 @@ class SparseL2Centers(
         groups: ArrayLike | None = None,
         costs: ArrayLike | None = None,
         budget: float | None = None,
-        quota: int | None = None,
+        quota: Quota | None = None,
     ) -> None:
         self.k = k
         self.scale = scale
-        self.priors = priors
+        self.priors, self.missing = priors, missing
         self.objective = objective
         self.redundancy, self.candidates, self.refit, self.calibration = (
             redundancy,
@@ -150,7 +152,7 @@ class SparseL2Centers(
     # -- the model ------------------------------------------------------------------------------
 
     def _model(self) -> Model[ClassMoments]:
-        return l2_centers.model(scale=self.scale, priors=self.priors)
+        return l2_centers.model(scale=self.scale, priors=self.priors, missing=self.missing)
 
     # -- what was learned -----------------------------------------------------------------------
 
@@ -255,6 +257,7 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
         k: K = 10,
         *,
         priors: ArrayLike | None = None,
+        missing: str = "error",
         objective: Objective = "likelihood",
         redundancy: str | None = None,
         candidates: int | None = None,
@@ -265,10 +268,10 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
         groups: ArrayLike | None = None,
         costs: ArrayLike | None = None,
         budget: float | None = None,
-        quota: int | None = None,
+        quota: Quota | None = None,
     ) -> None:
         self.k = k
-        self.priors = priors
+        self.priors, self.missing = priors, missing
         self.objective = objective
         self.redundancy, self.candidates, self.refit = redundancy, candidates, refit
         self.stable = stable
@@ -276,7 +279,7 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
         self.costs, self.budget, self.quota = costs, budget, quota
 
     def _model(self) -> Model[ClassMedians]:
-        return l1_centers.model(priors=self.priors)
+        return l1_centers.model(priors=self.priors, missing=self.missing)
 
     @property
     def centers_(self) -> FloatArray:

@@ -13,6 +13,7 @@ from naively._types import Array, FloatArray, IntArray, K
 from naively.estimators.asked import describe_asked
 from naively.estimators.base import AbstractSparseNaiveBayes, ExposedMixin, refuse_negative
 from naively.models import categorical, gaussian, negative_binomial, poisson
+from naively.models.constraints import Quota
 from naively.models.exposure import mean_exposure, sized
 from naively.models.family import checked_alpha
 from naively.models.model import Model, Objective
@@ -117,7 +118,7 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
         groups: ArrayLike | None = None,
         costs: ArrayLike | None = None,
         budget: float | None = None,
-        quota: int | None = None,
+        quota: Quota | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
     ) -> None:
         self.k = k
@@ -275,7 +276,7 @@ class SparsePoissonNB(ExposedMixin[ClassCounts], AbstractSparseNaiveBayes[ClassC
         groups: ArrayLike | None = None,
         costs: ArrayLike | None = None,
         budget: float | None = None,
-        quota: int | None = None,
+        quota: Quota | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
     ) -> None:
         self.k = k
@@ -438,6 +439,7 @@ class SparseNegativeBinomialNB(ExposedMixin[ClassMoments], AbstractSparseNaiveBa
         class_prior: ArrayLike | None = None,
         dispersion: ArrayLike = "moments",
         exposure: str | int | None = None,
+        missing: str = "error",
         objective: Objective = "likelihood",
         redundancy: str | None = None,
         candidates: int | None = None,
@@ -450,7 +452,7 @@ class SparseNegativeBinomialNB(ExposedMixin[ClassMoments], AbstractSparseNaiveBa
         groups: ArrayLike | None = None,
         costs: ArrayLike | None = None,
         budget: float | None = None,
-        quota: int | None = None,
+        quota: Quota | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
     ) -> None:
         self.k = k
@@ -459,6 +461,7 @@ class SparseNegativeBinomialNB(ExposedMixin[ClassMoments], AbstractSparseNaiveBa
         self.class_prior = class_prior
         self.dispersion = dispersion
         self.exposure = exposure
+        self.missing = missing
         self.objective = objective
         self.redundancy, self.candidates, self.refit, self.calibration = (
             redundancy,
@@ -478,6 +481,7 @@ class SparseNegativeBinomialNB(ExposedMixin[ClassMoments], AbstractSparseNaiveBa
             class_prior=self.class_prior,
             dispersion=self.dispersion,
             exposure=self._exposure(),
+            missing=self.missing,
         )
 
     def _check_values(self, X: Matrix) -> None:
@@ -608,7 +612,7 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
         groups: ArrayLike | None = None,
         costs: ArrayLike | None = None,
         budget: float | None = None,
-        quota: int | None = None,
+        quota: Quota | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
     ) -> None:
         self.k = k

@@ -17,6 +17,7 @@ from naively.estimators.base import (
     refuse_negative,
 )
 from naively.models import bernoulli, multinomial
+from naively.models.constraints import Quota
 from naively.models.model import Model, Objective
 from naively.statistics.counts import ClassCounts
 from naively.statistics.matrix import Matrix
@@ -176,7 +177,7 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
         groups: ArrayLike | None = None,
         costs: ArrayLike | None = None,
         budget: float | None = None,
-        quota: int | None = None,
+        quota: Quota | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
     ) -> None:
         self.k = k
@@ -324,7 +325,7 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
         groups: ArrayLike | None = None,
         costs: ArrayLike | None = None,
         budget: float | None = None,
-        quota: int | None = None,
+        quota: Quota | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
     ) -> None:
         self.k = k

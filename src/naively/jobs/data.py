@@ -39,6 +39,7 @@ from naively.read.progress import Progress, silent
 from naively.statistics.counts import ClassCounts, squared
 from naively.statistics.exposure import Exposure, place_of
 from naively.statistics.matrix import Matrix, is_sparse
+from naively.statistics.missing import filled, missing_mask
 from naively.statistics.moments import ClassMoments
 from naively.text.counter import count_rows
 from naively.text.features import ColumnFeatures, FeatureDefinition, TextFeatures
@@ -530,7 +531,7 @@ def _collected(recipe: Recipe, model: Model[Any], tasks: Sequence[Task]) -> Data
         some, of_some = rows(chosen, None)
         m = len(names)
         some = sum((some[:, r * m : (r + 1) * m] for r in range(1, n_regions)), some[:, :m])
-        totals = np.asarray(some.sum(axis=0)).ravel()
+        totals = np.asarray(filled(some, missing_mask(some)).sum(axis=0)).ravel()
         if not counted:
             return Occurrences(totals)
         held = ClassCounts.from_matrix(some, of_some, presence=True).table

@@ -10,9 +10,9 @@ from typing import Any
 
 from naively.judging.thresholds import Wanted
 from naively.models import MODELS
+from naively.models.constraints import Quota
 from naively.models.kinds import ASKED, Kind
 from naively.models.model import (
-    NOT_WITH_PAIRS,
     NOT_WITH_REDUNDANCY,
     Model,
     Objective,
@@ -50,7 +50,7 @@ class ModelSettings:
     feature_groups: str | None = None  # file: feature or pattern, group
     costs: str | None = None  # file: feature or pattern, cost
     budget: float | None = None  # of the costs
-    quota: int | None = None  # features that speak for each class, at least
+    quota: Quota | None = None  # features that speak for each class, at least
     class_weight: str | None = None  # "balanced": all classes weigh the same
     objective: str = "likelihood"  # or "pairs": what the features are chosen for
     exponent: float | None = None  # of pairs
@@ -198,10 +198,10 @@ class ModelSettings:
         """Raise an InputError if two ways to choose the features exclude each other."""
         asked = {
             "redundancy": self.redundancy, "groups": self.feature_groups, "costs": self.costs,
-            "budget": self.budget, "quota": self.quota,
+            "budget": self.budget,
         }  # fmt: skip
         for way, holds, others in (
-            ("--objective pairs", self.objective == "pairs", ("redundancy", *NOT_WITH_PAIRS)),
+            ("--objective pairs", self.objective == "pairs", ("redundancy",)),
             ("--redundancy", self.redundancy is not None, NOT_WITH_REDUNDANCY),
         ):
             for name in others:

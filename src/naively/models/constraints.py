@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral, Real
-from typing import Any, Self
+from typing import Any, Literal, Self, TypeAlias
 
 import numpy as np
 
@@ -20,6 +20,8 @@ from naively._types import Array, FloatArray, IntArray
 
 NONE: IntArray = np.empty(0, dtype=np.int64)
 ROUNDING = 1e-12  # relative, of sums of costs
+
+Quota: TypeAlias = int | Literal["even"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -32,7 +34,8 @@ class Constraints:
     groups: IntArray | None = None  # (m,) unit of each column, numbered by their first columns
     costs: FloatArray | None = None  # (m,) of each column; with a budget
     budget: float = np.inf  # of the columns chosen; what k says is then the most of them
-    quota: int = 0  # so many units, at least, that speak for each class
+    # So many units, at least, that speak for each class; "even": k over the classes, rounded down.
+    quota: Quota = 0
 
     @classmethod
     def checked(
@@ -45,7 +48,7 @@ class Constraints:
         groups: Any = None,
         costs: Any = None,
         budget: float | None = None,
-        quota: int | None = None,
+        quota: Quota | None = None,
     ) -> Self | None:
         """Return constraints as a user gives them; None where there are none.
 
@@ -63,8 +66,8 @@ class Constraints:
             Cost of each column, >= 0; with a budget.
         budget : float
             Of the columns chosen.
-        quota : int
-            How many units, at least, speak for each class.
+        quota : int or "even"
+            How many units, at least, speak for each class; "even": as many as k has for each.
 
         Raises
         ------
@@ -77,16 +80,16 @@ class Constraints:
         if (costs is None) != (budget is None):
             given, other = ("costs", "budget") if budget is None else ("budget", "costs")
             raise ValueError(f"`{given}` has no effect without `{other}`; give both or neither.")
-        if quota is not None and (
-            not isinstance(quota, Integral) or isinstance(quota, bool) or int(quota) < 0
-        ):
-            raise ValueError(
-                f"`quota` must be an int >= 0, of features for each class; got {quota!r}."
-            )
-        if quota and of_column is not None:
+        for_each = _checked_quota(quota)
+        if for_each and of_column is not None:
             raise ValueError(
                 "`quota` counts features that speak for a class, and a group may speak for "
                 "several; leave out `quota` or `groups`."
+            )
+        if for_each == "even" and costs is not None:
+            raise ValueError(
+                "`quota`='even' shares k among the classes, and a `budget` leaves open how many "
+                "features there are; give `quota` a number, or leave one out."
             )
         found = cls(
             n_features=n_features,
@@ -95,20 +98,27 @@ class Constraints:
             groups=of_column,
             costs=None if costs is None else _checked_costs(costs, n_features),
             budget=np.inf if budget is None else _checked_budget(budget),
-            quota=int(quota or 0),
+            quota=for_each,
         )
         found._check_possible(names)
         nothing = not (len(inside) or len(outside) or found.quota)
         return None if nothing and groups is None and costs is None else found
 
     def without(self, column: int, names: Sequence[str] | None = None) -> Self:
-        """Return the constraints with a column never chosen.
+        """Return the constraints with the column of the exposure never chosen.
 
         Raises
         ------
         ValueError
             If no choice can meet them.
         """
+        if self.units[column] in self.units_of(self.required):
+            what = f"column {column}" if names is None else f"`{short(names[column])}`"
+            group = "" if self.groups is None else "the group of "
+            raise ValueError(
+                f"`required` must not have {group}{what}, which is the `exposure` of the rows and "
+                "no feature; leave it out."
+            )
         found = replace(self, excluded=np.union1d(self.excluded, [column]))
         found._check_possible(names)
         return found
@@ -207,8 +217,8 @@ class Constraints:
         """What k counts."""
         return "features" if self.groups is None else "groups of features"
 
-    def choice(self, k: int) -> str:
-        """Say in words what k units are chosen from."""
+    def choice(self, k: int, for_each: str = "") -> str:
+        """Say in words what k units are chosen from; `for_each` is what a quota comes to."""
         some = f"{k} {self.counted}"
         if self.costs is not None:
             some = self.counted if k >= self.n_choices else f"{some} or fewer"
@@ -216,7 +226,7 @@ class Constraints:
         asked = [
             ("with the required ones", len(self.required)),
             ("without the excluded ones", len(self.excluded)),
-            (f"with {self.quota} or more for each class", self.quota),
+            (for_each, for_each),
         ]
         told = [text for text, holds in asked if holds]
         told = [", ".join(told[:-1]), told[-1]] if len(told) > 1 else told
@@ -312,6 +322,16 @@ def _numbered(groups: Any, n: int) -> IntArray:
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
     return rank[number.ravel()]
+
+
+def _checked_quota(quota: Any) -> Quota:
+    if quota is None or quota == "even":
+        return quota or 0
+    if not isinstance(quota, Integral) or isinstance(quota, bool) or int(quota) < 0:
+        raise ValueError(
+            f"`quota` must be an int >= 0, of features for each class, or 'even'; got {quota!r}."
+        )
+    return int(quota)
 
 
 def _checked_costs(costs: Any, n: int) -> FloatArray:

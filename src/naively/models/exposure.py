@@ -83,6 +83,15 @@ def checked_exposure(
     return int(exposure)
 
 
+def refuse_holes(exposure: Exposure, *, ignores: bool) -> None:
+    """Raise a ValueError if rows have an exposure and may lack values."""
+    if ignores and exposure is not None:
+        raise ValueError(
+            "`exposure` is of whole rows, and with `missing`='ignore' rows are of the entries that "
+            "they have; leave one of them out."
+        )
+
+
 def of_exposure(family: Family[Any], exposure: Exposure) -> Family[Any]:
     """Return the family for rows of some exposure; None: all rows count the same."""
     if exposure is None:

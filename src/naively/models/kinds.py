@@ -127,6 +127,7 @@ MODELS: Mapping[str, Kind] = MappingProxyType(
                 *_USUAL,
                 "dispersion",
                 "exposure",
+                "missing",
             ),
             _kind(
                 "categorical",
@@ -152,8 +153,10 @@ MODELS: Mapping[str, Kind] = MappingProxyType(
                 "missing",
                 *ASKED,
             ),
-            _kind("l2-centers", "values", "moments", MEANS, "scale", "priors", *ASKED),
-            _kind("l1-centers", "values", None, MEDIANS, "priors", *_REDUNDANCY, "refit"),
+            _kind("l2-centers", "values", "moments", MEANS, "scale", "priors", "missing", *ASKED),
+            _kind(
+                "l1-centers", "values", None, MEDIANS, "priors", "missing", *_REDUNDANCY, "refit"
+            ),
             _kind("hybrid", "counts", None, COUNTS, *_REGIONS, "alpha", "penalty", *_EXACT),
         )
     }

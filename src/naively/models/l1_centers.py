@@ -14,6 +14,9 @@ deviations are the same for all of them, the centers are midpoints (proposition 
 
 The rule is not linear: score_c = log_prior_c - sum_{i in S} |x_i - theta_ci|.
 
+A missing value, where it is left out, is left out of the medians and deviations of its own feature,
+in which a class that lacks it has no part, and out of the distance.
+
 Distance of two classes (:mod:`naively.models.distances`): that of Laplace laws about the centers,
 with the scale of greatest likelihood that the classes share, each weighing the same: s_i, the mean
 of the d_ci. With d the difference of two centers, integration over the three parts of the line
@@ -34,7 +37,7 @@ from naively._types import FloatArray, IntArray
 from naively.models.distances import CERTAIN, Distances, by_blocks, largest
 from naively.models.family import ROUNDING, Family, divergence, separable
 from naively.models.kinds import MEDIANS
-from naively.models.model import Model
+from naively.models.model import Model, ignored
 from naively.models.priors import center_prior
 from naively.models.value_rules import AbsoluteRule
 from naively.statistics.values import ClassMedians
@@ -48,6 +51,11 @@ class Medians(Protocol):
     @property
     def class_weight(self) -> FloatArray:
         """(C,) weight of the rows of each class."""
+        ...
+
+    @property
+    def observed(self) -> FloatArray | None:
+        """(m, C) weight of the rows that tell of each feature, if values may be missing."""
         ...
 
     @property
@@ -71,16 +79,18 @@ class Medians(Protocol):
         ...
 
 
-def model(*, priors: ArrayLike | None = None) -> Model[ClassMedians]:
+def model(*, priors: ArrayLike | None = None, missing: str = "error") -> Model[ClassMedians]:
     """Centers that are medians; those of some rows do not follow from those of others."""
+    ignores = ignored(missing)
     return Model(
         name="l1-centers",
         family=l1_centers(),
-        gather=ClassMedians.from_matrix,
+        gather=partial(ClassMedians.from_matrix, missing=ignores),
         log_prior=partial(center_prior, priors=priors),
         words=MEDIANS,
         subtracts=False,
         learns_prior=isinstance(priors, str) and priors == "empirical",
+        ignores_missing=ignores,
     )
 
 
@@ -131,8 +141,9 @@ def _rule(statistics: Medians, support: IntArray, log_prior: FloatArray) -> Abso
 
 
 def _distances(statistics: Medians) -> Distances:
-    center, occupied = statistics.center, statistics.class_weight > 0
-    spread = statistics.dispersion[occupied].mean(axis=0) if occupied.any() else center[0]
+    center, weight = statistics.center, statistics.class_weight[:, None]
+    occupied = (weight if statistics.observed is None else statistics.observed.T) > 0
+    spread = statistics.dispersion.sum(axis=0) / np.maximum(occupied.sum(axis=0), 1)
     a, b = np.triu_indices(len(center), 1)
 
     def between(columns: IntArray) -> FloatArray:

@@ -18,6 +18,10 @@ Scaled features: x_i / s_i (the diagonal Mahalanobis distance of CEN section 4.1
 that does not vary within the classes while their means differ separates them perfectly: its gain
 is infinite, and in the rule its distance outweighs that of any other column.
 
+A missing value, where it is left out, is left out of the mean of its class and out of the distance:
+the center of a feature is the mean over the classes that have it, and a class that lacks it stays
+there. So a row is compared by the features that it has, which are the same for all classes.
+
 With a full covariance S, the Mahalanobis distance of CEN section 4.1 is the squared distance of
 whitened features S^(-1/2) x: see `naively.Whitener`.
 
@@ -44,7 +48,7 @@ from naively.models.contrast import Contrast, log2_ratio, ratio, root_of_sum, we
 from naively.models.distances import CERTAIN, Distances, by_blocks, euclidean, squares
 from naively.models.family import ROUNDING, Family, separable, weight_of
 from naively.models.kinds import MEANS
-from naively.models.model import Model
+from naively.models.model import Model, ignored
 from naively.models.priors import center_prior
 from naively.models.rules import LinearRule, finite
 from naively.statistics.moments import ClassMoments
@@ -102,15 +106,18 @@ def model(
     *,
     scale: str | None = None,
     priors: ArrayLike | None = None,
+    missing: str = "error",
 ) -> Model[ClassMoments]:
     """Centers that are means."""
+    ignores = ignored(missing)
     return Model(
         name="l2-centers",
         family=l2_centers(scale),
-        gather=partial(ClassMoments.from_matrix, deviations=scale is not None),
+        gather=partial(ClassMoments.from_matrix, deviations=scale is not None, missing=ignores),
         log_prior=partial(center_prior, priors=priors),
         words=MEANS,
         learns_prior=isinstance(priors, str) and priors == "empirical",
+        ignores_missing=ignores,
     )
 
 
@@ -184,13 +191,17 @@ def _rounding(statistics: Moments, columns: IntArray, gain: FloatArray) -> Float
 def center_deviations(statistics: Moments) -> tuple[FloatArray, FloatArray]:
     """Class means minus their mean over the classes (m, C), and that mean (m,).
 
-    Classes without rows have no part in it, and differences that are rounding are 0.
+    Classes without rows (that tell of the feature) have no part in it, and differences that are
+    rounding are 0.
     """
-    mean = statistics.mean
-    occupied = statistics.class_weight > 0
-    common = mean.T[occupied].mean(axis=0) if occupied.any() else np.zeros(len(mean))
-    deviation = mean - common[:, None]
-    deviation[:, ~occupied] = 0.0
+    mean, occupied = statistics.mean, statistics.feature_weight > 0
+    if occupied.ndim == 1:
+        common = mean.T[occupied].mean(axis=0) if occupied.any() else np.zeros(len(mean))
+        deviation = mean - common[:, None]
+        deviation[:, ~occupied] = 0.0
+    else:  # means of no rows are 0
+        common = mean.T.sum(axis=0) / np.maximum(occupied.sum(axis=1), 1)
+        deviation = np.where(occupied, mean - common[:, None], 0.0)
     least = ROUNDING * np.abs(common)
     np.copyto(deviation, 0.0, where=np.abs(deviation) <= least[:, None])
     return deviation, common
@@ -248,7 +259,10 @@ def _rule(power: int, statistics: Moments, support: IntArray, log_prior: FloatAr
         intercept = log_prior - weights @ common - 0.5 * (weights * deviation.T).sum(axis=1)
     finite(intercept[None], log_prior)
     intercept[statistics.class_weight <= 0] = -np.inf
-    return LinearRule(intercept, weights, log_prior)
+    if statistics.observed is None:
+        return LinearRule(intercept, weights, log_prior)
+    offset = -weights * (common + 0.5 * deviation.T)
+    return LinearRule(intercept, weights, log_prior, offset=offset)
 
 
 def _distances(power: int, statistics: Moments) -> Distances:

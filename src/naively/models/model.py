@@ -192,9 +192,8 @@ class Redundancy:
 
 
 _PAIRS, _REDUNDANCY = "`objective`='pairs'", "`redundancy`='conditional'"
-# Constraints that cannot be asked for together with these; the others can.
-NOT_WITH_PAIRS = ("costs", "budget", "quota")
-NOT_WITH_REDUNDANCY = ("groups", *NOT_WITH_PAIRS)
+# Constraints that cannot be asked for together with this; the others can.
+NOT_WITH_REDUNDANCY = ("groups", "costs", "budget")
 
 
 def ignored(missing: object) -> bool:
@@ -243,13 +242,9 @@ class Model(Generic[S]):
         if self.objective is not None and self.redundancy is not None:
             self._refuse(_PAIRS, _REDUNDANCY)
         asked = () if self.constraints is None else self.constraints.asked
-        for way, given, others in (
-            (_PAIRS, self.objective, NOT_WITH_PAIRS),
-            (_REDUNDANCY, self.redundancy, NOT_WITH_REDUNDANCY),
-        ):
-            for name in others:
-                if given is not None and name in asked:
-                    self._refuse(way, f"`{name}`")
+        for name in NOT_WITH_REDUNDANCY:
+            if self.redundancy is not None and name in asked:
+                self._refuse(_REDUNDANCY, f"`{name}`")
         if self.family.penalty is not None:
             self._check_correction(asked)
         if self.exposure is not None:

@@ -49,6 +49,9 @@ expectation of sum (x - e mu)^2 / e = sum x^2 / e - f^2 / E over the n_c rows of
 with m_ci = f_ci / E_c are the moments above at e = 1. A dispersion that is given is that of a row
 of mean exposure: what it says does not depend on the unit of the exposures.
 
+A missing value, where it is left out, is left out of the sums, the rows n_c and n, and the squared
+deviations of its own feature, and of the likelihood: all above holds feature by feature.
+
 A feature that varies less than a Poisson law has phi_i = 0. A feature that never occurs has gain 0.
 
 Distance of two classes of means l, r (:mod:`naively.models.distances`). The roots of the two laws
@@ -86,10 +89,11 @@ from naively.models.contrast import (
     weight_difference,
 )
 from naively.models.distances import Distances, kept, largest, squares, weighed
-from naively.models.exposure import checked_exposure, mean_exposure, of_exposure
+from naively.models.exposure import checked_exposure, mean_exposure, of_exposure, refuse_holes
 from naively.models.family import (
     Family,
     Separable,
+    all_rows,
     alpha_of,
     blocks,
     checked_alpha,
@@ -98,14 +102,16 @@ from naively.models.family import (
     one_a_class,
     separable,
     smoothing,
+    weight_of,
 )
 from naively.models.kinds import RATES
-from naively.models.model import Model
+from naively.models.model import Model, ignored
 from naively.models.poisson import against_pooled, rate_rule, rates
 from naively.models.priors import fitted_prior
 from naively.models.rules import LinearRule
 from naively.statistics.exposure import Exposure
 from naively.statistics.matrix import as_matrix
+from naively.statistics.missing import filled, missing_mask
 from naively.statistics.moments import ClassMoments
 from naively.statistics.source import check_counts
 
@@ -122,26 +128,31 @@ def model(
     class_prior: ArrayLike | None = None,
     dispersion: ArrayLike = "moments",
     exposure: Exposure = None,
+    missing: str = "error",
 ) -> Model[ClassMoments]:
     """Negative binomial model of entries with a mean for each class."""
     alpha, given = checked_alpha(alpha), checked_dispersion(dispersion)
-    exposure = checked_exposure(exposure)
+    exposure, ignores = checked_exposure(exposure), ignored(missing)
+    refuse_holes(exposure, ignores=ignores)
     return Model(
         name="negative-binomial",
         family=of_exposure(negative_binomial(alpha, dispersion), exposure),
-        gather=partial(_gather, deviations=given is None, exposure=exposure),
+        gather=partial(_gather, deviations=given is None, exposure=exposure, missing=ignores),
         log_prior=partial(fitted_prior, fit_prior=fit_prior, class_prior=class_prior),
         words=RATES,
         alpha=alpha,
         learns_prior=fit_prior and class_prior is None,
         exposure=exposure,
+        ignores_missing=ignores,
     )
 
 
-def _gather(X: Any, *labelled: ArrayLike | None, **keywords: Any) -> ClassMoments:
+def _gather(
+    X: Any, *labelled: ArrayLike | None, missing: bool = False, **keywords: Any
+) -> ClassMoments:
     X = as_matrix(X)
-    check_counts(X)  # moments take any sign
-    return ClassMoments.from_matrix(X, *labelled, **keywords)
+    check_counts(filled(X, missing_mask(X)) if missing else X)  # moments take any sign
+    return ClassMoments.from_matrix(X, *labelled, missing=missing, **keywords)
 
 
 def checked_dispersion(dispersion: ArrayLike) -> Dispersion:
@@ -201,10 +212,10 @@ class SpreadCounts:
     """Sums of counts, and how far the counts spread."""
 
     table: FloatArray  # (m, C) sum of the entries of each feature in each class
-    feature_weight: FloatArray  # (C,) of the rows, or their exposure
+    feature_weight: FloatArray  # (C,) of the rows, or their exposure; (m, C) of those that tell
     alpha: float | FloatArray  # one value, or (m,)
     dispersion: FloatArray  # (m,) of a row of exposure 1
-    observed: None = None  # no value may be missing
+    observed: FloatArray | None = None  # (m, C) of the rows that tell, if values may be missing
 
 
 def spread_counts(
@@ -223,7 +234,7 @@ def spread_counts(
         alpha = alpha if isinstance(alpha, float) else alpha[columns]
     table = np.maximum(statistics.total, 0.0)  # a difference of sums may leave -1e-17
     phi = moment_dispersion(statistics) if given is None else given * mean_exposure(statistics)
-    return SpreadCounts(table, statistics.feature_weight, alpha, phi)
+    return SpreadCounts(table, statistics.feature_weight, alpha, phi, statistics.observed)
 
 
 def _for_each(values: FloatArray, n_features: int) -> FloatArray:
@@ -243,18 +254,23 @@ def moment_dispersion(statistics: ClassMoments) -> FloatArray:
     (m,) non-negative; 0 where a feature varies less than a Poisson law, or never occurs.
     """
     weight, mean = _rows(statistics), np.maximum(statistics.mean, 0.0)
-    n = weight.sum() or 1.0
+    n = all_rows(weight)
     variance = statistics.pooled_variance() * mean_exposure(statistics)
-    beyond = np.maximum(variance - mean @ weight / n, 0.0)
+    beyond = np.maximum(variance - _weighed(mean, weight) / n, 0.0)
     largest = mean.max(axis=1, initial=0.0)
     unit = np.where(largest > 0, largest, 1.0)  # squares of the means may overflow, ratios do not
-    square = (mean / unit[:, None]) ** 2 @ weight / n
+    square = _weighed((mean / unit[:, None]) ** 2, weight) / n
     return np.divide(beyond / unit / unit, square, out=np.zeros_like(unit), where=square > 0)
 
 
+def _weighed(values: FloatArray, weight: FloatArray) -> FloatArray:
+    """Sum (m,) of a value (m, C) of each class, weighted by its rows, (C,) or (m, C)."""
+    return np.asarray(values @ weight if weight.ndim == 1 else (values * weight).sum(axis=1))
+
+
 def _rows(statistics: ClassMoments) -> FloatArray:
-    """Weight of the rows of each class that are exposed, (C,)."""
-    return statistics.class_weight if statistics.exposed is None else statistics.exposed
+    """Weight of the rows of each class that are exposed, (C,), or tell of a feature, (m, C)."""
+    return statistics.feature_weight if statistics.exposed is None else statistics.exposed
 
 
 def negative_binomial_gain(counts: SpreadCounts) -> FloatArray:
@@ -264,14 +280,15 @@ def negative_binomial_gain(counts: SpreadCounts) -> FloatArray:
     -------
     (m,) non-negative.
     """
-    table, weight, phi = counts.table, counts.feature_weight, counts.dispersion[:, None]
+    table, phi = counts.table, counts.dispersion[:, None]
     smooth = smoothing(counts.alpha, len(table))
     gain = np.empty(len(table))
     for block in blocks(*table.shape):
         part = smooth if isinstance(smooth, float) else smooth[block]
-        excess, expected = against_pooled(table[block], weight, part)
-        free = table[block] + table.shape[1] * part * weight / (weight.sum() or 1.0)
-        gain[block] = _block_gain(excess, expected, free, weight, phi[block])
+        rows = weight_of(counts, block)
+        excess, expected = against_pooled(table[block], rows, part)
+        free = table[block] + table.shape[1] * part * rows / all_rows(rows)[..., None]
+        gain[block] = _block_gain(excess, expected, free, rows, phi[block])
     return gain
 
 
@@ -304,7 +321,7 @@ def _gain(
 def _baseline(alpha: float | FloatArray, dispersion: Dispersion, statistics: ClassMoments) -> float:
     counts = spread_counts(alpha, dispersion, statistics)
     g = counts.table.sum(axis=1) + counts.table.shape[1] * np.asarray(alpha)
-    mean = g / (counts.feature_weight.sum() or 1.0)
+    mean = g / all_rows(counts.feature_weight)
     spread = counts.dispersion * mean
     return float(np.sum(xlogy(g, mean / (1.0 + spread)) - g * _log_share(spread)))
 
@@ -362,11 +379,13 @@ def _rule(
     counts = spread_counts(alpha, dispersion, statistics, support)
     _, mean = rates(counts, np.arange(len(support)), counts.alpha)
     spread = counts.dispersion * mean
-    rule = rate_rule(log_prior, mean, 1.0 + spread, mean * _log_share(spread))
+    cost = mean * _log_share(spread)
+    rule = rate_rule(log_prior, mean, 1.0 + spread, cost)
     # Of large spreads the weights differ in their last digits; taken from -log phi they keep them.
     far = np.all(spread > 1.0, axis=0)
     from_limit = -np.log1p(np.divide(1.0, spread, out=np.zeros_like(spread), where=far))
-    return replace(rule, weights=np.where(far, from_limit, rule.weights))
+    rule = replace(rule, weights=np.where(far, from_limit, rule.weights))
+    return rule if counts.observed is None else replace(rule, offset=-cost)
 
 
 def _distances(

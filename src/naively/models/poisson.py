@@ -43,7 +43,7 @@ from naively.models.contrast import (
     weight_difference,
 )
 from naively.models.distances import Distances, euclidean
-from naively.models.exposure import checked_exposure, mean_exposure, of_exposure
+from naively.models.exposure import checked_exposure, mean_exposure, of_exposure, refuse_holes
 from naively.models.family import (
     CountTable,
     Family,
@@ -87,11 +87,7 @@ def model(
 ) -> Model[ClassCounts]:
     """Poisson model of entries with a mean for each class."""
     alpha, exposure, ignores = checked_alpha(alpha), checked_exposure(exposure), ignored(missing)
-    if ignores and exposure is not None:
-        raise ValueError(
-            "`exposure` is of whole rows, and with `missing`='ignore' rows are of the entries that "
-            "they have; leave one of them out."
-        )
+    refuse_holes(exposure, ignores=ignores)
     return Model(
         name="poisson",
         family=of_exposure(poisson(alpha), exposure),

@@ -95,6 +95,9 @@ class LinearRule:
         with np.errstate(over="ignore", invalid="ignore"):
             joint = np.asarray(X @ self.weights.T, dtype=np.float64) + self.intercept
             joint = without_missing(joint, mask, self.offset)
+        if mask is not None and self.offset is not None:
+            unseen = np.asarray(mask.sum(axis=1)).ravel() == mask.shape[1]
+            joint[unseen] = _nothing_seen(self.intercept, self.offset)
         finite(joint, self.intercept)
         if self.veto is None:
             return joint
@@ -129,6 +132,12 @@ def without_missing(
     if mask is None or offset is None:
         return scores
     return np.asarray(scores - mask.astype(np.float64) @ offset.T)
+
+
+def _nothing_seen(intercept: FloatArray, offset: FloatArray) -> FloatArray:
+    """Scores (C,) of a row of missing entries alone; 0 where only rounding is left."""
+    scores = intercept - offset.sum(axis=1)
+    return np.where(np.abs(scores) <= ROUNDING * np.abs(offset).sum(axis=1), 0.0, scores)
 
 
 def with_offset(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, Self, cast
 
@@ -25,9 +25,20 @@ from naively.statistics.missing import missing_mask
 _CELLS = 1 << 20  # of a temporary
 
 
+def _row_blocks(X: Matrix) -> Iterator[tuple[slice, Array]]:
+    """Yield some rows of selected columns at a time, dense."""
+    height = max(_CELLS // max(X.shape[1], 1), 1)
+    for start in range(0, X.shape[0], height):
+        rows = slice(start, start + height)
+        yield rows, X[rows].toarray() if is_sparse(X) else X[rows]
+
+
 @dataclass(frozen=True, slots=True)
 class AbsoluteRule:
-    """scores = intercept - sum of |x - center|; of sparse rows only the non-zeros are read."""
+    """scores = intercept - sum of |x - center|; of sparse rows only the non-zeros are read.
+
+    An entry that is missing (NaN) is as far from all centers.
+    """
 
     intercept: FloatArray  # (C,)
     centers: FloatArray  # (C, k)
@@ -36,6 +47,8 @@ class AbsoluteRule:
         """Score of each class: (n, C) from X (n, k), dense or CSR, up to a term per row."""
         if X.shape[1] == 0:
             return np.tile(self.intercept, (X.shape[0], 1))
+        if missing_mask(X) is not None:
+            return finite(self.intercept - self._observed_distances(X), self.intercept)
         if is_sparse(X):
             return finite(self.intercept - self._sparse_distances(X.tocsr()), self.intercept)
         from scipy.spatial.distance import cdist  # a second to import, for this rule only
@@ -45,11 +58,20 @@ class AbsoluteRule:
 
     def terms(self, x: FloatArray) -> tuple[FloatArray, FloatArray]:
         """See `Rule`."""
-        return self.intercept, -np.abs(x - self.centers)
+        return self.intercept, np.where(np.isnan(x), 0.0, -np.abs(x - self.centers))
 
     def arrays(self) -> dict[str, Array]:
         """See `Rule`."""
         return present(self)
+
+    def _observed_distances(self, X: Matrix) -> FloatArray:
+        distances = np.empty((X.shape[0], len(self.centers)))
+        for rows, block in _row_blocks(X):
+            for c, center in enumerate(self.centers):
+                deviation = np.abs(block - center)
+                deviation[np.isnan(block)] = 0.0
+                distances[rows, c] = deviation.sum(axis=1)
+        return distances
 
     def _sparse_distances(self, X: Matrix) -> FloatArray:
         from naively._kernels.compiled import read_only
@@ -83,10 +105,7 @@ class QuadraticRule:
         assert self.offset is not None
         scores = np.tile(self.intercept, (X.shape[0], 1))
         scores = without_missing(scores, mask, self.offset)
-        height = max(_CELLS // max(X.shape[1], 1), 1)
-        for start in range(0, X.shape[0], height):
-            rows = slice(start, start + height)
-            block = X[rows].toarray() if is_sparse(X) else X[rows]
+        for rows, block in _row_blocks(X):
             for c, (mean, precision) in enumerate(zip(self.mean, self.precision, strict=True)):
                 deviation = block - mean
                 deviation[np.isnan(block)] = 0.0

@@ -3,7 +3,8 @@
     excluded    left out of the problem, pooled in its baseline
     required    in whatever is chosen: their counts are constants of a coupled problem
     groups      gains of their columns add up, or their counts and entropies: a column of columns
-    quota       gains that add up: the best of each class, then the best of the rest, exactly
+    quota       gains that add up: the best of each class, then the best of the rest, exactly;
+                an even one is a quota that follows k, so that supports need not be nested
     budget      gains that add up: branch and bound over the linear program
 
 Where gains are coupled, quotas and budgets keep the dual, over the sets that are allowed
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, final
 
 import numpy as np
@@ -40,7 +41,7 @@ from naively.selection.certificate import Certificate, Selection, finite_baselin
 from naively.selection.coupled import Base, CoupledProblem, coupled_columns, grouped
 from naively.selection.dual import Problem, entropies
 from naively.selection.exact import TOLERANCE
-from naively.selection.groups import Groups, Matrix, SingleColumns, count_groups, first_of, without
+from naively.selection.groups import Groups, Matrix, SingleColumns, count_groups, lowest, without
 from naively.selection.path import (
     OrderedSupports,
     SparsityPath,
@@ -50,6 +51,7 @@ from naively.selection.path import (
     ordered_path,
 )
 from naively.selection.solve import (
+    best_classes,
     best_counts,
     certified,
     first_in_order,
@@ -74,18 +76,18 @@ def select_within(model: Model[S], statistics: S, k: int, limits: Limits) -> Sel
     """
     problem = model.family.problem(statistics)
     if isinstance(problem, Ordered):
-        task = Task.plain(constraints_of(model, statistics))
+        task = spoken_task(model, statistics)
         return first_in_order(problem, len(task.required) + task.to_choose(k))
     task = _task(model, statistics)
     found = task.select(k, limits)
     reached = found.k if task.constraints.costs is None else k
-    choice = task.constraints.choice(reached)
-    return replace(found, certificate=replace(found.proof, choice=choice))
+    return replace(found, certificate=replace(found.proof, choice=task.choice(reached)))
 
 
 def path_within(model: Model[S], statistics: S, ks: Any) -> SparsityPath:
     """Solve for a grid of k under the constraints of a model: at every k what it selects alone."""
-    task = _task(model, statistics)
+    quota = 0 if model.constraints is None else model.constraints.quota
+    task = _task(model, statistics, by_column=quota not in (0, "even"))  # one order for all k
     track = task.path(checked_grid(ks, task.constraints.n_choices, task.least))
     problem = model.family.problem(statistics)
     if not isinstance(problem, Ordered):
@@ -102,7 +104,7 @@ def interchangeable(model: Model[S], statistics: S, support: IntArray) -> tuple[
     where gains are coupled.
     """
     task = _task(model, statistics, by_column=True)
-    if not isinstance(task, _Adding):
+    if not isinstance(task, Adding):
         return 0, 0
     chosen = np.isin(task.free, task.constraints.units_of(support))
     near, number = _alike(task, task.free, chosen, task.ties())
@@ -113,21 +115,57 @@ def interchangeable(model: Model[S], statistics: S, support: IntArray) -> tuple[
 
 def _task(
     model: Model[S], statistics: S, *, by_column: bool = False
-) -> _Adding | _Repeating | _Tied:
+) -> Adding | _Repeating | _Tied:
     constraints = constraints_of(model, statistics)
     problem = objective_of(model.family.problem(statistics))
-    plain = constraints.groups is None and constraints.costs is None and not constraints.quota
-    n_free = Task.plain(constraints).n_free if plain else 0
-    if plain and isinstance(problem, SeparableCounts) and not by_column and n_free:
-        return _Repeating(constraints, None, NONE, problem, model.family)
+    single = constraints.groups is None and constraints.costs is None
+    plain = single and not constraints.quota
+    n_free = Task.plain(constraints).n_free if single else 0
+    if single and isinstance(problem, SeparableCounts) and not by_column and n_free:
+        speak = partial(_spoken_rows, model, statistics)
+        speaks = None if plain else NONE  # which the groups know
+        n_classes = len(statistics.classes)
+        repeating = _Repeating(constraints, speaks, n_classes, problem, model.family, speak)
+        _check_quota(repeating, statistics.classes)
+        return repeating
     groups = None
     if not isinstance(problem, Separable) and not (plain and isinstance(problem, Coupled)):
         groups = _distinct(problem)
-    speaks = speaks_for(model, statistics, groups) if constraints.quota else None
-    quota = NONE if speaks is None else _quota_left(constraints, speaks, statistics.classes)
+    task = spoken_task(model, statistics, groups)
+    known = constraints, task.speaks, task.n_classes
     if isinstance(problem, Coupled):
-        return _Tied(constraints, speaks, quota, problem, groups)
-    return _Adding.of(constraints, speaks, quota, problem, model.family, groups)
+        return _Tied(*known, problem, groups)
+    return Adding.of(*known, problem, model.family, groups)
+
+
+def spoken_task(model: Model[S], statistics: S, groups: Groups | None = None) -> Task:
+    """Return what the constraints of a model leave to choose; `groups` as in `speaks_for`.
+
+    Raises
+    ------
+    ValueError
+        If a class has fewer features than its quota; an even one bends.
+    """
+    constraints, n_classes = constraints_of(model, statistics), len(statistics.classes)
+    if not constraints.quota:
+        return Task.plain(constraints)
+    task = Task(constraints, speaks_for(model, statistics, groups), n_classes)
+    _check_quota(task, statistics.classes)
+    return task
+
+
+def _check_quota(task: Task, classes: Array) -> None:
+    quota = task.constraints.quota
+    if not quota or quota == "even":
+        return
+    there_are = task.has + task.there_are
+    if (there_are < quota).any():
+        c = int(np.argmax(there_are < quota))
+        raise ValueError(
+            f"`quota` must be at most {there_are[c]}, the number of features that may be "
+            f"chosen and speak for class {classes.tolist()[c]!r}; got {quota}. With 'even' such a "
+            "class has all of them."
+        )
 
 
 def _distinct(problem: SeparableCounts | Coupled) -> Groups:
@@ -155,13 +193,21 @@ def speaks_for(model: Model[S], statistics: S, groups: Groups | None = None) -> 
         return _largest(statistics.mean)
     if hasattr(statistics, "center"):  # medians, (C, m)
         return _largest(statistics.center.T)
-    columns = np.arange(statistics.n_features)
     if groups is not None:
-        columns = first_of(groups.columns.labels(np.arange(len(groups.size))), len(groups.size))
+        return groups.columns.labels(_spoken_rows(model, statistics, groups.dense()))
+    return _spoken(model, statistics)
+
+
+def _spoken_rows(model: Model[Any], statistics: Any, table: Array) -> IntArray:
+    """Class that each row of counts (d, C) speaks for, where a column needs no more than these."""
+    return _spoken(model, replace(statistics, table=table, documents=None, squares=None))
+
+
+def _spoken(model: Model[Any], statistics: Any) -> IntArray:
+    columns = np.arange(statistics.n_features)
     rule = model.family.rule(statistics, columns, model.log_prior(statistics))
     weights = weights_of_classes(rule)[: len(columns)]  # not that of an exposure
-    largest = _largest(weights, least=1.0)  # differences of logarithms
-    return largest if groups is None else groups.columns.labels(largest)
+    return _largest(weights, least=1.0)  # differences of logarithms
 
 
 def _largest(values: FloatArray, *, least: float = 0.0) -> IntArray:
@@ -175,21 +221,6 @@ def _largest(values: FloatArray, *, least: float = 0.0) -> IntArray:
     return np.asarray(np.argmax(values >= largest, axis=1), dtype=np.int64)
 
 
-def _quota_left(constraints: Constraints, speaks: IntArray, classes: Array) -> IntArray:
-    """How many of each class have to be chosen beside the required ones: (C,)."""
-    n, names = len(classes), classes.tolist()
-    has = np.bincount(speaks[constraints.required], minlength=n)
-    left = np.maximum(constraints.quota - has, 0)
-    there_are = np.bincount(speaks[constraints.free], minlength=n)
-    if (there_are < left).any():
-        c = int(np.argmax(there_are < left))
-        raise ValueError(
-            f"`quota` must be at most {there_are[c] + has[c]}, the number of features that may be "
-            f"chosen and speak for class {names[c]!r}; got {constraints.quota}."
-        )
-    return left
-
-
 # --- gains that add up ----------------------------------------------------------------------------
 
 
@@ -200,10 +231,44 @@ class _Repeating(Task):
 
     problem: SeparableCounts
     family: Family[Any]
+    speak: Callable[[Array], IntArray]  # counts (d, C): class that each row speaks for
 
     @cached_property
     def _others(self) -> Groups:
         return without(count_groups(self.problem.table), self.settled)
+
+    @cached_property
+    def _spoken(self) -> IntArray:
+        """Class that each group of the others speaks for: (d,)."""
+        return self.speak(self._others.dense())
+
+    @cached_property
+    def has(self) -> IntArray:
+        """See `Task`."""
+        required = self.speak(np.asarray(self.problem.table[self.required]))
+        return np.bincount(required, minlength=self.n_classes)
+
+    @cached_property
+    def there_are(self) -> IntArray:
+        """See `Task`."""
+        counted = np.bincount(self._spoken, self._others.size, self.n_classes)
+        return counted.astype(np.int64)
+
+    def _best(self, n: int) -> tuple[IntArray, float]:
+        """Positions of the best n of the others, each class its quota first, and the baseline."""
+        if self.speaks is None:
+            best, _, baseline = best_counts(self.problem, n, self._others)
+            return best, baseline
+        groups = self._others
+        table, gain, baseline = grouped_gains(self.problem, groups)
+        error, left, taken = self.problem.rounding(table, gain), groups.size, [NONE]
+        for c, quota in enumerate(self.quota(n).tolist()):
+            columns, some = _lowest_of_best(groups, gain, error, self._spoken == c, quota, NONE)
+            taken.append(columns)
+            left = left - np.bincount(some, minlength=len(left))
+        first = np.sort(np.concatenate(taken))
+        rest, _ = _lowest_of_best(groups, gain, error, left > 0, n - len(first), first)
+        return np.sort(np.concatenate([first, rest])), baseline
 
     @property
     def _settled(self) -> float:
@@ -212,13 +277,15 @@ class _Repeating(Task):
 
     def select(self, k: int, limits: Limits) -> Selection:
         """Select k columns."""
-        best, _, baseline = best_counts(self.problem, self.to_choose(k), self._others)
+        best, baseline = self._best(self.to_choose(k))
         columns = self.support(self.units_at(best))
         gain = self.problem.gain(self.problem.table[columns])
         return optimal(self.family, columns, gain, baseline + self._settled)
 
     def path(self, grid: IntArray) -> SparsityPath:
         """Select at every k of a grid."""
+        if self.speaks is not None:
+            return _listed_path(self, grid, [self.select(int(k), Limits()) for k in grid])
         track = grouped_path(self.problem, grid - len(self.required), self._others)
         always = self._settled + self.problem.gain(self.problem.table[self.required]).sum()
         return SparsityPath(
@@ -230,9 +297,34 @@ class _Repeating(Task):
         )
 
 
+def _lowest_of_best(
+    groups: Groups, gain: FloatArray, error: FloatArray, some: BoolArray, n: int, taken: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Columns of the n largest gains of some groups but those taken, and the group of each."""
+    at = np.flatnonzero(some)
+    if n <= 0 or len(at) == 0:
+        return NONE, NONE
+    mine, of_taken = np.full(len(gain), -1), groups.columns.groups(taken)
+    mine[at] = np.arange(len(at))
+    before = mine[of_taken[mine[of_taken] >= 0]]
+    size = groups.size[at]
+    left = size - np.bincount(before, minlength=len(at))
+    tie, quota = best_classes(gain[at], error[at], left, n)
+    label = np.full(len(gain), len(quota), dtype=np.int64)  # the last: of none
+    label[at] = tie
+    # As many more as are taken, of which none is wanted twice.
+    more = np.bincount(tie[before], minlength=len(quota)) * (quota > 0)
+    columns, of = groups.columns.take(label, np.append(quota + more, 0))
+    new = ~np.isin(columns, taken, assume_unique=True)
+    columns, of = columns[new], of[new]
+    keep = np.zeros(len(columns), dtype=np.bool_)
+    keep[lowest(label[of], quota)] = True
+    return columns[keep], of[keep]
+
+
 @final
 @dataclass(frozen=True, eq=False)
-class _Adding(Task):
+class Adding(Task):
     """Gains that add up."""
 
     family: Family[Any]
@@ -242,9 +334,9 @@ class _Adding(Task):
 
     @classmethod
     def of(
-        cls, constraints: Constraints, speaks: IntArray | None, quota: IntArray,
+        cls, constraints: Constraints, speaks: IntArray | None, n_classes: int,
         problem: Separable | SeparableCounts, family: Family[Any], groups: Groups | None,
-    ) -> _Adding:  # fmt: skip
+    ) -> Adding:  # fmt: skip
         """Compute the gains of all columns."""
         if isinstance(problem, Separable):
             gain, baseline = separate_gains(problem)
@@ -254,7 +346,7 @@ class _Adding(Task):
             table, of_group, baseline = grouped_gains(problem, groups)
             label = groups.columns.labels(np.arange(len(of_group)))
             gain, error = of_group[label], problem.rounding(table, of_group)[label]
-        return cls(constraints, speaks, quota, family, gain, error, baseline)
+        return cls(constraints, speaks, n_classes, family, gain, error, baseline)
 
     def _of_free(self, values: FloatArray) -> FloatArray:
         if self.constraints.groups is None:
@@ -267,26 +359,34 @@ class _Adding(Task):
         n = self.to_choose(k)
         if self.constraints.costs is not None:
             return self._within_budget(n, limits)
-        gain, error = self._of_free(self.gain), self._of_free(self.error)
-        first = self._first_of_classes(gain, error)
-        rest = _without(len(gain), first)
-        best = rest[_top(gain[rest], error[rest], n - len(first))]
-        columns = self.support(self.free[np.concatenate([first, best])])
+        columns = self.support(self.free[self.best(n)])
         return self._counted(optimal(self.family, columns, self.gain[columns], self.baseline))
+
+    def best(self, n: int) -> IntArray:
+        """Positions among the free units of the n best: of each class first, then of the rest."""
+        gain, error = self._of_free(self.gain), self._of_free(self.error)
+        first = self._first_of_classes(gain, error, n)
+        rest = _without(len(gain), first)
+        return np.concatenate([first, rest[_top(gain[rest], error[rest], n - len(first))]])
 
     def _counted(self, selection: Selection) -> Selection:
         k = len(self.constraints.units_of(selection.support))
         return replace(selection, certificate=replace(selection.proof, k=k))
 
-    def _first_of_classes(self, gain: FloatArray, error: FloatArray) -> IntArray:
-        """Positions among the free units of the best of each class, as many as its quota."""
-        if self.speaks is None:
-            return NONE
-        speaks, first = self.speaks[self.free], [NONE]
-        for c, n in enumerate(self.quota.tolist()):
-            of_class = np.flatnonzero(speaks == c)
-            first.append(of_class[_top(gain[of_class], error[of_class], n)])
+    def _first_of_classes(self, gain: FloatArray, error: FloatArray, n: int) -> IntArray:
+        """Positions among the free units of the best of each class, its quota of n."""
+        first = [NONE]
+        for of_class, quota in zip(self._of_classes, self.quota(n).tolist(), strict=True):
+            first.append(of_class[_top(gain[of_class], error[of_class], quota)])
         return np.concatenate(first)
+
+    @cached_property
+    def _of_classes(self) -> list[IntArray]:
+        """Positions among the free units that speak for each class; none without a quota."""
+        if self.speaks is None:
+            return []
+        speaks = self.speaks[self.free]
+        return [np.flatnonzero(speaks == c) for c in range(self.n_classes)]
 
     def _within_budget(self, n: int, limits: Limits) -> Selection:
         alike = self.alike(self.ties(), n)
@@ -322,11 +422,11 @@ class _Adding(Task):
 
     def path(self, grid: IntArray) -> SparsityPath:
         """Select at every k of a grid."""
-        if self.constraints.costs is not None:
-            found = [self.select(int(k), Limits()) for k in grid]
+        if self.constraints.costs is not None or self.constraints.quota == "even":
+            found = [self.select(int(k), Limits()) for k in grid]  # which need not be nested
             return _listed_path(self, grid, found)
         gain, error = self._of_free(self.gain), self._of_free(self.error)
-        first = self._first_of_classes(gain, error)
+        first = self._first_of_classes(gain, error, 0)
         rest = _without(len(gain), first)
         order = np.concatenate([
             first[_order(gain[first], error[first])], rest[_order(gain[rest], error[rest])]
@@ -384,14 +484,10 @@ class _Tied(Task):
     def _groups(self) -> Groups:
         return self.distinct or _distinct(self.counts)
 
-    @property
-    def _polytope(self) -> bool:
-        return self.constraints.costs is not None or self.speaks is not None
-
     def select(self, k: int, limits: Limits) -> Selection:
         """Select k units."""
         n = self.to_choose(k)
-        if self._polytope or self.n_free == 0:
+        if self.is_shaped or self.n_free == 0:
             return self._chosen(n, limits)
         coupled = self._coupled(screen=not limits.exact)
         take, certificate = certified(coupled, n, limits)
@@ -401,7 +497,7 @@ class _Tied(Task):
 
     def path(self, grid: IntArray) -> SparsityPath:
         """Select at every k of a grid."""
-        if self._polytope or self.n_free == 0:
+        if self.is_shaped or self.n_free == 0:
             # Each k by itself: from other shares the search may end at another set than a fit does.
             found = [self.select(k, Limits()) for k in grid.tolist()]
             return _listed_path(self, grid, found)
@@ -561,7 +657,9 @@ class ListedSupports:
         return np.full(len(k), -np.inf)
 
 
-def _listed_path(task: _Adding | _Tied, grid: IntArray, found: list[Selection]) -> SparsityPath:
+def _listed_path(
+    task: Adding | _Repeating | _Tied, grid: IntArray, found: list[Selection]
+) -> SparsityPath:
     certificates = [each.proof for each in found]
     supports = ListedSupports(
         grid, [each.support for each in found], task.constraints.n_features,

@@ -36,7 +36,11 @@ of largest h as the next support. With one pair h = e, and the bound is reached 
 
 Constraints. Required features are constants of the problem: their energies are taken off the
 log w_p, and the others are chosen for the same F. The distances of a group are the sums of those
-of its columns. So nothing above changes.
+of its columns. So nothing above changes. Budgets and quotas are linear in x: the bound is the
+largest sum of h over the sets that are allowed (:mod:`naively.selection.polytope`), and the
+vertices are such sets, or mixtures of two. Greedy takes features that the set can still grow by;
+with a budget also those of the largest fall for what they cost, and the better set is kept
+(Leskovec et al. 2007). With one pair of classes gains add up, and the choice is that of a knapsack.
 """
 
 from __future__ import annotations
@@ -44,7 +48,7 @@ from __future__ import annotations
 import heapq
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from typing import Any
 
@@ -60,9 +64,11 @@ from naively.models.family import ROUNDING
 from naively.models.kinds import SEPARATION
 from naively.models.model import Limits, Model, S
 from naively.selection.certificate import Certificate, Selection, refuse_huge
+from naively.selection.constrained import Adding, ListedSupports, spoken_task
 from naively.selection.path import SparsityPath, checked_grid
+from naively.selection.polytope import Allowed
 from naively.selection.top_k import TIE_TOLERANCE, gain_order, top_k
-from naively.selection.units import Task, UnitSupports, constraints_of
+from naively.selection.units import Task, UnitSupports
 
 _CELLS = 1 << 25  # distances held at a time: 256 MB
 _GIVEN_UP = 64  # columns that elimination starts from
@@ -73,6 +79,8 @@ _CLOSED = 1e-12  # relative gap that counts as closed
 _ENLARGED = 8  # times that columns join the relaxation
 _LITTLE = 0.01  # of a gap that is open anyhow
 _NEAR = 1e-7  # relative gap of the relaxation at which the decomposition stops
+_LOOKED = 64  # columns looked at together
+_CLOSE = 1e-12  # by which logs of falls that are equal may differ
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,25 +227,43 @@ def select_pairs(model: Model[S], statistics: S, k: int, limits: Limits) -> Sele
     statistics
         Class statistics of the data.
     k : int
-        Number of features, >= 0; all that may be chosen if there are fewer.
+        Number of features, >= 0, or with a budget at most; all that may be chosen if there are
+        fewer.
     limits : Limits
         Whether to search on until the choice is optimal, and how far.
 
     Raises
     ------
     ValueError
-        If more than k are required.
+        If no choice of k can meet the constraints.
     """
-    everything, task = cover_of(model, statistics), Task.plain(constraints_of(model, statistics))
+    everything, task = cover_of(model, statistics), spoken_task(model, statistics)
     n, cover = task.to_choose(k), _beside(everything, task)
-    chosen = np.sort(_order(cover, n)[:n])
-    found = _searched(cover, n, chosen, limits) if limits.exact else _proven(cover, chosen)
-    told = _told(everything, task.support(task.free[found.support]), found)
+    adding = _adding(model, everything, task)
+    if adding is not None:
+        told = adding.select(k, limits)
+        proof = replace(told.proof, quantity=SEPARATION, unit="nats")
+        told = replace(told, certificate=proof)
+    else:
+        allowed = task.allowed(n)
+        chosen = _Shaped(cover).chosen(allowed) if task.is_shaped else np.sort(_order(cover, n)[:n])
+        searched = _searched if limits.exact else _proven
+        found = searched(cover, allowed, chosen, limits)
+        told = _told(everything, task.support(task.free[found.support]), found)
     if model.constraints is None:
         return told
-    k = len(task.required) + n
-    proof = replace(told.proof, k=k, choice=model.constraints.choice(k))
-    return replace(told, certificate=proof)
+    reached = len(model.constraints.units_of(told.support))
+    choice = task.choice(reached if model.constraints.costs is None else k)
+    return replace(told, certificate=replace(told.proof, k=reached, choice=choice))
+
+
+def _adding(model: Model[S], cover: Cover, task: Task) -> Adding | None:
+    """Return the problem of constraints whose gains add up: with one pair of classes they do."""
+    if len(cover.kept) > 1 or not task.is_shaped:
+        return None
+    gain, known = _of_one_pair(cover), (task.constraints, task.speaks, task.n_classes)
+    error = _rounding(cover, np.arange(len(gain)), gain)
+    return Adding(*known, model.family, gain, error, cover.nothing)
 
 
 # --- the order ----------------------------------------------------------------------------------
@@ -304,17 +330,31 @@ def _greedy_order(cover: Cover, k: int) -> IntArray:
     return order
 
 
-def _elimination_order(cover: Cover, columns: IntArray) -> IntArray:
-    """Order in which columns are best kept: the last is that which F rises least without."""
+def _elimination_order(cover: Cover, columns: IntArray, allowed: Allowed | None = None) -> IntArray:
+    """Order in which columns are best kept: the last is that which F rises least without.
+
+    No class is left with less than its quota before all have no more.
+    """
     left = np.sort(columns)
     rows, order = cover.rows(left), np.empty_like(left)
     for n in range(len(left), 0, -1):
         loss = _losses(cover, rows, rows.sum(axis=0))
+        if allowed is not None:
+            loss[~_spare(allowed, left)] = np.inf
         error = TIE_TOLERANCE * (loss.min() + float(rows.sum(axis=0).max()))
         least = int(np.flatnonzero(loss <= loss.min() + error)[-1])  # of those that tie, the last
         order[n - 1] = left[least]
         left, rows = np.delete(left, least), np.delete(rows, least, axis=0)
     return order
+
+
+def _spare(allowed: Allowed, columns: IntArray) -> BoolArray:
+    """Which columns of some a quota can do without; all of them, where it can do without none."""
+    assert allowed.speaks is not None
+    assert allowed.quota is not None
+    speaks = allowed.speaks[columns]
+    spare = (np.bincount(speaks, minlength=len(allowed.quota)) > allowed.quota)[speaks]
+    return spare if spare.any() else ~spare
 
 
 def _largest(bound: FloatArray, n: int) -> tuple[IntArray, float]:
@@ -324,6 +364,84 @@ def _largest(bound: FloatArray, n: int) -> tuple[IntArray, float]:
     chosen = np.zeros(len(left), dtype=np.bool_)
     chosen[top_k(bound[left], n)] = True
     return left[chosen], float(bound[left[~chosen]].max(initial=-np.inf))
+
+
+# --- within budgets and quotas ----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class _Shaped:
+    """Choices that a budget or a quota shapes; orders of quotas are kept."""
+
+    cover: Cover
+    orders: dict[tuple[int, ...], IntArray] = field(default_factory=dict)
+
+    def chosen(self, allowed: Allowed) -> IntArray:
+        """Columns of a good choice, ascending."""
+        cover, k = self.cover, allowed.k
+        if allowed.cost is not None:  # the better of what gains most, and most for what it costs
+            found = [_greedy_choice(cover, allowed, per_cost=each) for each in (False, True)]
+            reached = [float(cover.separation(cover.energy(each))) for each in found]
+            return np.sort(found[int(np.argmax(reached))])
+        if k >= _GIVEN_UP or allowed.quota is None:
+            return np.sort(_greedy_choice(cover, allowed))
+        quota = tuple(allowed.quota.tolist())
+        if quota not in self.orders:
+            wider = replace(allowed, k=min(_GIVEN_UP, cover.n_features))
+            first = _greedy_choice(cover, wider)
+            self.orders[quota] = _elimination_order(cover, first, wider)
+        return np.sort(self.orders[quota][:k])
+
+
+def _greedy_choice(cover: Cover, allowed: Allowed, *, per_cost: bool = False) -> IntArray:
+    """Take columns one by one, always one by which F falls most of those that may still enter.
+
+    With `per_cost`, most for what it costs. Falls that were computed earlier are bounds, as above.
+    """
+    log_weight = cover.log_weight.copy()
+    order: list[int] = []
+    take = np.zeros(cover.n_features, dtype=np.int64)
+    with np.errstate(divide="ignore"):
+        price = np.log(allowed.cost) if per_cost and allowed.cost is not None else 0.0
+    stale = cover.falls(log_weight)  # log of a bound on the fall of each
+    while len(order) < allowed.k:
+        may = np.flatnonzero(allowed.may_enter(take))
+        if len(may) == 0:
+            break
+        best = _largest_fall(cover, log_weight, may, stale, price)
+        if stale[best] == -np.inf and allowed.cost is not None and allowed.quota is None:
+            break  # nothing is gained any more
+        order.append(best)
+        take[best] = 1
+        log_weight -= cover.rows(np.array([best]))[0]
+    return np.array(order, dtype=np.int64)
+
+
+def _largest_fall(
+    cover: Cover,
+    log_weight: FloatArray,
+    may: IntArray,
+    stale: FloatArray,
+    price: FloatArray | float,
+) -> int:
+    """Column of the largest fall, less its price, of some; bounds that were looked at are renewed.
+
+    Of those that tie, the first.
+    """
+    log_f = logsumexp(log_weight)
+    share, priced = np.exp(log_weight - log_f), np.broadcast_to(price, len(stale))
+    key = stale[may] - priced[may]
+    order, reached, looked = np.argsort(-key, kind="stable"), -np.inf, 0
+    while looked < len(may) and key[order[looked]] >= reached - _CLOSE:
+        some = may[order[looked : looked + _LOOKED]]
+        fall = -np.expm1(-cover.rows(some)) @ share
+        with np.errstate(divide="ignore"):
+            stale[some] = np.minimum(stale[some], log_f + np.log(fall))
+        looked += len(some)
+        reached = float(np.max(stale[some] - priced[some], initial=reached))
+    seen = may[order[:looked]]
+    tied = seen[stale[seen] - priced[seen] >= reached - _CLOSE]
+    return int(tied.min())
 
 
 # --- the bound ----------------------------------------------------------------------------------
@@ -340,27 +458,33 @@ class _Found:
     nodes: int = 0
 
 
-def _proven(cover: Cover, support: IntArray) -> _Found:
-    """Bound what any support of this size could reach.
+def _proven(
+    cover: Cover, allowed: Allowed, support: IntArray, limits: Limits | None = None
+) -> _Found:
+    """Bound what any support that is allowed could reach.
 
     The relaxation is solved over the columns that matter at some shares, and the bound at its
     shares taken over all; those that it then lacks join it.
     """
-    energy, k = cover.energy(support), len(support)
+    energy, k = cover.energy(support), allowed.k
     objective = _separation_or_nothing(cover, energy)
-    if len(cover.kept) < 2 or k in (0, cover.n_features):
+    if len(cover.kept) < 2 or k == 0 or len(support) == cover.n_features:
         return _Found(support, objective, objective)
     baseline, share, columns = cover.nothing, cover.share(energy), support
     most = cover.most(share)
-    bound, rounds = _largest_sum(most, k) + _entropy(cover, share), 1
+    best, rounds = allowed.optimum(most), 1
+    bound = float(best.x @ most) + _entropy(cover, share)
     for _ in range(_ENLARGED):
-        columns = np.union1d(columns, _largest(most, min(2 * k + _FIRST, cover.n_features))[0])
+        priced = most if allowed.cost is None else most - best.price * allowed.cost
+        near, _ = _largest(priced, min(2 * k + _FIRST, cover.n_features))
+        columns = np.union1d(np.union1d(columns, near), np.flatnonzero(best.x))
         if len(columns) * len(cover.kept) > _RELAXED:
             break  # of so many features, the first bound has been as good
-        relaxed = _relax(cover, cover.rows(columns), k, energy, objective)
+        relaxed = _relax(cover, cover.rows(columns), allowed.over(columns), energy, objective)
         most, energy = cover.most(relaxed.share), relaxed.energy
         most[columns] = relaxed.h
-        bound = min(bound, _largest_sum(most, k) + _entropy(cover, relaxed.share))
+        best = allowed.optimum(most)
+        bound = min(bound, float(best.x @ most) + _entropy(cover, relaxed.share))
         rounds += relaxed.rounds + 1
         if bound - relaxed.bound <= max(_NEAR * (bound - baseline), _LITTLE * (bound - objective)):
             break
@@ -377,12 +501,6 @@ def _entropy(cover: Cover, share: FloatArray) -> float:
     return float(np.sum(xlogy(share, share) - share * cover.log_weight))
 
 
-def _largest_sum(values: FloatArray, k: int) -> float:
-    if k >= len(values):
-        return float(values.sum())
-    return float(np.partition(values, len(values) - k)[len(values) - k :].sum()) if k else 0.0
-
-
 @dataclass(frozen=True, slots=True)
 class _Relaxed:
     """Solution of the relaxation over some columns."""
@@ -392,7 +510,7 @@ class _Relaxed:
     energy: FloatArray  # (Q,) of the best mixture
     h: FloatArray  # (d,) at these shares
     x: FloatArray  # (d,) of the best mixture, 0 to 1
-    best: IntArray  # (k,) positions of the best support met
+    best: IntArray  # positions of the best support met
     value: float  # its separation
     rounds: int
 
@@ -400,12 +518,12 @@ class _Relaxed:
 def _relax(
     cover: Cover,
     rows: FloatArray,
-    k: int,
+    allowed: Allowed,
     start: FloatArray,
     known: float,
     base: FloatArray | float = 0.0,
 ) -> _Relaxed:
-    """Bound the best k of some columns (d, Q), on top of a base (Q,) that is in.
+    """Bound the best that is allowed of some columns (d, Q), on top of a base (Q,) that is in.
 
     Parameters
     ----------
@@ -415,7 +533,7 @@ def _relax(
         Separation that a support has: where it leaves a gap, a hundredth of that is near enough.
     """
     vertices: list[FloatArray] = []
-    chosen: list[IntArray] = []
+    chosen: list[FloatArray] = []
     mixture = np.zeros(0)
     bound, value, energy = np.inf, -np.inf, start
     share = h = np.zeros(0)
@@ -423,28 +541,31 @@ def _relax(
     for _ in range(_ROUNDS):
         here = cover.share(energy)
         found = row_sums(rows, here)
-        at = top_k(found, k)
-        reached = float(here @ np.broadcast_to(base, here.shape)) + float(found[at].sum())
+        optimum = allowed.optimum(found)
+        whole = np.flatnonzero(allowed.filled(found, optimum))
+        reached = float(here @ np.broadcast_to(base, here.shape)) + float(optimum.x @ found)
         if (possible := reached + _entropy(cover, here)) < bound:
             bound, share, h = possible, here, found
-        vertex = base + rows[at].sum(axis=0)
-        if (separation := float(cover.separation(vertex))) > value:
-            value, best = separation, at
+        at = np.flatnonzero(optimum.x)
+        vertex = base + (optimum.x[at, None] * rows[at]).sum(axis=0)
+        together = vertex if allowed.cost is None else base + rows[whole].sum(axis=0)
+        if (separation := float(cover.separation(together))) > value:
+            value, best = separation, whole
         relaxed = float(cover.separation(energy)) if len(vertices) else -np.inf
         open_gap = _LITTLE * (bound - max(known, value))
         if bound - max(relaxed, value) <= max(_NEAR * abs(bound - cover.nothing), open_gap):
             break
-        if any(np.array_equal(at, each) for each in chosen):
+        if any(np.array_equal(optimum.x, each) for each in chosen):
             break
-        chosen.append(at)
+        chosen.append(optimum.x)
         vertices.append(vertex)
         mixture = np.append(mixture, 0.0 if len(mixture) else 1.0)
         hull = np.array(vertices)
         mix_vertices(hull, cover.log_weight, mixture, 1e-9)
         energy = mixture @ hull
     x = np.zeros(len(rows))
-    for weight, at in zip(mixture, chosen, strict=True):
-        x[at] += weight
+    for weight, each in zip(mixture, chosen, strict=True):
+        x += weight * each
     return _Relaxed(bound, share, energy, h, x, best, value, len(vertices) + 1)
 
 
@@ -480,9 +601,9 @@ def _losses(cover: Cover, rows: FloatArray, energy: FloatArray) -> FloatArray:
 # --- the search ---------------------------------------------------------------------------------
 
 
-def _searched(cover: Cover, k: int, support: IntArray, limits: Limits) -> _Found:
+def _searched(cover: Cover, allowed: Allowed, support: IntArray, limits: Limits) -> _Found:
     """Branch and bound, from a support that is good already."""
-    found = _proven(cover, support)
+    found = _proven(cover, allowed, support)
     if found.bound - found.objective <= _CLOSED * abs(found.bound - cover.nothing):
         return found
     m = cover.n_features
@@ -492,7 +613,7 @@ def _searched(cover: Cover, k: int, support: IntArray, limits: Limits) -> _Found
             f"`exact` holds the distances of {m:,} features for {len(cover.kept):,} pairs of "
             f"classes, more than {_CELLS:,}; leave it out, or select among fewer features."
         )
-    tree = _Tree(cover, cover.rows(columns), k, support)
+    tree = _Tree(cover, cover.rows(columns), allowed, support)
     tree.search(limits)
     bound = max(min(tree.bound, found.bound), tree.value)
     return _Found(np.sort(tree.support), tree.value, bound, found.rounds, tree.nodes)
@@ -503,11 +624,11 @@ class _Tree:
 
     A node fixes some columns in and some out. What its bound loses if a column changes sides
     settles most of the others: with slack = bound - best, a column of h_i > h_[k+1] + slack is in
-    every better support, one of h_i < h_[k] - slack in none.
+    every better support, one of h_i < h_[k] - slack in none; with a budget, less their prices.
     """
 
-    def __init__(self, cover: Cover, rows: FloatArray, k: int, support: IntArray) -> None:
-        self.cover, self.rows, self.k = cover, rows, k
+    def __init__(self, cover: Cover, rows: FloatArray, allowed: Allowed, support: IntArray) -> None:
+        self.cover, self.rows, self.allowed = cover, rows, allowed
         self.support, self.value = self._swapped(support)
         self.bound, self.nodes = np.inf, 0
         self.tolerance = _CLOSED * max(abs(self.value - cover.nothing), 1e-300)
@@ -532,45 +653,50 @@ class _Tree:
         self.bound = self.value
 
     def _swapped(self, support: IntArray) -> tuple[IntArray, float]:
-        """Exchange single columns as long as that helps."""
+        """Exchange single columns, or add them, as long as that helps."""
         energy = self.rows[support].sum(axis=0)
-        value, outside = float(self.cover.separation(energy)), np.ones(len(self.rows), np.bool_)
-        outside[support] = False
+        value, take = float(self.cover.separation(energy)), np.zeros(len(self.rows), np.int64)
+        take[support] = 1
         better = True
-        while better and outside.any():
+        while better:
             better = False
-            for at, column in enumerate(support.tolist()):
-                others = np.flatnonzero(outside)
-                reached = self.cover.separation(energy - self.rows[column] + self.rows[others])
-                other = int(others[np.argmax(reached)])
+            for column in [*np.flatnonzero(take).tolist(), -1]:  # -1: none leaves
+                others = np.flatnonzero(take == 0)
+                may = self.allowed.may_exchange(take, np.array([column]), others)[0]
+                if not (others := others[may]).size:
+                    continue
+                left = energy if column < 0 else energy - self.rows[column]
+                reached = self.cover.separation(left + self.rows[others])
                 if reached.max() > value + 1e-12 * max(abs(value), 1.0):
-                    outside[[column, other]] = True, False
-                    support = support.copy()
-                    support[at] = other
-                    energy = self.rows[support].sum(axis=0)
+                    take[others[np.argmax(reached)]] = 1
+                    take[column] -= column >= 0
+                    energy = self.rows[take > 0].sum(axis=0)
                     value, better = float(self.cover.separation(energy)), True
-        return support, value
+        return np.flatnonzero(take), value
 
     def _visit(self, inside: BoolArray, left: BoolArray) -> None:
         """Bound a node, try its best support, and keep it if it may hold something better."""
-        missing = self.k - int(inside.sum())
-        if missing < 0 or missing > int(left.sum()):
+        low = inside.astype(np.int64)
+        rest = self.allowed.without(low, np.arange(len(low)), left.astype(np.int64))
+        if rest.cost is not None:  # what costs more than is left will never be chosen
+            left = left & (rest.cost <= rest.budget + rest.slack)
+        taken, columns = np.flatnonzero(inside), np.flatnonzero(left)
+        rest = self.allowed.without(low, columns, np.ones(len(columns), dtype=np.int64))
+        if not rest.is_possible():
             return
         self.nodes += 1
-        taken, columns = np.flatnonzero(inside), np.flatnonzero(left)
         base = self.rows[taken].sum(axis=0)
-        if missing in (0, len(columns)):
-            self._try(np.append(taken, columns[:missing]))
+        if rest.k == 0 or len(columns) == 0 or (rest.cost is None and rest.k == len(columns)):
+            self._try(np.append(taken, columns[: rest.k]))
             return
         rows = self.rows[columns]
-        start = base + missing * rows.mean(axis=0)
-        relaxed = _relax(self.cover, rows, missing, start, self.value, base)
+        start = base + min(rest.k, len(columns)) * rows.mean(axis=0)
+        relaxed = _relax(self.cover, rows, rest, start, self.value, base)
         self._try(np.append(taken, columns[relaxed.best]))
         slack = relaxed.bound - self.value
         if slack <= self.tolerance:
             return
-        last, following = np.sort(relaxed.h)[::-1][missing - 1 : missing + 1]
-        enters, leaves = relaxed.h > following + slack, relaxed.h < last - slack
+        enters, leaves = rest.settled(relaxed.h, rest.optimum(relaxed.h), slack)
         inside, left = inside.copy(), left.copy()
         inside[columns[enters]] = True
         left[columns[enters | leaves]] = False
@@ -593,9 +719,13 @@ class _Tree:
 
 def pairs_path(model: Model[S], statistics: S, ks: Any = None) -> SparsityPath:
     """Greedy selections over a grid of k; their bounds are computed when asked for."""
-    task = Task.plain(constraints_of(model, statistics))
-    cover = _beside(cover_of(model, statistics), task)
+    task, everything = spoken_task(model, statistics), cover_of(model, statistics)
+    cover, adding = _beside(everything, task), _adding(model, everything, task)
     grid = checked_grid(ks, task.constraints.n_choices, task.least)
+    if adding is not None:
+        return adding.path(grid)
+    if task.is_shaped:
+        return _shaped_path(everything, cover, task, grid)
     inner = grid - len(task.required)
     order = _order(cover, int(inner[-1]))
     supports = CoverSupports(cover, order)
@@ -608,11 +738,35 @@ def pairs_path(model: Model[S], statistics: S, ks: Any = None) -> SparsityPath:
     return SparsityPath(grid, objective, bound, cover.nothing, shown)
 
 
+def _shaped_path(everything: Cover, cover: Cover, task: Task, grid: IntArray) -> SparsityPath:
+    """Choose at each k of a grid: from one to the next, features may leave."""
+    shaped = _Shaped(cover)
+
+    def chosen(k: int) -> tuple[Allowed, IntArray]:
+        allowed = task.allowed(task.to_choose(k))
+        return allowed, shaped.chosen(allowed)
+
+    def support(found: IntArray) -> IntArray:
+        return task.support(task.free[found])
+
+    found = [chosen(k) for k in grid.tolist()]
+    listed = [support(each) for _, each in found]
+    objective = np.array([everything.separation(everything.energy(each)) for each in listed])
+
+    def bounds() -> FloatArray:
+        proven = [_proven(cover, *each) for each in found]
+        return np.asarray(objective + [each.bound - each.objective for each in proven])
+
+    supports = ListedSupports(grid, listed, everything.n_features, lambda k: support(chosen(k)[1]))
+    return SparsityPath(grid, objective, cache(bounds), everything.nothing, supports)
+
+
 def _bounds(
     cover: Cover, supports: CoverSupports, grid: IntArray, objective: FloatArray
 ) -> FloatArray:
     """Bounds at each k of the grid, (K,), no less than what the supports reach."""
-    found = [_proven(cover, supports.at(k)) for k in grid.tolist()]
+    size = np.ones(cover.n_features, dtype=np.int64)
+    found = [_proven(cover, Allowed(k, size), supports.at(k)) for k in grid.tolist()]
     # Energies are added up in another order there; what is the same must look the same.
     return np.asarray(objective + [each.bound - each.objective for each in found])
 

@@ -16,11 +16,11 @@ import numpy as np
 
 from naively._kernels.count_groups import first_positions
 from naively._notebook import points_shown, table_html
-from naively._types import FloatArray, IntArray
-from naively.models.family import Coupled, Family, Ordered, Problem, SeparableCounts
+from naively._types import Array, FloatArray, IntArray
+from naively.models.family import Coupled, Family, Ordered, Problem, Separable, SeparableCounts
+from naively.models.multinomial import class_shares, multinomial_gain
 from naively.selection.coupled import CoupledProblem, a_priori_objective, coupled_columns
 from naively.selection.groups import Columns, Groups, count_groups
-from naively.selection.redundancy import gained
 from naively.selection.solve import best_classes, grouped_gains, separate_gains
 from naively.selection.top_k import gain_order
 
@@ -224,9 +224,24 @@ def _separable_path(
 
 def ordered_path(problem: Ordered, plain: SparsityPath, supports: Supports) -> SparsityPath:
     """Path of an order that nothing was proven of; no k features pass the bound all the same."""
-    objective = plain.baseline + gained(problem, plain.k)
+    objective = plain.baseline + _gained_together(problem, plain.k)
     bound = np.maximum(plain.bound, objective)
     return SparsityPath(plain.k, objective, bound, plain.baseline, supports)
+
+
+def _gained_together(ordered: Ordered, grid: IntArray) -> FloatArray:
+    """Nats over no feature that the first k features of an order gain together: (G,)."""
+    plain, order = ordered.plain, ordered.order[: grid.max(initial=0)]
+    if isinstance(plain, Coupled):
+        alpha = np.broadcast_to(plain.alpha, len(plain.table))
+        supports = [order[:k] for k in grid.tolist()]
+        return np.array([_together(plain.table[at], alpha[at]) for at in supports])
+    gain = plain.gain()[order] if isinstance(plain, Separable) else plain.gain(plain.table[order])
+    return np.asarray(np.concatenate([[0.0], np.cumsum(gain)])[grid])
+
+
+def _together(table: Array, alpha: FloatArray) -> float:
+    return float(multinomial_gain(table, class_shares(table, alpha), alpha).sum())
 
 
 def grouped_path(

@@ -165,6 +165,47 @@ class Allowed:
             rest = replace(rest, speaks=self.speaks[left], quota=quota)
         return rest
 
+    def over(self, columns: IntArray) -> Allowed:
+        """Return the sets that are allowed of some columns alone."""
+        return self.without(np.zeros_like(self.size), columns, self.size[columns])
+
+    def may_exchange(self, take: IntArray, out: IntArray, into: IntArray) -> BoolArray:
+        """Whether a set stays allowed with one column out and one in, -1 for none: (out, into)."""
+        leaves, enters = (out >= 0)[:, None], (into >= 0)[None]
+        size = take.sum() - leaves + enters
+        fine = size == self.k if self.cost is None else size <= self.k
+        if self.cost is not None:
+            cost = self.spent(take) - np.where(leaves, self.cost[out][:, None], 0.0)
+            cost = cost + np.where(enters, self.cost[into][None], 0.0)
+            fine &= cost <= self.budget + self.slack
+        if self.quota is not None and self.speaks is not None:
+            has = np.bincount(self.speaks, take, len(self.quota))
+            of_out, of_in = self.speaks[out][:, None], self.speaks[into][None]
+            spare = has[of_out] > self.quota[of_out]
+            fine &= ~leaves | spare | (enters & (of_out == of_in))
+        return np.asarray(fine)
+
+    def may_enter(self, take: IntArray) -> BoolArray:
+        """Which columns a set can grow by, one at a time, to one that is allowed: (n,)."""
+        may, left = take < self.size, self.k - int(take.sum())
+        extra = np.zeros(len(take)) if self.cost is None else self.cost
+        spent = self.spent(take)
+        if self.quota is not None and self.speaks is not None:
+            lacks = np.maximum(self.quota - np.bincount(self.speaks, take, len(self.quota)), 0)
+            of_lacking = lacks[self.speaks] > 0
+            if left == lacks.sum():
+                may = may & of_lacking
+            if self.cost is not None:  # the cheapest that the quotas still need are paid for
+                highest = np.zeros(len(lacks))
+                for c in np.flatnonzero(lacks).tolist():
+                    columns = self._classes[c]
+                    some = self.cost[columns[take[columns] < self.size[columns]]]
+                    cheapest = np.sort(some)[: int(lacks[c])]
+                    spent, highest[c] = spent + float(cheapest.sum()), cheapest[-1]
+                beyond = np.maximum(extra - highest[self.speaks], 0.0)
+                extra = np.where(of_lacking, beyond, extra)
+        return np.asarray(may & (left > 0) & (spent + extra <= self.budget + self.slack))
+
     def settled(
         self, gains: FloatArray, found: Relaxed, slack: float
     ) -> tuple[BoolArray, BoolArray]:

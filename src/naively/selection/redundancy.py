@@ -19,7 +19,9 @@ gain that some classes have longer rows, and with g_i = n I(x_i; y) its 300 word
 newsgroups were worse than those of the plain gains.
 
 Required features come first, put in order among themselves; the others are chosen for what they add
-to these too. Excluded ones are no candidates.
+to these too. Excluded ones are no candidates. A quota comes next: as long as a class has less than
+its own, a feature that speaks for one of those that have fewest so far; an even one never ends. So
+one order meets it at every k.
 
 Of features that tie for a place that of the largest gain of its own comes first, then that of the
 lowest column.
@@ -35,9 +37,9 @@ the same.
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -47,11 +49,12 @@ from naively._kernels.conditional_gains import presence_order
 from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.models.bernoulli import bernoulli_gain
 from naively.models.constraints import Constraints
-from naively.models.family import Coupled, Ordered, Problem, Separable
+from naively.models.family import Ordered, Problem
 from naively.models.kinds import MODELS
 from naively.models.model import Model, RowsOver, S
-from naively.models.multinomial import class_shares, multinomial_gain
+from naively.selection.constrained import Adding, spoken_task
 from naively.selection.top_k import top_k
+from naively.selection.units import Task
 from naively.statistics.categories import ClassCategories
 from naively.statistics.matrix import Matrix, canonical, is_sparse
 from naively.statistics.rows import LabelledRows
@@ -93,9 +96,10 @@ def of_rows(
     gain, columns = model.family.gain(statistics), candidates(model, statistics)
     most = len(columns) if k is None else min(k, len(columns))
     constraints = model.constraints or Constraints(len(gain))
-    inside = np.isin(columns, constraints.required)
-    found = _found(model, statistics, rows(columns), gain[columns], most, inside)
-    ordered = _ordered(plain, gain, columns, found, constraints.excluded)
+    task = spoken_task(model, statistics)
+    turns = Turns.of(task, columns)
+    found = _found(model, statistics, rows(columns), gain[columns], most, turns)
+    ordered = _ordered(plain, gain, columns, found, constraints.excluded, task)
     family = replace(model.family, problem=partial(_known, ordered))
     return replace(model, family=family, redundancy=None)
 
@@ -116,9 +120,44 @@ def candidates(model: Model[S], statistics: S) -> IntArray:
     gain = model.family.gain(statistics)
     if model.constraints is None:
         return top_k(gain, asked or CANDIDATES)
-    free = model.constraints.free
-    best = free[top_k(gain[free], asked or CANDIDATES)]
+    task = spoken_task(model, statistics)
+    known = task.constraints, task.speaks, task.n_classes
+    adding = Adding(*known, model.family, gain, np.zeros(len(gain)), 0.0)
+    best = task.free[adding.best(min(asked or CANDIDATES, task.n_free))]
     return np.union1d(model.constraints.required, best)
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """Whose turn it is to enter: the required ones first, then who speaks for a class that lacks.
+
+    That is one of those that have fewest features of all that have candidates left, a number beyond
+    the quota being none.
+    """
+
+    inside: BoolArray  # (q,) candidates that are required
+    speaks: IntArray  # (q,) class of each; 0 without a quota
+    quota: int  # 0: none; an even one is never met
+    n_classes: int
+
+    @classmethod
+    def of(cls, task: Task, columns: IntArray) -> Self:
+        """Return the turns of some columns (q,)."""
+        inside, quota = np.isin(columns, task.required), task.constraints.quota
+        if task.speaks is None:
+            return cls(inside, np.zeros(len(columns), dtype=np.int64), 0, 1)
+        endless = len(task.speaks)
+        quota = endless if quota == "even" else quota
+        return cls(inside, task.speaks[columns], quota, task.n_classes)
+
+    def of_classes(self, taken: BoolArray) -> BoolArray:
+        """Whose turn it is after some are taken (q,): mask of the candidates."""
+        left = ~taken
+        if (left & self.inside).any():
+            return left & self.inside
+        has = np.minimum(np.bincount(self.speaks[taken], minlength=self.n_classes), self.quota)
+        fewest = has[self.speaks[left]].min(initial=self.quota)
+        return np.asarray(left & (has[self.speaks] == fewest))
 
 
 def refuse_no_rows(name: str, value: object) -> NoReturn:
@@ -130,27 +169,27 @@ def refuse_no_rows(name: str, value: object) -> NoReturn:
 
 
 def _found(
-    model: Model[Any], statistics: Any, rows: LabelledRows, gain: FloatArray, k: int,
-    inside: BoolArray,
+    model: Model[Any], statistics: Any, rows: LabelledRows, gain: FloatArray, k: int, turns: Turns
 ) -> Found:  # fmt: skip
     """Put candidates in order, by the measure for what their entries are."""
     takes = MODELS[model.name].takes
     if takes in ("counts", "presence"):
         worth = None if takes == "presence" else gain
-        return of_presence(rows, k, inside, worth)
+        return of_presence(rows, k, turns, worth)
     if isinstance(statistics, ClassCategories):
-        return _in_turn(_Categories(rows), k, inside)
-    return _in_turn(_Correlated(rows, gain), k, inside)
+        return _in_turn(_Categories(rows), k, turns)
+    return _in_turn(_Correlated(rows, gain), k, turns)
 
 
 def _ordered(
-    plain: Any, gain: FloatArray, columns: IntArray, found: Found, excluded: IntArray
+    plain: Any, gain: FloatArray, columns: IntArray, found: Found, excluded: IntArray, task: Task
 ) -> Ordered:
     order, added, alone, by = found
     rest = np.ones(len(gain), dtype=np.bool_)
     rest[columns[order]] = rest[excluded] = False
     others = np.flatnonzero(rest)
     others = others[np.argsort(-gain[others], kind="stable")]
+    others = others[np.argsort(_rounds(task, columns[order], others), kind="stable")]
     said = np.flatnonzero(by >= 0)
     said = said[np.argsort(-alone[said], kind="stable")]
     return Ordered(
@@ -161,20 +200,30 @@ def _ordered(
     )
 
 
+def _rounds(task: Task, taken: IntArray, others: IntArray) -> IntArray:
+    """How many features the class of each other column has when it comes in, up to its quota."""
+    if task.speaks is None:
+        return np.zeros(len(others), dtype=np.int64)
+    turns, rounds = Turns.of(task, others), np.empty(len(others), dtype=np.int64)
+    has = np.bincount(task.speaks[taken], minlength=task.n_classes)
+    for c in range(task.n_classes):
+        of_class = np.flatnonzero(turns.speaks == c)
+        rounds[of_class] = has[c] + np.arange(len(of_class))
+    return np.minimum(rounds, turns.quota)
+
+
 # Presence ----------------------------------------------------------------------------------------
 
 
-def of_presence(
-    rows: LabelledRows, k: int, inside: BoolArray, worth: FloatArray | None = None
-) -> Found:
+def of_presence(rows: LabelledRows, k: int, turns: Turns, worth: FloatArray | None = None) -> Found:
     """Order of the first k columns of rows (n, q), an entry above 0 being present.
 
     Parameters
     ----------
     rows : LabelledRows
     k : int
-    inside : (q,)
-        Columns that are required, and come first.
+    turns : Turns
+        Which columns come first.
     worth : (q,), optional
         Gains of the columns, if they are not those of presence: what is left of them is the same
         share.
@@ -199,7 +248,8 @@ def of_presence(
     order, added = np.empty(k, dtype=np.int64), np.empty(k)
     presence_order(
         number[X.indices], X.indptr.astype(np.int64), words, weights, table, logs, total, slack,
-        scale, inside[by_gain], least, order, added, by,
+        scale, turns.inside[by_gain], turns.speaks[by_gain], turns.quota, turns.n_classes, least,
+        order, added, by,
     )  # fmt: skip
     return by_gain[order], added, gain, by[np.argsort(by_gain)]
 
@@ -232,18 +282,14 @@ def _numbers(codes: Array, n_classes: int) -> tuple[IntArray, IntArray]:
 # Categories and real values: all candidates at once, given one feature ---------------------------
 
 
-def _in_turn(given: Any, k: int, inside: BoolArray) -> Found:
-    """Choose greedily; `given.gains(j)` are those of all candidates given one of them.
-
-    The columns `inside` come first.
-    """
+def _in_turn(given: Any, k: int, turns: Turns) -> Found:
+    """Choose greedily; `given.gains(j)` are those of all candidates given one of them."""
     gain = given.alone
     least, taken = gain.copy(), np.zeros(len(gain), dtype=np.bool_)
-    by, n_inside = np.full(len(gain), -1, dtype=np.int64), np.count_nonzero(inside)
+    by = np.full(len(gain), -1, dtype=np.int64)
     order, added = [], []
     for t in range(min(k, len(gain))):
-        barred = taken | ~inside if t < n_inside else taken
-        left = np.where(barred, -np.inf, least)
+        left = np.where(turns.of_classes(taken), least, -np.inf)
         tied = np.flatnonzero(left >= left.max() - given.slack)
         j = int(tied[np.argmax(np.rint(gain[tied] / max(given.slack, 1e-300)))])
         order.append(j)
@@ -323,21 +369,3 @@ class _Correlated:
         r2 = np.divide(joint**2, scale, out=np.zeros(len(joint)), where=scale > 0)
         share = 1.0 - np.minimum(r2, 1.0)
         return np.where(share > 0, self.alone * np.where(share > 0, share, 1.0), 0.0)
-
-
-# What the features gain together -----------------------------------------------------------------
-
-
-def gained(ordered: Ordered, grid: IntArray) -> FloatArray:
-    """Nats over no feature that the first k features of an order gain together: (G,)."""
-    plain, order = ordered.plain, ordered.order[: grid.max(initial=0)]
-    if isinstance(plain, Coupled):
-        alpha = np.broadcast_to(plain.alpha, len(plain.table))
-        supports = [order[:k] for k in grid.tolist()]
-        return np.array([_together(plain.table[at], alpha[at]) for at in supports])
-    gain = plain.gain()[order] if isinstance(plain, Separable) else plain.gain(plain.table[order])
-    return np.asarray(np.concatenate([[0.0], np.cumsum(gain)])[grid])
-
-
-def _together(table: Array, alpha: FloatArray) -> float:
-    return float(multinomial_gain(table, class_shares(table, alpha), alpha).sum())

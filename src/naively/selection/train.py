@@ -134,7 +134,8 @@ def choices(model: Model[S], n_features: int, n_classes: int) -> tuple[int, int]
     constraints = model.constraints
     if constraints is None:
         return n_features, 0
-    least = constraints.least + constraints.quota * n_classes
+    quota = 0 if constraints.quota == "even" else constraints.quota
+    least = constraints.least + quota * n_classes
     return constraints.n_choices, min(least, constraints.n_choices)
 
 
@@ -172,9 +173,10 @@ def k_of(model: Model[S], statistics: S, k: K) -> int:
     if k is None and constraints.costs is not None:
         return most
     if isinstance(k, Integral) and int(k) > most:
+        used = "all of them are used" if constraints.costs is None else "`budget` alone limits them"
         warn(
             f"`k`={k} is greater than {most}, the number of {constraints.counted} that may be "
-            "chosen: all of them are used.",
+            f"chosen: {used}.",
         )
         return most
     return resolve_k(k, most)

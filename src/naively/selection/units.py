@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Self, final
@@ -68,13 +69,13 @@ class Task:
     """Constraints, and what they leave to choose."""
 
     constraints: Constraints
-    speaks: IntArray | None  # (u,) class that each unit speaks for, with a quota
-    quota: IntArray  # (C,) how many of each class to choose beside the required ones
+    speaks: IntArray | None  # (u,) class that each unit speaks for, with a quota; (0,) by groups
+    n_classes: int  # C, where there is a quota
 
     @classmethod
     def plain(cls, constraints: Constraints) -> Self:
         """Return what constraints without a quota leave to choose."""
-        return cls(constraints, None, NONE)
+        return cls(constraints, None, 0)
 
     @cached_property
     def free(self) -> IntArray:
@@ -111,7 +112,51 @@ class Task:
     @property
     def least(self) -> int:
         """Fewest units that meet the constraints."""
-        return len(self.required) + int(self.quota.sum())
+        quota = 0 if self.constraints.quota == "even" else int(self._quota_at(0).sum())
+        return len(self.required) + quota
+
+    @cached_property
+    def has(self) -> IntArray:
+        """How many required units speak for each class: (C,)."""
+        assert self.speaks is not None
+        return np.bincount(self.speaks[self.required], minlength=self.n_classes)
+
+    @cached_property
+    def there_are(self) -> IntArray:
+        """How many units that may be chosen speak for each class, beside the required: (C,)."""
+        assert self.speaks is not None
+        return np.bincount(self.speaks[self.constraints.free], minlength=self.n_classes)
+
+    def level(self, k: int) -> int:
+        """How many of k units speak for each class, or all there are of it.
+
+        An even quota is k over the classes, or as near to that as the required units leave it.
+        """
+        if self.constraints.quota != "even":
+            return self.constraints.quota
+
+        def needed(level: int) -> int:
+            of_class = np.minimum(level, self.has + self.there_are)
+            return int(np.maximum(of_class, self.has).sum())
+
+        return bisect_right(range(k // self.n_classes + 1), k, key=needed) - 1
+
+    def quota(self, n: int) -> IntArray:
+        """How many of n free units are of each class, at least: (C,); (0,) without a quota."""
+        return self._quota_at(len(self.required) + n)
+
+    def _quota_at(self, k: int) -> IntArray:
+        if self.speaks is None:
+            return NONE
+        return np.clip(self.level(k) - self.has, 0, self.there_are)
+
+    def choice(self, k: int) -> str:
+        """Say in words what k units are chosen from."""
+        level, for_each = 0 if self.speaks is None else self.level(k), ""
+        if level:
+            few = bool((self.has + self.there_are < level).any())
+            for_each = f"with {level} or more for each class" + " that has so many" * few
+        return self.constraints.choice(k, for_each)
 
     @cached_property
     def _left(self) -> float:
@@ -130,7 +175,7 @@ class Task:
         if k < self.least:
             asked = [
                 (f"{len(self.required)} are required", len(self.required)),
-                (f"`quota` needs {self.quota.sum()}", self.quota.sum()),
+                (f"`quota` needs {self.least - len(self.required)}", self.speaks is not None),
             ]
             why = " and ".join(text for text, holds in asked if holds)
             raise ValueError(f"`k` must be at least {self.least}: {why}; got {k}.")
@@ -143,7 +188,7 @@ class Task:
         """
         at = np.arange(len(key))
         if self.speaks is not None:
-            key = key * len(self.quota) + self.speaks[self.free]
+            key = key * self.n_classes + self.speaks[self.free]
         if self.constraints.costs is not None:
             costs = self.constraints.unit_costs[self.free]
             pairs = np.column_stack([key, costs.view(np.int64)])
@@ -156,17 +201,26 @@ class Task:
         size = np.bincount(label, minlength=np.count_nonzero(there))
         return Alike(at, label, first_of(label, len(size)), size)
 
-    def allowed(self, n: int, alike: Alike) -> Allowed:
-        """Return which sets of n free units are allowed, as numbers of those that are alike."""
-        some, paid = self.free[alike.first], self.constraints.costs is not None
+    @property
+    def is_shaped(self) -> bool:
+        """Whether not any number of the free units may be chosen together."""
+        return self.constraints.costs is not None or self.speaks is not None
+
+    def allowed(self, n: int, alike: Alike | None = None) -> Allowed:
+        """Return which sets of n free units are allowed, as numbers of those that are alike.
+
+        Each unit is a number of its own if none are known to be.
+        """
+        some = self.free if alike is None else self.free[alike.first]
+        paid = self.constraints.costs is not None
         allowed = Allowed(
             k=n,
-            size=alike.size,
+            size=np.ones(len(some), dtype=np.int64) if alike is None else alike.size,
             cost=self.constraints.unit_costs[some] if paid else None,
             budget=max(self._left, 0.0),
             slack=self.constraints.slack,
             speaks=None if self.speaks is None else self.speaks[some],
-            quota=None if self.speaks is None else self.quota,
+            quota=None if self.speaks is None else self.quota(n),
         )
         if not allowed.is_possible():
             raise ValueError(

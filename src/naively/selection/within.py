@@ -195,7 +195,7 @@ def _best_exchange(
     better = better - divergence(changed - expected, expected).sum(axis=2)
     entropy = [np.where(each < 0, 0.0, np.abs(problem.entropy[each])) for each in (out, into)]
     noise = ROUNDING * (entropy[1] + entropy[0][:, None])
-    better = np.where(_may_exchange(allowed, take, out, into) & (better > noise), better, 0.0)
+    better = np.where(allowed.may_exchange(take, out, into) & (better > noise), better, 0.0)
     i, j = np.unravel_index(np.argmax(better), better.shape)
     if not better[i, j] > 0:
         return None
@@ -219,21 +219,3 @@ def _most(key: FloatArray) -> BoolArray:
 def _counts_or_none(problem: Problem, columns: IntArray) -> FloatArray:
     counts = column_counts(problem, np.maximum(columns, 0))
     return np.asarray(np.where(columns[:, None] < 0, 0.0, counts))
-
-
-def _may_exchange(allowed: Allowed, take: IntArray, out: IntArray, into: IntArray) -> BoolArray:
-    """Whether the set stays allowed with one column out and one in: (out, into)."""
-    leaves, enters = (out >= 0)[:, None], (into >= 0)[None]
-    size = take.sum() - leaves + enters
-    fine = size == allowed.k if allowed.cost is None else size <= allowed.k
-    if allowed.cost is not None:
-        cost = allowed.spent(take) - np.where(leaves, allowed.cost[out][:, None], 0.0)
-        fine &= (
-            cost + np.where(enters, allowed.cost[into][None], 0.0) <= allowed.budget + allowed.slack
-        )
-    if allowed.quota is not None and allowed.speaks is not None:
-        has = np.bincount(allowed.speaks, take, len(allowed.quota))
-        of_out, of_in = allowed.speaks[out][:, None], allowed.speaks[into][None]
-        spare = has[of_out] > allowed.quota[of_out]
-        fine &= ~leaves | spare | (enters & (of_out == of_in))
-    return np.asarray(fine)

@@ -15,10 +15,12 @@ from __future__ import annotations
 
 import itertools
 import math
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from typing import Any, Self, final
 
 import numpy as np
+import scipy.sparse as sp
 
 from naively._kernels.compiled import read_only
 from naively._kernels.medians import (
@@ -34,6 +36,7 @@ from naively._kernels.medians import (
 from naively._types import Array, FloatArray, IntArray
 from naively.statistics.labels import union_of_classes
 from naively.statistics.matrix import Matrix, canonical, is_sparse
+from naively.statistics.missing import split_missing
 from naively.statistics.rows import LabelledRows, refuse_overflow
 from naively.statistics.threads import in_threads
 
@@ -44,6 +47,7 @@ _PART = 1 << 20  # non-zeros that are worth a thread
 _PARTS = 4
 _MULTIPLES = 12  # weights are whole numbers of a unit if some multiple up to this shows it
 _ROUNDING = 1e-12
+_TABLES = ("center", "dispersion", "pooled_center", "pooled_dispersion")
 
 
 @final
@@ -69,6 +73,9 @@ class ClassMedians:
         Median of all rows, each class weighing the same.
     pooled_dispersion : ndarray of shape (n_features,)
         Sum over the classes of the mean deviations from it.
+    observed : ndarray of shape (n_features, n_classes) or None
+        Weight of the rows in which a feature is observed, if values may be missing. A class in
+        which it never is counts as one without rows.
     n_features : int
         Number of features.
 
@@ -87,9 +94,13 @@ class ClassMedians:
     dispersion: FloatArray
     pooled_center: FloatArray
     pooled_dispersion: FloatArray
+    observed: FloatArray | None = None
 
     @classmethod
-    def from_matrix(cls, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None) -> Self:
+    def from_matrix(
+        cls, X: Any, y: Any, sample_weight: Any = None, *, classes: Any = None,
+        missing: bool = False,
+    ) -> Self:  # fmt: skip
         """Take the medians of the rows of a matrix.
 
         Parameters
@@ -102,6 +113,9 @@ class ClassMedians:
             Weight of each row, >= 0; a weight of 2 is the row twice, a weight of 0 no row.
         classes : array-like of shape (C,), default=None
             All labels, where y may lack some. By default those in y.
+        missing : bool, default=False
+            Leave NaN out of its own feature: `observed` says how many rows are left. By default
+            it is an error.
 
         Returns
         -------
@@ -114,6 +128,10 @@ class ClassMedians:
             If values, labels or weights cannot be used; the message says where and why.
         """
         rows = LabelledRows.of(X, y, sample_weight, classes)
+        return cls._observed(rows) if missing else cls._of(rows)
+
+    @classmethod
+    def _of(cls, rows: LabelledRows) -> Self:
         shares = _shares(rows)
         result = cls(
             rows.classes,
@@ -128,6 +146,26 @@ class ClassMedians:
         if not np.isfinite(result.pooled_dispersion).all():
             refuse_overflow(rows.matrix)
         return result
+
+    @classmethod
+    def _observed(cls, rows: LabelledRows) -> Self:
+        """Take the medians of the columns that lack the same rows together, by the others."""
+        whole, mask, observed = split_missing(rows)
+        if mask is None:
+            return replace(cls._of(rows), observed=observed)
+        tables = _empty_tables(len(rows.classes), mask.shape[1])
+        X = canonical(rows.matrix).tocsc() if is_sparse(rows.matrix) else rows.matrix
+        for lacking, columns in _alike_columns(mask):
+            if not observed[columns[0]].any():
+                continue  # nothing is known of them
+            kept = np.setdiff1d(np.arange(mask.shape[0]), lacking)
+            weights = None if rows.weights is None else rows.weights[kept]
+            some = LabelledRows(X[:, columns][kept], rows.classes, rows.codes[kept], weights)
+            medians = cls._of(some)
+            for table, name in zip(tables, _TABLES, strict=True):
+                table[..., columns] = getattr(medians, name)
+        found = cls(rows.classes, rows.class_rows, rows.class_weight, *tables)
+        return replace(found, observed=observed)
 
     @property
     def n_features(self) -> int:
@@ -223,8 +261,13 @@ class ClassValues:
         classes = union_of_classes(self.classes, other.classes)
         return type(self)(classes, self.batches + other.batches, self.n_features)
 
-    def medians(self) -> ClassMedians:
+    def medians(self, *, missing: bool = False) -> ClassMedians:
         """Take the medians of all rows kept.
+
+        Parameters
+        ----------
+        missing : bool, default=False
+            Leave NaN out of its own feature. By default it is an error.
 
         Returns
         -------
@@ -241,15 +284,26 @@ class ClassValues:
             np.concatenate([batch.classes[batch.codes] for batch in self.batches]),
             np.concatenate(weights) if weighted else None,
             classes=self.classes,
+            missing=missing,
         )
+
+
+def _alike_columns(mask: Matrix) -> Iterator[tuple[IntArray, IntArray]]:
+    """Rows that are missing in some columns, and these columns; whole ones come together."""
+    at = sp.csc_array(mask)
+    at.sort_indices()
+    alike: dict[bytes, list[int]] = {}
+    for i in range(at.shape[1]):
+        lacking = at.indices[at.indptr[i] : at.indptr[i + 1]].astype(np.int64)
+        alike.setdefault(lacking.tobytes(), []).append(i)
+    for lacking_rows, columns in alike.items():
+        yield np.frombuffer(lacking_rows, dtype=np.int64), np.array(columns, dtype=np.int64)
 
 
 def _stacked(matrices: list[Matrix]) -> Matrix:
     if len(matrices) == 1:
         return matrices[0]
     if any(is_sparse(matrix) for matrix in matrices):
-        import scipy.sparse as sp
-
         return sp.vstack([sp.csr_array(matrix) for matrix in matrices], format="csr")
     return np.concatenate(matrices)
 
