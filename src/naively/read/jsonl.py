@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
@@ -61,6 +62,12 @@ def batches(part: Part, layout: Layout) -> Iterator[Batch]:
 def columns(part: Part, layout: Layout) -> Columns:
     """Columns of numbers."""
     return number_columns(part, _records(part, layout), layout)
+
+
+@contextmanager
+def records(part: Part, layout: Layout) -> Iterator[Records]:
+    """All rows, as JSON has them."""
+    yield _records(part, layout)
 
 
 def _blocks(part: Part, layout: Layout) -> Iterator[tuple[int, bytes]]:
@@ -175,6 +182,9 @@ def _rows(part: Part, layout: Layout) -> Iterator[Rows]:
     for line, block in _blocks(part, layout):
         lines = _lines(block, line, part)
         while some := list(islice(lines, limits.height(64 * len(keys)))):
-            cells = _columns(some, keys, part, layout.roles_way)
+            if layout.variables is None:
+                cells = _columns(some, keys, part, layout.roles_way)
+            else:  # a field that is not there is missing
+                cells = {key: [record.get(key) for _, record in some] for key in keys}
             numbers: IntArray = np.array([number for number, _ in some])
             yield Rows(list(zip(*cells.values(), strict=True)), numbers)

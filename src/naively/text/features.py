@@ -10,6 +10,8 @@ import reprlib
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias, final
 
+from naively.statistics.mixed_columns import MixedColumns
+
 Weights: TypeAlias = Literal["counts", "presence", "log", "tfidf"]
 Norm: TypeAlias = Literal["l2"]
 
@@ -126,7 +128,7 @@ def _check_weights(weights: str) -> None:
 def _check_resolution(features: ColumnFeatures) -> None:
     if features.resolution is not None and not 0 < features.resolution < math.inf:
         raise ValueError(f"`resolution` must be a positive number; got {features.resolution}.")
-    if features.resolution is not None and features.statistic in ("moments", "categories"):
+    if features.resolution is not None and features.statistic not in ("counts", "presence"):
         raise ValueError(
             f"`resolution` is of sums of values; leave it out with '{features.statistic}'."
         )
@@ -174,11 +176,11 @@ class ColumnFeatures:
         Number of columns m.
     names : str, default=None
         Fingerprint of the column names, if they have names.
-    statistic : {"counts", "presence", "moments", "categories"}, default="counts"
+    statistic : {"counts", "presence", "moments", "categories", "mixed"}, default="counts"
         Add up values >= 0 (multinomial and Poisson models), count the entries above `threshold`
         (Bernoulli), take means and squared deviations (Gaussian, negative binomial, l2
-        centers), or count the categories 0, 1, ... of each column, of which any number may turn
-        up (categorical).
+        centers), count the categories 0, 1, ... of each column, of which any number may turn
+        up (categorical), or take of each column what its kind says (mixed).
     threshold : float, default=0.0
         Only with "presence".
     resolution : float, default=None
@@ -200,11 +202,13 @@ class ColumnFeatures:
     missing : bool, default=False
         NaN is left out of its own column, instead of refused. Not with "log" weights, a
         resolution or an exposure.
+    variables : MixedColumns, default=None
+        Kinds and categories of the columns; with "mixed", and only then.
     """
 
     n_columns: int
     names: str | None = None
-    statistic: Literal["counts", "presence", "moments", "categories"] = "counts"
+    statistic: Literal["counts", "presence", "moments", "categories", "mixed"] = "counts"
     threshold: float = 0.0
     resolution: float | None = None
     weights: Weights = "counts"
@@ -213,6 +217,7 @@ class ColumnFeatures:
     layer: str | None = None
     exposure: Literal["total"] | int | None = None
     missing: bool = False
+    variables: MixedColumns | None = None
     kind: Literal["columns"] = field(default="columns", init=False)
 
     def __post_init__(self) -> None:
@@ -222,10 +227,14 @@ class ColumnFeatures:
             object.__setattr__(self, "weights", "counts")
         if self.n_columns < 0:
             raise ValueError(f"`n_columns` must be at least 0; got {self.n_columns}.")
-        if self.statistic not in ("counts", "presence", "moments", "categories"):
+        if self.statistic not in ("counts", "presence", "moments", "categories", "mixed"):
             raise ValueError(
-                "`statistic` must be 'counts', 'presence', 'moments' or 'categories'; got "
+                "`statistic` must be 'counts', 'presence', 'moments', 'categories' or 'mixed'; got "
                 f"{self.statistic!r}."
+            )
+        if (self.variables is None) == (self.statistic == "mixed"):
+            raise ValueError(
+                f"`variables` belong to the statistic 'mixed'; got {self.statistic!r}."
             )
         if self.first_column not in (0, 1):
             raise ValueError(f"`first_column` must be 0 or 1; got {self.first_column!r}.")
@@ -238,7 +247,7 @@ class ColumnFeatures:
                 f"`weights` must be 'counts' with the statistic {self.statistic!r}; got "
                 f"{self.weights!r}."
             )
-        if self.documents and self.statistic in ("moments", "categories"):
+        if self.documents and self.statistic not in ("counts", "presence"):
             raise ValueError(f"`documents` are of 'counts'; leave it out with '{self.statistic}'.")
         if self.weights == "log" and self.resolution is None:
             object.__setattr__(self, "resolution", UNIT)
@@ -276,6 +285,8 @@ def to_json(features: FeatureDefinition) -> str:
         del fields["exposure"]
     if not fields.get("missing"):
         fields.pop("missing", None)
+    if fields.get("variables") is None:
+        fields.pop("variables", None)
     return json.dumps({"format": FORMAT, **fields}, sort_keys=True)
 
 
@@ -289,6 +300,9 @@ def from_json(text: str) -> FeatureDefinition:
             f"format {FORMAT}. Count the data again, or use the version that wrote them."
         )
     if kind == "columns":
+        if fields.get("variables") is not None:
+            kinds, labels, names = (fields["variables"][of] for of in ("kinds", "labels", "names"))
+            fields["variables"] = MixedColumns(tuple(kinds), tuple(map(tuple, labels)), tuple(names))
         return ColumnFeatures(**fields)
     fields["ngram_range"] = tuple(fields["ngram_range"])
     fields["stop_words"] = tuple(fields["stop_words"])

@@ -83,10 +83,12 @@ class TableWords:
         return sp.hstack([known, *held], format="csr", dtype=np.float64)
 
     def take(self, chosen: IntArray) -> Self:
-        """Return some of the words: positions among all of them, ascending."""
+        """Return some of the words (positions among all, ascending), and the texts with any."""
         ends = np.cumsum([0, *map(len, self.words)])
         parts = [
-            words.take(chosen[(chosen >= start) & (chosen < start + len(words))] - start)
-            for words, start in zip(self.words, ends[:-1].tolist(), strict=True)
+            (name, words.take(chosen[(chosen >= start) & (chosen < start + len(words))] - start))
+            for name, words, start in zip(self.columns, self.words, ends.tolist(), strict=False)
         ]
-        return replace(self, words=tuple(parts))
+        parts = [(name, words) for name, words in parts if len(words)]
+        columns, kept = (tuple(each) for each in zip(*parts, strict=True)) if parts else ((), ())
+        return replace(self, columns=columns, words=kept)
