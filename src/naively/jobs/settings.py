@@ -159,7 +159,7 @@ class ModelSettings:
         asked |= {"missing": self.missing, "correction": self.correction}
         if self.objective == "pairs":  # whose search it is
             asked |= {"exact": None, "time_limit": None}
-        if "var_smoothing" in kind.parameters:
+        if "var_smoothing" in kind.parameters and "alpha" not in kind.parameters:
             asked["var_smoothing"] = asked.pop("alpha")
         given = {name: value for name, value in asked.items() if value is not None}
         self._check_effects(kind, given)

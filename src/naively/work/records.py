@@ -24,7 +24,7 @@ from naively.statistics.base import AbstractStatistics, keyed_rows, parts_of
 from naively.statistics.categories import ClassCategories
 from naively.statistics.counts import ClassCounts
 from naively.statistics.mixed import ClassMixed
-from naively.statistics.mixed_columns import MixedColumns
+from naively.statistics.mixed_columns import KINDS, MixedColumns
 from naively.statistics.moments import SIGNED, ClassMoments
 from naively.statistics.sparse_table import DENSE_CELLS, SparseTable, index_type, settled
 from naively.text.features import (
@@ -48,10 +48,7 @@ STATISTICS: Mapping[str, type[AbstractStatistics] | type[ClassMixed]] = {
     "mixed": ClassMixed,
 }
 _OF_KIND: Mapping[str, type[AbstractStatistics]] = {  # what a mixed statistic is made of
-    "gaussian": ClassMoments,
-    "categorical": ClassCategories,
-    "bernoulli": ClassCounts,
-    "poisson": ClassCounts,
+    **dict(zip(KINDS, (ClassMoments, ClassCategories, ClassCounts, ClassCounts), strict=True)),
     "rows": ClassCounts,
 }
 _FORMAT = "naively statistics"
@@ -384,7 +381,7 @@ def _mixed(
     columns: MixedColumns, manifest: dict[str, Any], arrays: dict[str, Array]
 ) -> ClassMixed:
     parts = {}
-    for kind in manifest["settings"]:
+    for kind in (kind for kind in _OF_KIND if kind in manifest["settings"]):
         n = 0 if kind == "rows" else len(columns.of_kind(kind))
         n_classes = int(manifest["shape"][1])
         own = {**manifest, "settings": manifest["settings"][kind], "shape": [n, n_classes]}
