@@ -85,8 +85,8 @@ class SparseMixedNB(AbstractSparseNaiveBayes[ClassMixed]):
         Categories of each column in the order of their counts, [] of other kinds.
     displaced_ : list of ndarray
         Empty: there is no `redundancy` here.
-    refitted_ : None
-        There is no `refit` here.
+    refitted_ : Refitted or None
+        With `refit`: the rule that decides, its inverse penalty `C` and its log loss.
     temperature_ : float
         What the scores were divided by; 1 without `calibration`.
     stability_ : SelectionStability
@@ -155,6 +155,7 @@ class SparseMixedNB(AbstractSparseNaiveBayes[ClassMixed]):
         class_prior: ArrayLike | None = None,
         correction: str | None = None,
         objective: Objective = "likelihood",
+        refit: str | None = None,
         calibration: str | None = None,
         q: float | None = None,
         stable: float | None = None,
@@ -175,6 +176,7 @@ class SparseMixedNB(AbstractSparseNaiveBayes[ClassMixed]):
         self.class_prior = class_prior
         self.correction = correction
         self.objective = objective
+        self.refit = refit
         self.calibration = calibration
         self.q, self.stable = q, stable
         self.required, self.excluded, self.groups = required, excluded, groups

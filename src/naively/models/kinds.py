@@ -163,6 +163,7 @@ MODELS: Mapping[str, Kind] = MappingProxyType(
                 "var_smoothing",
                 "correction",
                 "columns",
+                "refit",
                 "calibration",
             ),
             _kind("l2-centers", "values", "moments", MEANS, "scale", "priors", *ASKED),

@@ -76,6 +76,7 @@ def model(
         subtracts=variance == "shared" or not normal,
         learns_prior=fit_prior and class_prior is None,
         ignores_missing=True,
+        refits_missing=True,
     )
 
 
