@@ -156,7 +156,9 @@ def test_paths_and_folds(here):
 
 
 def kinds_of(source, *options):
-    run("select", source, "--model", "mixed", "-k", "all", "--holdout", 0, "-q", "--force", *options)
+    run(
+        "select", source, "--model", "mixed", "-k", "all", "--holdout", 0, "-q", "--force", *options
+    )
     file = load_model("result/model.npz")
     return dict(zip(file.names, file.variables.columns.kinds, strict=True))
 
@@ -254,9 +256,7 @@ def test_a_category_is_told_by_its_name(here):
     frame, y = here
     run(*SELECT, "t.csv", "--ignore", "note", "-k", "all", "--holdout", 0)
     row = next(each for each in rows("result/features.csv") if each["feature"] == "blood")
-    shares = {
-        name: frame.blood[y == name].value_counts(normalize=True) for name in ("ill", "well")
-    }
+    shares = {name: frame.blood[y == name].value_counts(normalize=True) for name in ("ill", "well")}
     apart = (shares["ill"] - shares["well"]).abs()
     assert apart[row["category"]] == apart.max()
     for name in ("ill", "well"):
@@ -404,6 +404,9 @@ def test_more_refusals(here):
     assert "--text has no effect, since the model was trained on columns of a table" in said
     write(frame.drop(columns="age"), y, "narrow.csv")
     assert "there is no column `age`" in run("predict", "result", "narrow.csv", status=2)
-    assert "mixed" not in run("count", "t.csv", "-o", "c", "--model", "mixed", status=2).split(
-        "is not one of"
-    )[-1]
+    assert (
+        "mixed"
+        not in run("count", "t.csv", "-o", "c", "--model", "mixed", status=2).split(
+            "is not one of"
+        )[-1]
+    )

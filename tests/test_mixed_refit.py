@@ -96,7 +96,11 @@ def test_what_is_missing_or_unknown_has_no_part_in_the_score():
 
 @pytest.mark.parametrize(
     ("kind", "single"),
-    [("gaussian", SparseGaussianNB), ("bernoulli", SparseBernoulliNB), ("poisson", SparsePoissonNB)],
+    [
+        ("gaussian", SparseGaussianNB),
+        ("bernoulli", SparseBernoulliNB),
+        ("poisson", SparsePoissonNB),
+    ],
 )
 def test_columns_of_one_kind_are_its_refit(kind, single):
     rng = np.random.default_rng(0)

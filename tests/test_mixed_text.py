@@ -106,9 +106,7 @@ def test_numbers_beside_words_keep_their_digits():
     a = SparseMixedNB(k=1, text=["note"]).fit(frame, y)
     b = SparseMixedNB(k=1).fit(frame[["time"]], y)
     assert a.get_feature_names_out().tolist() == ["time"]
-    np.testing.assert_allclose(
-        a.predict_proba(frame), b.predict_proba(frame[["time"]]), rtol=1e-9
-    )
+    np.testing.assert_allclose(a.predict_proba(frame), b.predict_proba(frame[["time"]]), rtol=1e-9)
 
 
 def test_what_is_transformed_and_unknown_words():

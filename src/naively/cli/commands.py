@@ -254,6 +254,7 @@ NUMBERS: Options = [
     ),
 ]
 
+
 class ColumnKind(AnyType):
     """A column and its kind."""
 
@@ -817,8 +818,10 @@ def layout_of(input: str, options: Mapping[str, Any]) -> Any:
     format = format_of(file, options["format"])
     text, variables = options["text"] or ("text",), _variables_of(options)
     numbers = options["numbers"] or options.get("transpose") or FORMATS[format].holds == "matrix"
-    if variables is not None or numbers or (
-        MODELS[options["model"]].takes == "values" and not options["text"]
+    if (
+        variables is not None
+        or numbers
+        or (MODELS[options["model"]].takes == "values" and not options["text"])
     ):
         text = ()
     return Layout(

@@ -335,9 +335,7 @@ def show_explanation(found: Explanation, most: int) -> None:
     for each in found.contributions[:most]:
         side = Text(answer if each.nats > 0 else rival)
         place = [Text(visible(each.region))] if apart else []
-        table.add_row(
-            Text(visible(each.feature)), *place, side, _value(each), f"{each.nats:+.2f}"
-        )
+        table.add_row(Text(visible(each.feature)), *place, side, _value(each), f"{each.nats:+.2f}")
     rest = found.contributions[most:]
     if rest:
         table.add_row(f"({len(rest):,} more)", *([""] if apart else []), "", "",

@@ -373,7 +373,7 @@ class SparseMixedNB(AbstractSparseNaiveBayes[ClassMixed]):
         check_is_fitted(self)
         if not self._words.columns:
             return np.asarray(super().get_feature_names_out(input_features))
-        if input_features is not None and list(input_features) != self._column_names:
+        if input_features is not None and np.asarray(input_features).tolist() != self._column_names:
             raise ValueError("`input_features` must be the names of the columns of `fit`, or None.")
         return self.variable_names_[self.support_]
 

@@ -276,7 +276,8 @@ def looked(
 
     def all_of(function: Callable[[Task], Found]) -> Found:
         tasks = tasks_of(parts, ColumnFeatures(0), layout, n_jobs=workers.jobs)
-        return reduce(add, workers.map(function, tasks))
+        found: list[Found] = workers.map(function, tasks)
+        return reduce(add, found)
 
     layout = with_kinds(layout, all_of(kinds_of))
     return with_values(layout, all_of(values_of))

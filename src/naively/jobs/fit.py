@@ -26,6 +26,7 @@ from naively.models.mixed import described
 from naively.models.model import Model
 from naively.models.rules import HybridRule, Rule, weights_of_classes
 from naively.read.errors import told_of
+from naively.read.variables import Variables
 from naively.report.summary import MarkerRow
 from naively.selection.certificate import Selection
 from naively.selection.chance import RATE, discoveries
@@ -33,7 +34,6 @@ from naively.selection.constrained import interchangeable
 from naively.selection.redundancy import own
 from naively.selection.solve import tied_with_last
 from naively.selection.train import Trained, choices, is_fdr, resolve_k, train
-from naively.read.variables import Variables
 from naively.statistics.categories import ClassCategories
 from naively.statistics.mixed import ClassMixed
 from naively.statistics.moments import ClassMoments
@@ -423,7 +423,7 @@ def _model_file(
 
 
 def _selected(data: Data, columns: IntArray) -> Variables | None:
-    """What is to be read of a table for some of its variables."""
+    """Say what is to be read of a table for some of its variables."""
     variables = data.tasks[0].layout.variables if data.words_from is not None else None
     return None if variables is None else variables.take(columns)
 

@@ -148,8 +148,7 @@ def _manifest(model: ModelFile) -> dict[str, Any]:
         "layer": model.layer,
         **({} if model.exposure is None else _exposure_of(model)),
         **({"missing": True} if model.missing else {}),
-        "text": text
-        and {"columns": list(model.text_columns), **_analysis(text)},
+        "text": text and {"columns": list(model.text_columns), **_analysis(text)},
         **({} if model.variables is None else {"variables": _variables_told(model.variables)}),
     }
 
@@ -302,9 +301,8 @@ class _Fields:
             raise _DamageError(f"`{name}` in its manifest holds text that cannot be written")
         return tuple(values)
 
-
     def lists(self, name: str) -> tuple[tuple[str, ...], ...]:
-        """Lists of texts."""
+        """Return lists of texts."""
         values = self.get(name, list)
         return tuple(_Fields({name: each}).texts(name) for each in values)
 
@@ -467,9 +465,7 @@ def _check(model: ModelFile) -> None:
     _check_numbers(model)
 
 
-def _check_arrays(
-    arrays: Mapping[str, Array], n_classes: int, k: int, n_regions: int = 1
-) -> None:
+def _check_arrays(arrays: Mapping[str, Array], n_classes: int, k: int, n_regions: int = 1) -> None:
     """Check the arrays of a rule of k features, and their numbers."""
     cells = int(arrays["starts"][-1]) if arrays.get("starts", np.empty(0)).size else 0
     expected: dict[str, tuple[int, ...]] = {

@@ -184,7 +184,7 @@ class ModelSettings:
             )
         if self.quota is not None and kind.takes == "table":
             raise InputError(
-                f"`--quota` asks which class a feature speaks for, and the categories of one column "
+                f"`--quota` asks which class a feature speaks for, and the categories of a column "
                 f"of --model {self.kind} speak for several; leave it out."
             )
         for one, other in (("costs", "budget"), ("budget", "costs")):

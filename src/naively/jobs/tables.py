@@ -195,7 +195,8 @@ def cross_validate(
         )
     if against is not None and recipe.layout.variables is not None:
         raise InputError(
-            f"`--against {against}` takes words or numbers, not the columns of a table; leave it out."
+            f"`--against {against}` takes words or numbers, not the columns of a table; leave it "
+            "out."
         )
     if against is not None and recipe.model.missing is not None:
         raise InputError(

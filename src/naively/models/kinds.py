@@ -36,7 +36,9 @@ COUNTS = Words(*_LIKELIHOOD, "sum of the values of the column", "occurrences")
 RATES = Words(*_LIKELIHOOD, _MEANS[0], "mean occurrences in a row; dispersion: standard deviation")
 PRESENCE = Words(*_LIKELIHOOD, "rows with a value above 0", "rows that hold it")
 CATEGORIES = Words(*_LIKELIHOOD, *("rows of each category",) * 2)
-_OF_KINDS = "mean of the numbers or counts, share of the rows that are true or of the category named"
+_OF_KINDS = (
+    "mean of the numbers or counts, share of the rows that are true or of the category named"
+)
 COLUMNS = Words(*_LIKELIHOOD, *(f"{_OF_KINDS}; dispersion: standard deviation",) * 2)
 NORMAL = Words(*_LIKELIHOOD, *_MEANS)
 MEANS = Words(*_DISTANCE, *_MEANS)

@@ -1,7 +1,7 @@
 """Tables with columns of several kinds: what their columns are, and their rows as numbers.
 
-    a look at all rows -> kinds          a second one -> categories and words
-    rows -> matrix of numbers, in which every batch has the same columns and categories
+a look at all rows -> kinds          a second one -> categories and words
+rows -> matrix of numbers, in which every batch has the same columns and categories
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from naively.read.formats import reader_of
 from naively.read.layout import Layout
 from naively.read.table import Records, beside, check_columns, roles
 from naively.read.variables import Cells, Variables, kind_of, spellings, what_is
-from naively.statistics.counts import ClassCounts
 from naively.statistics.mixed_columns import MixedColumns
 from naively.text.counter import TextCounter
 from naively.text.vocabulary import Vocabulary
@@ -130,22 +129,22 @@ def values_in(part: Part, layout: Layout) -> Found:
                 own |= {each for each in spelled if each is not None}
             for counter, texts in zip(counters, variables.texts(cells, places), strict=True):
                 counter.update(texts, np.zeros(len(places), dtype=np.int64))
-    words = tuple(_words(*counter.result()) for counter in counters)
+    words = tuple(counter.result()[0] for counter in counters)
     nothing: frozenset[str] = frozenset()
-    return Found((nothing,) * len(categories), frozenset(), tuple(map(frozenset, categories)), words)
+    return Found(
+        (nothing,) * len(categories), frozenset(), tuple(map(frozenset, categories)), words
+    )
 
 
 def with_values(layout: Layout, found: Found) -> Layout:
     """Return the layout with the categories and words that were found."""
     variables = _of(layout)
     assert variables.columns is not None
-    columns = replace(variables.columns, labels=tuple(tuple(sorted(own)) for own in found.categories))
+    columns = replace(
+        variables.columns, labels=tuple(tuple(sorted(own)) for own in found.categories)
+    )
     words = replace(variables.words, words=found.words)
     return replace(layout, variables=replace(variables, columns=columns, words=words))
-
-
-def _words(words: Vocabulary, counts: ClassCounts) -> Vocabulary:
-    return words
 
 
 def _of(layout: Layout) -> Variables:
@@ -169,5 +168,6 @@ def _check_names(part: Part, records: Records, layout: Layout) -> None:
 def _columns(part: Part, records: Records) -> Iterator[tuple[dict[str, Cells], Places]]:
     """Columns of some rows at a time, and where these stand."""
     for some in records.rows:
-        cells = dict(zip(records.names, zip(*some.cells, strict=True), strict=True))
+        columns: Iterator[Cells] = zip(*some.cells, strict=True)
+        cells = dict(zip(records.names, columns, strict=True))
         yield cells, Places((part,), some.numbers)

@@ -100,7 +100,7 @@ def _one_hot(codes: FloatArray, n: int) -> Any:
 
 
 def _moved(column: Any, weight: FloatArray, *, scaled: bool) -> tuple[Any, float, float, bool]:
-    """Column (n, 1) for the regression, its mean, by what it was divided, whether it is centered."""
+    """Column (n, 1) for the regression, its mean, its divisor, and whether it is centered."""
     values = column.toarray()[:, 0]
     seen = ~np.isnan(values)
     share = np.where(seen, weight, 0.0)

@@ -308,9 +308,7 @@ class Table:
         """Return some of the columns."""
         if self.matrix is not None:
             return type(self).of(self.matrix[:, list(positions)])
-        return replace(
-            self, width=len(positions), column=lambda i: self.column(positions[i])
-        )
+        return replace(self, width=len(positions), column=lambda i: self.column(positions[i]))
 
     @classmethod
     def of(cls, X: Any) -> Self:
@@ -519,9 +517,7 @@ def _checked_kinds(told: Any, width: int, names: Labels | None) -> list[str | No
     return [_checked_kind(i, kind) for i, kind in enumerate(told)]
 
 
-def _position(
-    column: Any, width: int, names: Labels | None, parameter: str = "columns"
-) -> int:
+def _position(column: Any, width: int, names: Labels | None, parameter: str = "columns") -> int:
     if names is not None and column in names:
         return names.index(column)
     if isinstance(column, Integral) and not isinstance(column, bool) and 0 <= int(column) < width:
@@ -535,8 +531,8 @@ def _checked_kind(column: Any, kind: Any) -> str:
         return kind
     if isinstance(kind, str) and kind == "text":
         raise ValueError(
-            f"`columns` cannot make column {column!r} 'text': its words are variables of their own. "
-            f"Say `text`=[{column!r}]."
+            f"`columns` cannot make column {column!r} 'text': its words are variables of their "
+            f"own. Say `text`=[{column!r}]."
         )
     raise ValueError(
         f"`columns` must give one of {', '.join(KINDS)} to column {column!r}; got {kind!r}."

@@ -125,6 +125,18 @@ def _check_weights(weights: str) -> None:
         )
 
 
+def _check_statistic(features: ColumnFeatures) -> None:
+    if features.statistic not in ("counts", "presence", "moments", "categories", "mixed"):
+        raise ValueError(
+            "`statistic` must be 'counts', 'presence', 'moments', 'categories' or 'mixed'; got "
+            f"{features.statistic!r}."
+        )
+    if (features.variables is None) == (features.statistic == "mixed"):
+        raise ValueError(
+            f"`variables` belong to the statistic 'mixed'; got {features.statistic!r}."
+        )
+
+
 def _check_resolution(features: ColumnFeatures) -> None:
     if features.resolution is not None and not 0 < features.resolution < math.inf:
         raise ValueError(f"`resolution` must be a positive number; got {features.resolution}.")
@@ -227,15 +239,7 @@ class ColumnFeatures:
             object.__setattr__(self, "weights", "counts")
         if self.n_columns < 0:
             raise ValueError(f"`n_columns` must be at least 0; got {self.n_columns}.")
-        if self.statistic not in ("counts", "presence", "moments", "categories", "mixed"):
-            raise ValueError(
-                "`statistic` must be 'counts', 'presence', 'moments', 'categories' or 'mixed'; got "
-                f"{self.statistic!r}."
-            )
-        if (self.variables is None) == (self.statistic == "mixed"):
-            raise ValueError(
-                f"`variables` belong to the statistic 'mixed'; got {self.statistic!r}."
-            )
+        _check_statistic(self)
         if self.first_column not in (0, 1):
             raise ValueError(f"`first_column` must be 0 or 1; got {self.first_column!r}.")
         if not math.isfinite(self.threshold):
@@ -302,7 +306,9 @@ def from_json(text: str) -> FeatureDefinition:
     if kind == "columns":
         if fields.get("variables") is not None:
             kinds, labels, names = (fields["variables"][of] for of in ("kinds", "labels", "names"))
-            fields["variables"] = MixedColumns(tuple(kinds), tuple(map(tuple, labels)), tuple(names))
+            fields["variables"] = MixedColumns(
+                tuple(kinds), tuple(map(tuple, labels)), tuple(names)
+            )
         return ColumnFeatures(**fields)
     fields["ngram_range"] = tuple(fields["ngram_range"])
     fields["stop_words"] = tuple(fields["stop_words"])

@@ -377,9 +377,7 @@ def _restored(manifest: dict[str, Any], arrays: dict[str, Array]) -> Record:
     return record
 
 
-def _mixed(
-    columns: MixedColumns, manifest: dict[str, Any], arrays: dict[str, Array]
-) -> ClassMixed:
+def _mixed(columns: MixedColumns, manifest: dict[str, Any], arrays: dict[str, Array]) -> ClassMixed:
     parts = {}
     for kind in (kind for kind in _OF_KIND if kind in manifest["settings"]):
         n = 0 if kind == "rows" else len(columns.of_kind(kind))
