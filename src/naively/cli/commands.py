@@ -360,17 +360,19 @@ def kind_option(known: Collection[str]) -> Callable[[Callable[..., Any]], Callab
     """Return the option that chooses among some models."""
     of_text = ", which learns a weight for each --text" * ("hybrid" in known)
     medians = ": of medians" * ("l1-centers" in known)
-    table = models_that("table", known)
+    values, tables = f"numbers of any kind ({models_that('values', known)}{medians})", ""
+    if table := models_that("table", known):
+        values, tables = f"{values},", f", or tables of all these kinds ({table})"
+    else:
+        values = f"{values} or"
     return click.option(
         "--model",
         type=click.Choice(list(known)),
         default="multinomial",
         show_default=True,
         help=f"Of counts ({models_that('counts', known)}{of_text}), presence alone "
-        f"({models_that('presence', known)}), numbers of any kind "
-        f"({models_that('values', known)}{medians}), numbers of categories "
-        f"({models_that('categories', known)})"
-        + (f", or tables of all these kinds ({table})." if table else "."),
+        f"({models_that('presence', known)}), {values} numbers of categories "
+        f"({models_that('categories', known)}){tables}.",
     )
 
 
