@@ -50,6 +50,12 @@ class SparseMixedNB(AbstractSparseNaiveBayes[ClassMixed]):
         numbers), "categorical", "bernoulli" (booleans; numbers: whether they are above 0) or
         "poisson" (counts). The others by their type: booleans are Bernoulli, other numbers
         Gaussian, strings and categoricals categorical.
+    text : sequence of str or int, default=None
+        Columns of text, by name or position. Each word of one is a variable of its own, "bernoulli"
+        (present in the row or not), behind the other columns and named ``column__word``; words are
+        those of :class:`~sklearn.feature_extraction.text.CountVectorizer`.
+    min_documents : int, default=None
+        Of `text`: the words that so many rows hold at least are variables; by default all are.
     alpha : float, default=1.0
         Smoothing of categorical, Bernoulli and Poisson columns, as in the estimators of each.
     variance : {"class", "shared"}, default="class"
@@ -57,12 +63,6 @@ class SparseMixedNB(AbstractSparseNaiveBayes[ClassMixed]):
         mean does.
     var_smoothing : float, default=1e-9
         Share of the largest variance of all Gaussian columns that is added to every variance.
-    text : sequence of str or int, default=None
-        Columns of text, by name or position. Each word of one is a variable of its own, "bernoulli"
-        (present in the row or not), behind the other columns and named ``column__word``; words are
-        those of :class:`~sklearn.feature_extraction.text.CountVectorizer`.
-    min_documents : int, default=None
-        Of `text`: the words that so many rows hold at least are variables; by default all are.
     fit_prior : bool, default=True
         Whether to learn the class priors; otherwise they are equal.
     class_prior : array-like of shape (n_classes,), default=None
