@@ -314,7 +314,7 @@ def test_sparse_rows_and_words_beside_numbers():
 @pytest.mark.parametrize(
     ("columns", "match"),
     [
-        ({"note": "text"}, "CountVectorizer"),
+        ({"note": "text"}, r"words are variables of their own. Say `text`=\['note'\]"),
         ({"note": "normal"}, "`columns` must give one of gaussian, categorical"),
         ({"nowhere": "gaussian"}, "`columns` must name columns of X.*'nowhere'"),
         ({7: "gaussian"}, "`columns` must name columns of X.*7"),

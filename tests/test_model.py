@@ -17,6 +17,7 @@ from naively import (
     SparseGaussianNB,
     SparseL1Centers,
     SparseL2Centers,
+    SparseMixedNB,
     SparseMultinomialNB,
     SparseNegativeBinomialNB,
     SparsePoissonNB,
@@ -46,6 +47,7 @@ SAME = {  # model, its parameters, and the estimator that has them
     "gaussian of shared variance": ({"variance": "shared"}, SparseGaussianNB),
     "l2-centers": ({"scale": "std", "priors": "empirical"}, SparseL2Centers),
     "l1-centers": ({"priors": PRIOR}, SparseL1Centers),
+    "mixed": ({"alpha": 0.5, "correction": "bic", "class_prior": PRIOR}, SparseMixedNB),
 }
 
 

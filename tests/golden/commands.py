@@ -40,6 +40,46 @@ _SELECT: dict[str, dict[str, tuple[str, ...]]] = {
         "odd texts jsonl": ("odd_texts", "select odd.jsonl -k 4"),
         "odd name of a file": ("odd_texts", "select 'odd name [1].csv' -k 4 --quick"),
     },
+    "select_tables": {
+        "mixed csv": ("patients", "select patients.csv --model mixed -k 3"),
+        "mixed parquet, texts and counts": (
+            "patients",
+            "select patients.parquet --model mixed --text note --min-documents 5 --kind "
+            "visits=poisson -k 4",
+        ),
+        "mixed jsonl, corrected and refit": (
+            "patients",
+            "select patients.jsonl --model mixed --ignore note --correction bic --refit logistic "
+            "-k 3 --quick",
+        ),
+        "mixed shards": (
+            "patients",
+            "select 'half-?.csv' --model mixed --text note -k 3 --holdout 0 --quick --checkpoint c",
+        ),
+        "mixed told of and explained": (
+            "patients",
+            "select patients.csv --model mixed --text note -k all --quick -q",
+            "explain result --file patients.parquet --row 3",
+            "explain result --file probe.jsonl --row 8 --json",
+            "predict result patients.jsonl --truth label --out answers.csv",
+        ),
+        "mixed every k": (
+            "patients",
+            "path patients.csv --model mixed --text note",
+            "cv patients.csv --model mixed --ks 0-4",
+        ),
+        "mistakes of mixed": (
+            "patients",
+            "select patients.csv --model mixed --numbers",
+            "select patients.csv --model mixed --missing ignore",
+            "select patients.csv --model mixed --quota 1",
+            "select patients.csv --model mixed --kind age=categorical --kind nowhere=poisson",
+            "select patients.csv --model mixed --kind town=gaussian",
+            "select patients.csv --model mixed --analyzer char",
+            "select patients.csv --kind age=gaussian",
+            "cv patients.csv --model mixed --model gaussian",
+        ),
+    },
     "select_options": {
         "k all": ("review_tables", "select reviews.csv -k all"),
         "k fraction": ("review_tables", "select reviews.csv -k 0.25 --quick"),

@@ -368,6 +368,36 @@ def matrices() -> Files:
 
 
 @files
+def patients() -> Files:
+    """A table of numbers, truth values, counts, categories and texts, with holes."""
+    draw, rows = random.Random(8), list[list[Any]]()
+    for i in range(80):
+        ill = i % 5 < 2
+        words = ["ache", "cough", "rash"] if ill else ["fine", "rest", "rash"]
+        row = [
+            round(draw.gauss(62 if ill else 48, 11), 1),
+            draw.random() < (0.6 if ill else 0.3),
+            draw.randrange(5 if ill else 3),
+            draw.choice(["Oslo", "Bergen", "Voss"]),
+            " ".join(draw.sample(words, 2)),
+        ]
+        rows.append([None if draw.random() < 0.1 else cell for cell in row[:4]] + row[4:])
+    names, label = ["age", "smokes", "visits", "town", "note"], ["ill", "well"]
+    whole = [[*row, label[i % 5 >= 2]] for i, row in enumerate(rows)]
+    odd = [50, True, 1, "Rome", "x"]
+    halves = {
+        f"half-{part}.csv": delimited([[*names, "label"], *whole[part::2]]) for part in range(2)
+    }
+    return {
+        "patients.csv": delimited([[*names, "label"], *whole]),
+        "patients.parquet": parquet([*names, "label"], whole),
+        "patients.jsonl": json_lines([*names, "label"], whole),
+        **halves,
+        "probe.jsonl": json_lines(names, [*rows[:6], [None] * 4 + [""], odd]),
+    }
+
+
+@files
 def pixels() -> Files:
     """Images of 3 by 4 pixels."""
     rng = np.random.default_rng(9)

@@ -16,6 +16,7 @@ import signal
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeAlias, TypeVar
 
 import click
@@ -25,6 +26,7 @@ from naively.models.kinds import ASKED, MODELS
 from naively.read.errors import InputError, OutputError, reason
 from naively.read.formats import FORMATS, format_of
 from naively.report.names import printable
+from naively.statistics.mixed_columns import KINDS
 from naively.text.features import LARGEST_NGRAM, PRESETS, TOKEN_PATTERN, WEIGHTS
 
 if TYPE_CHECKING:
@@ -306,6 +308,41 @@ NUMBERS += [
     click.option("--log1p", is_flag=True, help="Take ln(1 + value) of a matrix, after that."),
 ]
 
+
+class ColumnKind(AnyType):
+    """A column and its kind."""
+
+    name = "NAME=KIND"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, str]:
+        """Read visits=poisson; the name may hold =."""
+        name, _, kind = str(value).rpartition("=")
+        if name and kind in KINDS:
+            return name, kind
+        return self.fail(
+            f"{value!r} is not a column and one of {', '.join(KINDS)}, such as visits=poisson.",
+            param,
+            ctx,
+        )
+
+
+TABLE: Options = [
+    click.option(
+        "--kind",
+        "kinds",
+        type=ColumnKind(),
+        multiple=True,
+        help=f"Of --model mixed: the kind of a column, {', '.join(KINDS[:-1])} or {KINDS[-1]}.  "
+        "[numbers gaussian, truth values bernoulli, all else categorical]",
+    ),
+    click.option(
+        "--correction",
+        type=click.Choice(["bic"]),
+        help="Take from each gain what its parameters gain by chance (bic), so that columns of "
+        f"many categories do not win by it. Of --model {', '.join(_with('correction'))}.",
+    ),
+]
+
 READING: Options = [
     click.option(
         "--format", type=click.Choice(list(FORMATS)), help="Format, if the name does not tell it."
@@ -394,15 +431,19 @@ def kind_option(known: Collection[str]) -> Callable[[Callable[..., Any]], Callab
     """Return the option that chooses among some models."""
     of_text = ", which learns a weight for each --text" * ("hybrid" in known)
     medians = ": of medians" * ("l1-centers" in known)
+    values, tables = f"numbers of any kind ({models_that('values', known)}{medians})", ""
+    if table := models_that("table", known):
+        values, tables = f"{values},", f", or tables of all these kinds ({table})"
+    else:
+        values = f"{values} or"
     return click.option(
         "--model",
         type=click.Choice(list(known)),
         default="multinomial",
         show_default=True,
         help=f"Of counts ({models_that('counts', known)}{of_text}), presence alone "
-        f"({models_that('presence', known)}), numbers of any kind "
-        f"({models_that('values', known)}{medians}) or numbers of categories "
-        f"({models_that('categories', known)}).",
+        f"({models_that('presence', known)}), {values} numbers of categories "
+        f"({models_that('categories', known)}){tables}.",
     )
 
 
@@ -689,6 +730,7 @@ SELECT: Options = [
     *TESTING,
     *FEATURES,
     *NUMBERS,
+    *TABLE,
     *READING,
     click.option(
         "--out",
@@ -786,8 +828,9 @@ def select(input: str, as_json: bool, quiet: bool, **options: Any) -> None:
     """Select features from FILE, train a classifier on them, test it, and write a result folder.
 
     FILE is a table with a column of text (CSV, TSV, JSON, Parquet, Excel), a table of numbers
-    (with --numbers or a model of numbers such as --model l1-centers) or a
-    matrix (svmlight, .npz, Matrix Market, .h5ad), plain or compressed.
+    (CSV, TSV, Parquet, with --numbers or a model of numbers such as --model l1-centers), a table
+    of columns of any kind, texts among them (--model mixed), or a matrix (svmlight, .npz, Matrix
+    Market, .h5ad), plain or compressed.
 
     FILE may be - for the standard input, with --format, or many files: a pattern in quotes, such
     as 'part-?.csv'.
@@ -818,7 +861,7 @@ def recipe_of(input: str, options: Mapping[str, Any]) -> Any:
     settings = ["k", "q", "alpha", "min_count", "min_documents", "weights", "norm", "scale"]
     settings += ["objective", "exponent", "exact", "time_limit"]
     settings += ["require", "exclude", "feature_groups", "costs", "budget", "quota", "class_weight"]
-    settings += [*ASKED, "exposure"]
+    settings += [*ASKED, "exposure", "correction"]
     given = {name: options[name] for name in settings if name in options}
     given["missing"] = ignored(options)
     layout = layout_of(input, options)
@@ -848,9 +891,13 @@ def layout_of(input: str, options: Mapping[str, Any]) -> Any:
 
     (file, *_) = find_files(input)
     format = format_of(file, options["format"])
-    text = options["text"] or ("text",)
+    text, variables = options["text"] or ("text",), _variables_of(options)
     numbers = options["numbers"] or options.get("transpose") or FORMATS[format].holds == "matrix"
-    if numbers or (MODELS[options["model"]].takes == "values" and not options["text"]):
+    if (
+        variables is not None
+        or numbers
+        or (MODELS[options["model"]].takes == "values" and not options["text"])
+    ):
         text = ()
     return Layout(
         format=options["format"],
@@ -866,10 +913,48 @@ def layout_of(input: str, options: Mapping[str, Any]) -> Any:
         layer=options.get("layer"),
         normalize=options.get("normalize"),
         log1p=options.get("log1p", False),
+        variables=variables,
         missing=ignored(options) is not None,
         missing_way="add --missing ignore" * (options["model"] in _with("missing")),
         **style_of(options),
     )
+
+
+def _variables_of(options: Mapping[str, Any]) -> Any:
+    """Say what is told of the columns of a table of several kinds; None if the model takes none."""
+    from naively.read.variables import Variables
+    from naively.text.table_words import TableWords
+
+    model, kinds = options["model"], options.get("kinds", ())
+    if MODELS[model].takes != "table":
+        if kinds:
+            raise click.UsageError(
+                f"--kind has no effect on --model {model}, whose columns are of one kind; leave it "
+                "out, or add --model mixed."
+            )
+        return None
+    for name in ("numbers", "transpose"):
+        if options.get(name):
+            raise click.UsageError(
+                f"--{name} has no effect on --model {model}, which reads a table with a row a "
+                "sample as it is; leave it out."
+            )
+    if options["text"]:
+        features = replace(features_of(options), weights="presence")
+        return Variables(kinds, TableWords(tuple(options["text"]), features))
+    context = click.get_current_context()
+    for each in context.command.params:
+        if each.name in _OF_TERMS and (
+            context.get_parameter_source(each.name) is click.core.ParameterSource.COMMANDLINE
+        ):
+            raise click.UsageError(
+                f"{each.opts[0]} is of texts, and has no effect on --model {model} without --text; "
+                "add it."
+            )
+    return Variables(kinds)
+
+
+_OF_TERMS = ("analyzer", "ngrams", "stop_words", "token_pattern")
 
 
 def ignored(options: Mapping[str, Any]) -> str | None:

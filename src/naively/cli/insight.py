@@ -24,6 +24,7 @@ from naively.cli.commands import (
     REDUNDANCY,
     SCORING,
     SMOOTHING,
+    TABLE,
     AnyType,
     Options,
     echo_json,
@@ -70,6 +71,7 @@ PATH: Options = [
     *CONSTRAINTS,
     *FEATURES,
     *NUMBERS,
+    *TABLE,
     *READING,
     click.option("--out", metavar="FILE", type=FILE, help="Write all k as CSV."),
     _JSON,
@@ -143,6 +145,7 @@ CV: Options = [
     *CONSTRAINTS,
     *FEATURES,
     *NUMBERS,
+    *TABLE,
     *READING,
     click.option("--out", metavar="FILE", type=FILE, help="Write all k as CSV."),
     _JSON,
@@ -174,6 +177,11 @@ def cv(
     from naively.jobs.tables import as_record, cross_validate, cv_csv
 
     models = tuple(dict.fromkeys(models)) or ("multinomial",)
+    if len(models) > 1 and "mixed" in models:
+        raise click.UsageError(
+            "--model mixed reads a table as it is, and the other models columns of one kind; "
+            "compare it in a run of its own."
+        )
     recipe = recipe_of(input, {**options, "model": models[0]})
     with screen.progress(quiet=quiet) as progress:
         table = cross_validate(recipe, models, ks, folds, alphas, progress, against=against)

@@ -42,7 +42,8 @@ _FORCE = click.option("--force", is_flag=True, help="Write into a folder with ot
 
 __all__ = ["insight", "naively"]  # the group, its commands complete
 
-ADDED = [name for name, kind in MODELS.items() if kind.statistic]  # whose statistics add up
+# Whose statistics add up wherever they are counted; kinds of columns are known after a look at all.
+ADDED = [name for name, kind in MODELS.items() if kind.statistic and kind.takes != "table"]
 
 COUNT: Options = [
     click.argument("files", nargs=-1, required=True, metavar="SHARD..."),

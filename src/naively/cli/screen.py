@@ -26,7 +26,7 @@ from naively.selection.train import is_auto
 
 if TYPE_CHECKING:
     from naively.jobs.predict import Compared, Predicted
-    from naively.jobs.reasons import Explanation
+    from naively.jobs.reasons import Contribution, Explanation
     from naively.jobs.tables import CvContender, CvPoint, CvTable, PathTable
 
 
@@ -117,7 +117,7 @@ def _features(summary: Summary) -> Table:
     for row in summary.features[:_SHOWN_FEATURES]:
         table.add_row(
             str(row.rank),
-            Text(visible(row.name)),
+            Text(visible(row.called)),
             Text(visible(row.speaks_for)),
             figure(row.gain),
             *([f"{weight_of(row, len(classes)):+.2f}"] if weighty else []),
@@ -314,6 +314,11 @@ def _points(table: CvTable, contender: CvContender, rows: Sequence[CvPoint]) -> 
     return shown
 
 
+def _value(each: Contribution) -> Text | str:
+    """Value of a feature in the row: a number, or a category by its name."""
+    return Text(visible(each.value)) if isinstance(each.value, str) else figure(each.value)
+
+
 def show_explanation(found: Explanation, most: int) -> None:
     """Show a decision and what moved it."""
     console = Console(highlight=False)
@@ -332,9 +337,7 @@ def show_explanation(found: Explanation, most: int) -> None:
     for each in found.contributions[:most]:
         side = Text(answer if each.nats > 0 else rival)
         place = [Text(visible(each.region))] if apart else []
-        table.add_row(
-            Text(visible(each.feature)), *place, side, figure(each.value), f"{each.nats:+.2f}"
-        )
+        table.add_row(Text(visible(each.feature)), *place, side, _value(each), f"{each.nats:+.2f}")
     rest = found.contributions[most:]
     if rest:
         table.add_row(f"({len(rest):,} more)", *([""] if apart else []), "", "",

@@ -144,12 +144,17 @@ class AskedMixin(Generic[S]):
         of_column = isinstance(model.exposure, int)
         if not self._is_constrained and not of_column:
             return model
-        n_features, names = self.n_features_in_, self._names
+        n_features, names = self._n_variables, self._names
         asked = {name: getattr(self, name, None) for name in CONSTRAINTS}
         constraints = Constraints.checked(n_features, names, **asked)
         if isinstance(model.exposure, int):
             constraints = (constraints or Constraints(n_features)).without(model.exposure, names)
         return replace(model, constraints=constraints)
+
+    @property
+    def _n_variables(self) -> int:
+        """Number of features to choose from."""
+        return self.n_features_in_
 
     @property
     def _names(self) -> list[str] | None:

@@ -644,8 +644,9 @@ def _found_html(estimator: AbstractSelectingClassifier) -> str:
     certificate = estimator.certificate_ or UNPROVEN
     support = np.flatnonzero(estimator.support_)
     shown = support[:_LISTED_FEATURES]
-    known = getattr(estimator, "feature_names_in_", None)
-    names = [f"column {i}" for i in shown.tolist()] if known is None else list(known[shown])
+    known = getattr(estimator, "_names", None)  # of one whose statistics are of columns
+    known = getattr(estimator, "feature_names_in_", None) if known is None else known
+    names = [f"column {i}" if known is None else known[i] for i in shown.tolist()]
     return note_html(certificate, names, len(estimator.support_), len(support) - len(shown))
 
 

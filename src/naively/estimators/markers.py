@@ -70,7 +70,7 @@ def markers(
     check_sparse_classifier(estimator)
     check_is_fitted(estimator)
     statistics, support = estimator._counted, estimator.selection_.support
-    names = getattr(estimator, "feature_names_in_", None)
+    names = estimator._names
     return markers_of(
         estimator.model_,
         statistics,

@@ -12,8 +12,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, reduce
 from itertools import chain
+from operator import add
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -34,8 +35,10 @@ from naively.read.errors import InputError, told_of
 from naively.read.formats import FORMATS
 from naively.read.layout import Layout
 from naively.read.matrix import row_sums
+from naively.read.mixed import Found, named, with_kinds, with_values
 from naively.read.parts import batches_of, columns_of, held, parts_of, targeted, told
 from naively.read.progress import Progress, silent
+from naively.read.variables import Variables
 from naively.statistics.counts import ClassCounts, squared
 from naively.statistics.exposure import Exposure, place_of
 from naively.statistics.matrix import Matrix, is_sparse
@@ -47,6 +50,7 @@ from naively.text.utf8 import are_blank, as_texts
 from naively.text.vocabulary import Vocabulary
 from naively.text.weighting import rows_times, scaled, smooth_idf, unit_rows
 from naively.work.eye import seen_columns
+from naively.work.looking import kinds_of, values_of
 from naively.work.records import Record
 from naively.work.stream import Task, of_kinds, rows_by_kind, tasks_of, whole
 
@@ -95,6 +99,7 @@ class Data:
     tasks: Sequence[Task] = ()  # to go through the rows once more; none for statistics alone
     text_columns: tuple[str, ...] = ()  # in which the features were found; empty for numbers
     n_regions: int = 1  # columns of text that the model keeps apart
+    words_from: int | None = None  # of a table: its variables from there on are words of texts
     notes: tuple[str, ...] = ()  # what the reader should know of it, see `notes_on`
 
     @property
@@ -160,6 +165,8 @@ class Data:
         InputError
             If there are none.
         """
+        if self.words_from is not None:
+            return self._kept_of_table(kinds, settings)
         of_text = isinstance(self.features, TextFeatures)
         if not of_text and settings.min_count <= 1 and settings.min_documents <= 1:
             return None
@@ -196,6 +203,13 @@ class Data:
             )
         return None if len(kept) == self.n_features else kept
 
+    def _kept_of_table(self, kinds: Kinds, settings: ModelSettings) -> IntArray | None:
+        """Columns of a table, and the words that enough of its rows hold."""
+        least = max(settings.min_documents, 1)
+        often = self.occurrences(kinds).totals >= least
+        often[: self.words_from] = True
+        return None if often.all() else np.flatnonzero(often)
+
 
 def data_of(
     recipe: Recipe, model: Model[Any], parting: Parting, workers: Workers,
@@ -215,6 +229,8 @@ def data_of(
             "number, such as 1e4."
         )
     layout = targeted(parts, layout)
+    if layout.variables is not None:
+        layout = looked(recipe, parts, workers, progress)
     if workers.are_here and _is_small(parts):
         parts = held(parts, layout)
     kind = MODELS[recipe.model.kind]
@@ -239,10 +255,54 @@ def data_of(
     else:
         data = _added(workers.count(tasks, progress), tasks)
     notes = (*told(parts, recipe.layout), *unlabelled_note(data.n_rows(UNLABELLED)))
-    data = replace(data, name=recipe.name, tasks=tasks, text_columns=layout.text, notes=notes)
+    words_from = None if layout.variables is None else len(layout.variables.names)
+    data = replace(
+        data,
+        name=recipe.name,
+        tasks=tasks,
+        text_columns=layout.text,
+        notes=notes,
+        words_from=words_from,
+    )
     if columns is None:
         return data
     return replace(data, names=columns.names)
+
+
+def looked(
+    recipe: Recipe, parts: Sequence[Part], workers: Workers, progress: Progress = silent
+) -> Layout:
+    """Find the kinds, categories and words of a table: two looks at its rows, where they are.
+
+    Raises
+    ------
+    InputError
+        If there is no row, or an option has no effect on the table.
+    """
+    layout, settings = recipe.layout, recipe.model
+    variables = layout.variables
+    assert variables is not None
+    if settings.min_count > 1:
+        raise InputError(
+            "`--min-count` is of occurrences, and a word of a table is there or not; use "
+            "--min-documents."
+        )
+    if settings.min_documents > 1 and not variables.words.columns:
+        raise InputError("`--min-documents` is of words, and has no effect without --text; add it.")
+    if variables.columns is not None:
+        return layout
+    if not parts:
+        raise InputError("There are no rows; give a file with data in it.")
+    progress("looking at the columns", 0, 0)
+    layout = named(parts[0], layout)
+
+    def all_of(function: Callable[[Task], Found]) -> Found:
+        tasks = tasks_of(parts, ColumnFeatures(0), layout, n_jobs=workers.jobs)
+        found: list[Found] = workers.map(function, tasks)
+        return reduce(add, found)
+
+    layout = with_kinds(layout, all_of(kinds_of))
+    return with_values(layout, all_of(values_of))
 
 
 def notes_on(recipe: Recipe, data: Data) -> Iterator[str]:
@@ -341,6 +401,8 @@ def definition(
             exposure=_exposure_of_text(settings.exposure),
         )  # fmt: skip
         return weighted, layout, None
+    if layout.variables is not None:
+        return _of_table(layout.variables), layout, Columns(layout.variables.all.names or ())
     columns = columns_of(parts, layout)
     names = names_of(columns)
     digest = None if names is None else names.digest()
@@ -360,6 +422,16 @@ def definition(
 def _number(normalize: float | str | None) -> float | None:
     assert not isinstance(normalize, str)  # the median is known by then
     return normalize
+
+
+def _of_table(variables: Variables) -> ColumnFeatures:
+    found = variables.all
+    names = names_of(Columns(found.names or ()))
+    assert names is not None
+    how = repr(variables.words.features) if variables.words.columns else ""
+    return ColumnFeatures(
+        len(found.kinds), names.digest() + how, statistic="mixed", variables=found
+    )
 
 
 def _exposure_of_text(exposure: str | None) -> Literal["total"] | None:

@@ -22,9 +22,11 @@ from naively.models import MODELS
 from naively.models.constraints import Constraints
 from naively.models.family import Coupled, Ordered
 from naively.models.kinds import COUNTS
+from naively.models.mixed import described
 from naively.models.model import Model
 from naively.models.rules import HybridRule, Rule, weights_of_classes
 from naively.read.errors import told_of
+from naively.read.variables import Variables
 from naively.report.summary import MarkerRow
 from naively.selection.certificate import Selection
 from naively.selection.chance import RATE, discoveries
@@ -33,6 +35,7 @@ from naively.selection.redundancy import own
 from naively.selection.solve import tied_with_last
 from naively.selection.train import Trained, choices, is_fdr, resolve_k, train
 from naively.statistics.categories import ClassCategories
+from naively.statistics.mixed import ClassMixed
 from naively.statistics.moments import ClassMoments
 from naively.text.features import FeatureDefinition, TextFeatures
 from naively.text.labels import folded
@@ -53,6 +56,7 @@ class Figures:
     dispersions: FloatArray | None = None  # standard deviations, mean absolute ones for l1 centers
     documents: Array | None = None  # rows that hold it; None where the counts are these, or unknown
     bursts: BoolArray | None = None  # (k,) most of the count is of a handful of rows
+    categories: tuple[str | None, ...] = ()  # (k,) of which the centers are shares; (): of none
 
 
 @dataclass(frozen=True, slots=True)
@@ -416,7 +420,14 @@ def _model_file(
         missing=numbers is not None and numbers.missing,
         normalize=None if numbers is None else numbers.normalize,
         log1p=numbers is not None and numbers.log1p,
+        variables=_selected(data, columns),
     )
+
+
+def _selected(data: Data, columns: IntArray) -> Variables | None:
+    """Say what is to be read of a table for some of its variables."""
+    variables = data.tasks[0].layout.variables if data.words_from is not None else None
+    return None if variables is None else variables.take(columns)
 
 
 def _knows_all(features: FeatureDefinition) -> bool:
@@ -432,6 +443,9 @@ def figures(trained: Trained[Any], counted: Any) -> Figures:
         return Figures(
             centers=statistics.center[:, support].T, dispersions=statistics.dispersion[:, support].T
         )
+    if isinstance(statistics, ClassMixed):
+        centers, deviations, categories = described(statistics, support)
+        return Figures(centers=centers, dispersions=deviations, categories=categories)
     if isinstance(statistics, ClassMoments):
         taken = statistics.take(support)
         return Figures(centers=taken.mean, dispersions=np.sqrt(taken.variance))

@@ -101,6 +101,9 @@ def repeated_errors(
     """
     kinds = training(parting)
     n = data.n_rows(*kinds)
+    if data.words_from is not None:  # the columns of a table are known by now
+        known = replace(recipe.layout, variables=data.tasks[0].layout.variables)
+        recipe = replace(recipe, layout=known)
     found: list[list[FoldErrors]] = [[] for _ in models]
     for seed in range(repeats_of(n)):
         again = replace(parting, fold_seed=seed)

@@ -29,6 +29,11 @@ def check_markers(settings: ModelSettings, most: int | None) -> None:
     if most is None:
         return
     kind = MODELS[settings.kind]
+    if kind.takes == "table":
+        raise InputError(
+            f"`--markers` compares a class with all others by one figure of each feature, and "
+            f"--model {settings.kind} has others for each kind of column; leave it out."
+        )
     if kind.statistic is None:
         raise InputError(
             f"`--markers` compares a class with all others by statistics that add up, which "

@@ -12,7 +12,7 @@ import json
 import os
 import reprlib
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
@@ -25,13 +25,17 @@ from naively._types import Array, FloatArray, IntArray
 from naively.models import MODELS
 from naively.models.counting import presence_of
 from naively.models.rules import Rule
-from naively.models.value_rules import RULES, kind_of, restored
+from naively.models.value_rules import RULES, MixedRule, kind_of, restored
 from naively.read.bytes import opened
 from naively.read.errors import InputError, cause
+from naively.read.variables import Variables
 from naively.statistics.exposure import Exposure
 from naively.statistics.matrix import Matrix
+from naively.statistics.mixed_columns import KINDS, MixedColumns
 from naively.text.features import LARGEST_NGRAM, WEIGHTS, TextFeatures, Weights
 from naively.text.labels import clean
+from naively.text.table_words import TableWords
+from naively.text.vocabulary import Vocabulary
 from naively.text.weighting import log_weights, scaled
 from naively.work.archive import stored_arrays
 
@@ -71,6 +75,7 @@ class ModelFile:
     missing: bool = False  # NaN in a row is a value that is missing, and says nothing
     normalize: float | None = None  # sum that rows of a matrix are scaled to when they are read
     log1p: bool = False  # and ln(1 + value) after that
+    variables: Variables | None = None  # of a table: what is read of it for the k features
 
     @property
     def n_regions(self) -> int:
@@ -147,14 +152,18 @@ def _manifest(model: ModelFile) -> dict[str, Any]:
         **({} if model.normalize is None else {"normalize": model.normalize}),
         **({"log1p": True} if model.log1p else {}),
         "text": text_of(model),
+        **({} if model.variables is None else {"variables": _variables_told(model.variables)}),
     }
 
 
 def text_of(model: ModelFile) -> dict[str, Any] | None:
     """Return how features are found in texts, for JSON; None for columns of numbers."""
     text = model.features
-    return text and {
-        "columns": list(model.text_columns),
+    return text and {"columns": list(model.text_columns), **_analysis(text)}
+
+
+def _analysis(text: TextFeatures) -> dict[str, Any]:
+    return {
         "analyzer": text.analyzer,
         "ngrams": list(text.ngram_range),
         "stop_words": list(text.stop_words),
@@ -162,6 +171,18 @@ def text_of(model: ModelFile) -> dict[str, Any] | None:
         "lowercase": text.lowercase,
         "weights": text.weights,
         "norm": text.norm,
+    }
+
+
+def _variables_told(variables: Variables) -> dict[str, Any]:
+    columns, words = variables.columns, variables.words
+    assert columns is not None
+    return {
+        "names": list(variables.names),
+        "kinds": list(columns.kinds),
+        "categories": [list(labels) for labels in columns.labels],
+        "text": {"columns": list(words.columns), **_analysis(words.features)},
+        "words": [list(each) for each in words.words],
     }
 
 
@@ -289,6 +310,11 @@ class _Fields:
             raise _DamageError(f"`{name}` in its manifest holds text that cannot be written")
         return tuple(values)
 
+    def lists(self, name: str) -> tuple[tuple[str, ...], ...]:
+        """Return lists of texts."""
+        values = self.get(name, list)
+        return tuple(_Fields({name: each}).texts(name) for each in values)
+
 
 def _model(fields: _Fields, arrays: dict[str, Array]) -> ModelFile:
     text = fields.get("text", dict, type(None))
@@ -305,7 +331,7 @@ def _model(fields: _Fields, arrays: dict[str, Array]) -> ModelFile:
         idf=_typed(arrays, "idf", "<f8") if "idf" in arrays else None,
         known=_names(arrays, "known") if "known_bytes" in arrays else (),
         features=features,
-        text_columns=() if text is None else _Fields(text).texts("columns"),
+        text_columns=() if text is None else _text_columns(_Fields(text)),
         first_column=fields.get("first_column", int),
         named=fields.get("named", bool),
         layer=fields.get("layer", str, type(None)),
@@ -314,9 +340,30 @@ def _model(fields: _Fields, arrays: dict[str, Array]) -> ModelFile:
         missing=fields.get("missing", bool, type(None)) or False,
         normalize=fields.get("normalize", float, type(None)),
         log1p=fields.get("log1p", bool, type(None)) or False,
+        variables=_variables(fields),
     )
     _check(model)
     return model
+
+
+def _variables(fields: _Fields) -> Variables | None:
+    told = fields.get("variables", dict, type(None))
+    if told is None:
+        return None
+    own = _Fields(told)
+    names, kinds = own.texts("names"), own.texts("kinds")
+    categories, words = own.lists("categories"), own.lists("words")
+    text = _Fields(own.get("text", dict))
+    columns = text.texts("columns")
+    if not len(names) == len(kinds) == len(categories) or len(words) != len(columns):
+        raise _DamageError("its columns do not fit together")
+    for kind, labels in zip(kinds, categories, strict=True):
+        if kind not in KINDS or _repeated(labels) or (labels and kind != "categorical"):
+            raise _DamageError("its columns are of no kind that this version knows")
+    if any(not all(a < b for a, b in pairwise(each)) for each in words):
+        raise _DamageError("its words are not in their order")
+    found = TableWords(columns, _text_features(text), tuple(map(Vocabulary.of, words)))
+    return Variables((), found, names, MixedColumns(kinds, categories, names))
 
 
 def _weights(name: str) -> Weights:
@@ -326,12 +373,17 @@ def _weights(name: str) -> Weights:
     raise _DamageError(f"this version knows no weights {name!r}")
 
 
+def _text_columns(fields: _Fields) -> tuple[str, ...]:
+    columns = fields.texts("columns")
+    if not columns:
+        raise _DamageError("it names no column of text")
+    return columns
+
+
 def _text_features(fields: _Fields) -> TextFeatures:
     ngrams = fields.get("ngrams", list)
     if len(ngrams) != 2 or any(type(n) is not int for n in ngrams):
         raise _DamageError("`ngrams` must be two numbers")
-    if not fields.texts("columns"):
-        raise _DamageError("it names no column of text")
     if ngrams[1] > LARGEST_NGRAM:
         raise _DamageError("its rule for text is not one that this version knows")
     try:
@@ -386,22 +438,16 @@ def _check(model: ModelFile) -> None:
     exposed = k + (model.exposure is not None)
     if model.kind not in MODELS:
         raise _DamageError(f"this version knows no model {model.kind!r}")
-    arrays = model.rule.arrays()
-    cells = int(arrays["starts"][-1]) if arrays.get("starts", np.empty(0)).size else 0
-    expected: dict[str, tuple[int, ...]] = {
-        **dict.fromkeys((*_BY_CLASS, "veto_offset"), (n_classes,)),
-        **dict.fromkeys(_BY_FEATURE, (n_classes, exposed)),
-        "theta": (model.n_regions,),
-        "log_prob": (cells, n_classes),
-        "starts": (k + 1,),
-    }
-    if model.columns.shape != (k,) or any(
-        name not in expected
-        or array.shape != expected[name]
-        or array.dtype.str != ("<i8" if name == "starts" else "<f8")
-        for name, array in arrays.items()
+    if (model.variables is not None) != isinstance(model.rule, MixedRule) or (
+        (model.kind == "mixed") != (model.variables is not None)
     ):
+        raise _DamageError("its rule is not that of its columns")
+    if model.columns.shape != (k,):
         raise _DamageError("its arrays do not fit together")
+    if isinstance(model.rule, MixedRule):
+        _check_mixed(model, model.rule)
+    else:
+        _check_arrays(model.rule.arrays(), n_classes, exposed, model.n_regions)
     if n_classes < 2 or _repeated(model.classes) or "" in model.classes:
         raise _DamageError("it needs two or more different classes")
     if model.features is not None and _repeated(model.names):
@@ -427,7 +473,58 @@ def _check(model: ModelFile) -> None:
         or not ((model.idf >= 0) & (model.idf < np.inf)).all()
     ):
         raise _DamageError("its idf is none")
-    _check_numbers(model, arrays)
+    _check_numbers(model)
+
+
+def _check_arrays(arrays: Mapping[str, Array], n_classes: int, k: int, n_regions: int = 1) -> None:
+    """Check the arrays of a rule of k features, and their numbers."""
+    cells = int(arrays["starts"][-1]) if arrays.get("starts", np.empty(0)).size else 0
+    expected: dict[str, tuple[int, ...]] = {
+        **dict.fromkeys((*_BY_CLASS, "veto_offset"), (n_classes,)),
+        **dict.fromkeys(_BY_FEATURE, (n_classes, k)),
+        "theta": (n_regions,),
+        "log_prob": (cells, n_classes),
+        "starts": (k + 1,),
+    }
+    if any(
+        name not in expected
+        or array.shape != expected[name]
+        or array.dtype.str != ("<i8" if name == "starts" else "<f8")
+        for name, array in arrays.items()
+    ):
+        raise _DamageError("its arrays do not fit together")
+    for name, array in arrays.items():
+        below = name in (*_BY_CLASS, "log_prob")
+        if not (array < np.inf if below else np.isfinite(array)).all():
+            raise _DamageError("its weights are not numbers")
+    starts = arrays.get("starts")
+    if starts is not None and (starts[0] != 0 or (starts[1:] <= starts[:-1]).any()):
+        raise _DamageError("its categories do not fit together")
+    prior = arrays.get("log_prior")
+    if prior is not None and not (prior > -np.inf).any():
+        raise _DamageError("no class is possible")
+
+
+_RULES_OF = {"gaussian": ("linear", "quadratic"), "categorical": ("table",)}  # others: linear
+
+
+def _check_mixed(model: ModelFile, rule: MixedRule) -> None:
+    """Check that the rule of each kind is one, of the columns of that kind."""
+    assert model.variables is not None
+    variables, n_classes = model.variables.all, len(model.classes)
+    if variables.names != model.names or set(rule.rules) != set(variables.kinds):
+        raise _DamageError("its features are not those of its columns")
+    _check_arrays({"log_prior": rule.log_prior}, n_classes, 0)
+    for kind, own in rule.rules.items():
+        at, of_rule = rule.columns[kind], kind_of(own)
+        if at.dtype.str != "<i8" or not np.array_equal(at, variables.of_kind(kind)):
+            raise _DamageError("its columns are not those of its rules")
+        arrays = own.arrays()
+        if of_rule not in _RULES_OF.get(kind, ("linear",)):
+            raise _DamageError(f"this version knows no rule {of_rule!r} of {kind} columns")
+        _check_arrays(arrays, n_classes, len(at))
+        if ("offset" in arrays) != (of_rule != "table"):
+            raise _DamageError("what it makes of missing values does not fit its rule")
 
 
 def _check_exposure(model: ModelFile) -> None:
@@ -452,7 +549,7 @@ def _check_missing(model: ModelFile) -> None:
         raise _DamageError("what it makes of missing values does not fit its rule")
 
 
-def _check_numbers(model: ModelFile, arrays: dict[str, Array]) -> None:
+def _check_numbers(model: ModelFile) -> None:
     columns = model.columns
     if columns.size and (
         columns[0] < 0 or columns[-1] >= model.n_features or (columns[1:] <= columns[:-1]).any()
@@ -462,16 +559,6 @@ def _check_numbers(model: ModelFile, arrays: dict[str, Array]) -> None:
         raise _DamageError("its rows have no sum above 0")
     if model.first_column not in (0, 1) or model.n_features < 0:
         raise _DamageError("its numbering of columns is not known")
-    for name, array in arrays.items():
-        below = name in (*_BY_CLASS, "log_prob")
-        if not (array < np.inf if below else np.isfinite(array)).all():
-            raise _DamageError("its weights are not numbers")
-    starts = arrays.get("starts")
-    if starts is not None and (starts[0] != 0 or (starts[1:] <= starts[:-1]).any()):
-        raise _DamageError("its categories do not fit together")
-    prior = arrays.get("log_prior")
-    if prior is not None and not (prior > -np.inf).any():
-        raise _DamageError("no class is possible")
 
 
 def _repeated(names: Sequence[str]) -> bool:

@@ -134,6 +134,7 @@ def feature_rows(fitted: Fitted) -> tuple[FeatureRow, ...]:
             stability=None if fitted.stability is None else float(fitted.stability[i]),
             column=int(model.columns[i]),
             also=fitted.displaced[i] if fitted.displaced else (),
+            category=figures.categories[i] if figures.categories else None,
         )
         for rank, i in enumerate(order.tolist(), 1)
     )

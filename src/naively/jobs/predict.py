@@ -310,8 +310,10 @@ def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
         if layout.text:
             raise InputError(
                 f"{source}: --text has no effect, since the model was trained on columns of "
-                "numbers; leave it out."
+                f"{'numbers' if model.variables is None else 'a table'}; leave it out."
             )
+        if model.variables is not None:
+            return replace(layout, variables=model.variables)
         names, places = model.wanted
         columns = Wanted(
             model.n_features, names if model.named else None, places, model.first_column,

@@ -13,6 +13,7 @@ from naively.jobs.data import BLANK_BYTES, Data
 from naively.read.batch import Batch
 from naively.read.parts import batches_of
 from naively.report.summary import InputProfile
+from naively.statistics.missing import missing_mask
 from naively.text.labels import folded
 from naively.text.utf8 import Texts, TokenRows, are_blank
 from naively.work.row_keys import row_keys
@@ -34,7 +35,7 @@ def profile_of(data: Data) -> InputProfile | None:
         some = batch if left >= len(batch) else batch.take(np.arange(left))
         read += len(some)
         keys.append(row_keys(some))
-        empty += int(_are_empty(some).sum())
+        empty += int(_are_empty(some, of_table=data.words_from is not None).sum())
         if read >= _LOOKED_AT:
             break
     return InputProfile(
@@ -46,9 +47,13 @@ def profile_of(data: Data) -> InputProfile | None:
     )
 
 
-def _are_empty(batch: Batch) -> Array:
-    """Whether rows (n,) hold no text, or no value that is not 0."""
+def _are_empty(batch: Batch, *, of_table: bool) -> Array:
+    """Whether rows (n,) hold no text, or no value that is not 0; of a table, no value at all."""
     rows = batch.rows
+    if of_table:
+        mask = missing_mask(rows)
+        missing = 0 if mask is None else np.asarray(mask.sum(axis=1)).ravel()
+        return np.broadcast_to(missing == rows.shape[1], (rows.shape[0],))
     if isinstance(rows, TokenRows):
         blank = np.diff(rows.starts) == 0
         return np.asarray(blank.reshape(len(batch), batch.width).all(axis=1))

@@ -37,7 +37,7 @@ _Find: TypeAlias = Callable[[str, str], tuple[int, int] | None]
 
 def examples(data: Data, fitted: Fitted, kinds: Kinds, workers: Workers) -> list[Quote]:
     """Find rows, of the kinds that were trained on, for the features of the largest gains."""
-    if data.n_regions > 1 or not data.tasks:
+    if data.n_regions > 1 or not data.tasks or data.words_from is not None:
         return []
     shown = feature_rows(fitted)[:QUOTED]
     columns = np.array([row.column for row in shown], dtype=np.int64)

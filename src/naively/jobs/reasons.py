@@ -22,7 +22,7 @@ class Contribution:
     """What a feature of the row says."""
 
     feature: str
-    value: float  # count, or value, in the row
+    value: float | str  # count, or value, in the row; a category by its name
     nats: float  # by which it raises the answer above its rival; negative: it speaks against
     region: str = ""  # column of text in which it stands, if the model keeps them apart
 
@@ -57,7 +57,9 @@ def explain_row(model: ModelFile, x: FloatArray, rival: str | None = None) -> Ex
     probability = posterior(found)[0]
     names = model.names if model.exposure is None else (*model.names, "exposure")
     contributions = [
-        Contribution(names[j % len(names)], float(x[j]), float(nats[j]), _region(model, j))
+        Contribution(
+            names[j % len(names)], _value(model, j, float(x[j])), float(nats[j]), _region(model, j)
+        )
         for j in np.argsort(-np.abs(nats), kind="stable").tolist()
         if nats[j] != 0
     ]
@@ -74,6 +76,12 @@ def explain_row(model: ModelFile, x: FloatArray, rival: str | None = None) -> Ex
 
 def _region(model: ModelFile, j: int) -> str:
     return model.text_columns[j // len(model.names)] if model.n_regions > 1 else ""
+
+
+def _value(model: ModelFile, j: int, value: float) -> float | str:
+    """Value of a feature, or the category that it stands for."""
+    labels = () if model.variables is None else model.variables.all.labels[j]
+    return str(labels[int(value)]) if labels else value
 
 
 def dense_row(X: Matrix, row: int) -> FloatArray:

@@ -60,6 +60,7 @@ class ModelSettings:
     exposure: str | None = None  # of rows: a column, or "total"
     calibration: str | None = None  # "cross-fitted": probabilities are those of rows not seen
     missing: str | None = None  # "ignore": a value that is missing is left out; None: an error
+    correction: str | None = None  # "bic": of gains, for the parameters that a feature has
 
     @property
     def is_constrained(self) -> bool:
@@ -155,10 +156,10 @@ class ModelSettings:
         asked |= {"time_limit": self.time_limit, "scale": self.scale}
         asked |= {name: getattr(self, name) for name in ASKED}
         asked["exposure"] = None if self.exposure is None else exposure
-        asked["missing"] = self.missing
+        asked |= {"missing": self.missing, "correction": self.correction}
         if self.objective == "pairs":  # whose search it is
             asked |= {"exact": None, "time_limit": None}
-        if "var_smoothing" in kind.parameters:
+        if "var_smoothing" in kind.parameters and "alpha" not in kind.parameters:
             asked["var_smoothing"] = asked.pop("alpha")
         given = {name: value for name, value in asked.items() if value is not None}
         self._check_effects(kind, given)
@@ -180,6 +181,11 @@ class ModelSettings:
             raise InputError(
                 f"`--class-weight` has no effect on --model {self.kind}, for which all classes "
                 "weigh the same; leave it out."
+            )
+        if self.quota is not None and kind.takes == "table":
+            raise InputError(
+                f"`--quota` asks which class a feature speaks for, and the categories of a column "
+                f"of --model {self.kind} speak for several; leave it out."
             )
         for one, other in (("costs", "budget"), ("budget", "costs")):
             if getattr(self, one) is not None and getattr(self, other) is None:
@@ -245,7 +251,10 @@ class ModelSettings:
 
 
 _OPTIONS = {"required": "require", "excluded": "exclude", "groups": "feature-groups", "k": "k"}
-_SAME = ("costs", "budget", "quota", "alpha", "scale", "exact", "time_limit", "exposure", "missing")
+_SAME = (
+    *("costs", "budget", "quota", "alpha", "scale", "exact", "time_limit", "exposure", "missing"),
+    "correction",
+)
 _PARAMETER = re.compile(rf"`({'|'.join((*_OPTIONS, *_SAME, *ASKED))})`(?:='(\w+)'|=(True))?")
 
 

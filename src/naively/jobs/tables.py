@@ -197,6 +197,11 @@ def cross_validate(
             f"{recipe.name}: --alphas is smoothing, which --model {unsmoothed[0]} does not have; "
             "leave one of them out."
         )
+    if against is not None and recipe.layout.variables is not None:
+        raise InputError(
+            f"`--against {against}` takes words or numbers, not the columns of a table; leave it "
+            "out."
+        )
     if against is not None and recipe.model.missing is not None:
         raise InputError(
             f"`--against {against}` takes no missing values; leave out it, or --missing ignore."

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any, Literal
 if TYPE_CHECKING:
     from naively.models.model import Model
 
-Takes = Literal["counts", "presence", "values", "categories"]
-Statistic = Literal["counts", "presence", "moments", "categories"]
+Takes = Literal["counts", "presence", "values", "categories", "table"]
+Statistic = Literal["counts", "presence", "moments", "categories", "mixed"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,7 +36,10 @@ COUNTS = Words(*_LIKELIHOOD, "sum of the values of the column", "occurrences")
 RATES = Words(*_LIKELIHOOD, _MEANS[0], "mean occurrences in a row; dispersion: standard deviation")
 PRESENCE = Words(*_LIKELIHOOD, "rows with a value above 0", "rows that hold it")
 CATEGORIES = Words(*_LIKELIHOOD, *("rows of each category",) * 2)
-COLUMNS = Words(*_LIKELIHOOD, *("what the kind of the column tells of each class",) * 2)
+_OF_KINDS = (
+    "mean of the numbers or counts, share of the rows that are true or of the category named"
+)
+COLUMNS = Words(*_LIKELIHOOD, *(f"{_OF_KINDS}; dispersion: standard deviation",) * 2)
 NORMAL = Words(*_LIKELIHOOD, *_MEANS)
 MEANS = Words(*_DISTANCE, *_MEANS)
 MEDIANS = Words(*_DISTANCE, *_MEDIANS)
@@ -101,7 +104,6 @@ def _kind(
     return Kind(name, takes, statistic, parameters, words, home)
 
 
-# The mixed model (`models/mixed.py`) has no row: files are not read as tables of several kinds.
 MODELS: Mapping[str, Kind] = MappingProxyType(
     {
         kind.name: kind
@@ -152,6 +154,20 @@ MODELS: Mapping[str, Kind] = MappingProxyType(
                 "var_smoothing",
                 "missing",
                 *ASKED,
+            ),
+            _kind(
+                "mixed",
+                "table",
+                "mixed",
+                COLUMNS,
+                "alpha",
+                *_PRIOR,
+                "variance",
+                "var_smoothing",
+                "correction",
+                "columns",
+                "refit",
+                "calibration",
             ),
             _kind("l2-centers", "values", "moments", MEANS, "scale", "priors", "missing", *ASKED),
             _kind(

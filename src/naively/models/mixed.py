@@ -76,6 +76,7 @@ def model(
         subtracts=variance == "shared" or not normal,
         learns_prior=fit_prior and class_prior is None,
         ignores_missing=True,
+        refits_missing=True,
     )
 
 
@@ -210,6 +211,65 @@ def _rule_of(family: Family[Any], kind: str, part: Any, own: IntArray, nothing: 
     log_prob[_occurs(some)] = rule.log_prob
     starts = np.append(starts_of(some.n_categories), len(log_prob))
     return replace(rule, log_prob=log_prob, starts=starts)
+
+
+def described(
+    statistics: ClassMixed, support: IntArray
+) -> tuple[FloatArray, FloatArray, tuple[str | None, ...]]:
+    """Describe some columns in each class, without smoothing.
+
+    Parameters
+    ----------
+    statistics
+        Of all columns.
+    support
+        Which columns, ascending (k,).
+
+    Returns
+    -------
+    centers : (k, C)
+        Mean of numbers and counts, share of the rows that are true, and of a column of categories
+        the share of that whose share differs most between the classes. A class in which the column
+        is never observed has the value of all rows.
+    deviations : (k, C)
+        Standard deviations: of the numbers, or of the law of the kind.
+    categories : (k,)
+        The category that is meant; None for other kinds.
+    """
+    shape = (len(support), len(statistics.classes))
+    centers, deviations = np.zeros(shape), np.zeros(shape)
+    categories: list[str | None] = [None] * len(support)
+    for kind, part, at, own in _by_kind(statistics, support):
+        some = part.take(own)
+        seen = some.observed
+        if kind == "gaussian":
+            centers[at], spread = some.mean, some.variance
+        elif kind == "categorical":
+            shares = _shares(some.table, np.repeat(seen, some.n_categories, axis=0))
+            starts = starts_of(some.n_categories)
+            differs = np.ptp(shares, axis=1)
+            most = np.array(
+                [start + np.argmax(differs[start : start + n])
+                 for start, n in zip(starts, some.n_categories, strict=True)]
+            )  # fmt: skip
+            for i, column, code in zip(at, support[at], most - starts, strict=True):
+                labels = statistics.columns.labels[column]
+                categories[i] = str(labels[code]) if labels else None
+            centers[at] = shares[most]
+            spread = centers[at] * (1 - centers[at])
+        else:
+            centers[at] = _shares(some.table, seen)
+            spread = centers[at] * (1 - centers[at] if kind == "bernoulli" else 1.0)
+        deviations[at] = np.sqrt(np.maximum(spread, 0.0))
+    return centers, deviations, tuple(categories)
+
+
+def _shares(table: Any, weight: FloatArray) -> FloatArray:
+    """Table (n, C) over the weight of its rows; over all classes together where there is none."""
+    counts = np.asarray(table.toarray() if hasattr(table, "toarray") else table, dtype=np.float64)
+    total = weight.sum(axis=1, keepdims=True)
+    pooled = counts.sum(axis=1, keepdims=True) / np.where(total > 0, total, 1.0)
+    return np.where(weight > 0, counts / np.where(weight > 0, weight, 1.0), pooled)
 
 
 def _distances(families: Families, statistics: ClassMixed) -> Distances:

@@ -237,6 +237,7 @@ class Model(Generic[S]):
     # Where the features are no columns: statistics, rows, support (k,): selected features (n, k).
     project: Callable[[S, Matrix, IntArray], Matrix] | None = None
     ignores_missing: bool = False  # NaN is left out of its own feature; otherwise it is an error
+    refits_missing: bool = False  # and has no part in the scores of `refit`; otherwise no refit
 
     def __post_init__(self) -> None:
         if self.objective is not None and self.redundancy is not None:
@@ -312,7 +313,8 @@ class Model(Generic[S]):
             raise ValueError(f"`refit` must be 'logistic' or None; got {refit!r}.")
         if calibration not in (None, "cross-fitted"):
             raise ValueError(f"`calibration` must be 'cross-fitted' or None; got {calibration!r}.")
-        if self.ignores_missing and (asked is not None or refit is not None):
+        whole = refit is not None and not self.refits_missing
+        if self.ignores_missing and (asked is not None or whole):
             name = "redundancy" if asked is not None else "refit"
             raise ValueError(
                 f"`{name}` needs every entry of a row, and missing values are left out; fill them "

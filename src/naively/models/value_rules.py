@@ -214,7 +214,10 @@ class MixedRule:
         scores = np.tile(self.log_prior, (X.shape[0], 1))
         for kind, rule in self.rules.items():
             own = self._own(kind, X[:, self.columns[kind]])
-            scores += rule.scores(own) if isinstance(rule, QuadraticRule) else rule.joint(own)
+            if isinstance(rule, QuadraticRule):
+                _add_quadratic(rule, own, scores)
+            else:
+                scores += rule.joint(own)
         undecided = np.all(np.isneginf(scores), axis=1)
         scores[undecided] = self.log_prior
         return scores
@@ -256,6 +259,16 @@ class MixedRule:
     @staticmethod
     def _own(kind: str, X: Matrix) -> Matrix:
         return presence_of(0.0, X) if kind == "bernoulli" else X
+
+
+def _add_quadratic(rule: QuadraticRule, X: Matrix, scores: FloatArray) -> None:
+    """Add the scores of numbers beside words, block by block dense: they keep their digits."""
+    height = max(_CELLS // max(X.shape[1], 1), 1) if is_sparse(X) else len(scores)
+    for start in range(0, len(scores), max(height, 1)):
+        block = X[start : start + height]
+        scores[start : start + height] += rule.scores(
+            block.toarray() if is_sparse(block) else block
+        )
 
 
 RULES: Mapping[str, type[Rule]] = {

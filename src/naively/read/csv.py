@@ -62,6 +62,13 @@ def columns(part: Part, layout: Layout) -> Columns:
     return number_columns(part, Records(table.names, _all_rows(table)), layout)
 
 
+@contextmanager
+def records(part: Part, layout: Layout) -> Iterator[Records]:
+    """All rows, as they are written."""
+    table, _ = _opened(part, layout)
+    yield Records(table.names, _all_rows(table), written=True)
+
+
 @dataclass(frozen=True, slots=True)
 class _Table:
     """A file that is being read."""

@@ -9,7 +9,7 @@ import json
 import os
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from itertools import chain, islice
 from typing import Any
@@ -75,6 +75,12 @@ def batches(part: Part, layout: Layout) -> Iterator[Batch]:
 def columns(part: Part, layout: Layout) -> Columns:
     """Columns of numbers."""
     return number_columns(part, _records(part, layout), layout)
+
+
+@contextmanager
+def records(part: Part, layout: Layout) -> Iterator[Records]:
+    """All rows, as JSON has them."""
+    yield _records(part, layout)
 
 
 def _blocks(part: Part, layout: Layout) -> Iterator[tuple[int, bytes]]:
@@ -193,9 +199,12 @@ def _first(part: Part, layout: Layout) -> dict[str, Any]:
 
 def _rows(part: Part, layout: Layout) -> Iterator[Rows]:
     keys = list(_first(part, layout))
-    for records in _pieces(part, layout):
-        while some := list(islice(records, limits.height(64 * len(keys)))):
-            cells = _columns(some, keys, part, layout.roles_way)
+    for lines in _pieces(part, layout):
+        while some := list(islice(lines, limits.height(64 * len(keys)))):
+            if layout.variables is None:
+                cells = _columns(some, keys, part, layout.roles_way)
+            else:  # a field that is not there is missing
+                cells = {key: [record.get(key) for _, record in some] for key in keys}
             numbers: IntArray = np.array([number for number, _ in some])
             yield Rows(list(zip(*cells.values(), strict=True)), numbers)
 

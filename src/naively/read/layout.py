@@ -9,6 +9,7 @@ from typing import Literal
 from naively.read.columns import Wanted
 from naively.read.errors import InputError
 from naively.read.formats import FORMATS
+from naively.read.variables import Variables
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +51,7 @@ class Layout:
     encoding: str | None = None  # of CSV and JSON Lines; None: UTF-8, or what fits
     skip: int = 0  # of CSV: lines before the first, as `Style` has them
     wanted: Wanted | None = None  # columns of numbers to keep; None: all
+    variables: Variables | None = None  # of a table with columns of several kinds; else None
     # Of numbers. (What is counted is told by the features, by which records are named.)
     missing: bool = field(default=False, repr=False)  # cells without a value are NaN, not refused
     missing_way: str = field(default="", repr=False)  # out, where a value is missing: "add ..."
@@ -140,6 +142,11 @@ def check_effects(layout: Layout, format: str, source: str = "") -> None:
         Naming the option, and the formats in which it has an effect.
     """
     place = f"{source}: " if source else ""
+    if layout.variables is not None and format not in _TABLES:
+        raise InputError(
+            f"{place}--model mixed reads tables with names of columns ({', '.join(_TABLES)}), and "
+            f"{format} holds a matrix of one kind of numbers; choose the model of that kind."
+        )
     for option, _ in _idle(layout, format):
         (formats,) = (each for name, _, *each in _EFFECTS if name == option)
         both = zip(_HELD, formats, strict=True)

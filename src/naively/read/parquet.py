@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,17 @@ def columns(part: Part, layout: Layout) -> Columns:
         fields = file.schema_arrow
         named = not _holds_numbers(fields[0].type)
         return plan_of(part.source, fields.names, layout, named=named).columns
+
+
+@contextmanager
+def records(part: Part, layout: Layout) -> Iterator[Records]:
+    """All rows as Python has them, and which columns are stored as categories."""
+    import pyarrow as pa
+
+    with _opened(part.path, part.source) as file:
+        fields = file.schema_arrow
+        of_categories = (each.name for each in fields if pa.types.is_dictionary(each.type))
+        yield replace(_records(file, part), categorical=tuple(of_categories))
 
 
 def _tables(file: Any, part: Part, names: list[str] | None) -> Iterator[tuple[Any, Places]]:

@@ -11,7 +11,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from naively.read import svmlight
+from naively.read import mixed, svmlight
 from naively.read.batch import Batch, Part, joined
 from naively.read.bytes import (
     identity,
@@ -136,7 +136,8 @@ def batches_of(part: Part, layout: Layout) -> Iterator[Batch]:
         yield from part.held
         return
     with explained(part.source):
-        batches = reader_of(part.format).batches(part, layout.written(part.style))
+        read = reader_of(part.format).batches if layout.variables is None else mixed.batches
+        batches = read(part, layout.written(part.style))
         if layout.labels_file:
             batches = _labelled(batches, part, layout.labels_file)
         for batch in batches:
@@ -189,7 +190,8 @@ def _columns(part: Part, layout: Layout) -> Columns:
 
 def aligned(parts: Sequence[Part], layout: Layout) -> Layout:
     """Ask for the same columns of numbers in all files: those wanted, or those of the first."""
-    if layout.text or layout.wanted is not None or len({part.path for part in parts}) < 2:
+    told = layout.text or layout.wanted is not None or layout.variables is not None
+    if told or len({part.path for part in parts}) < 2:
         return layout
     wanted = columns_of(parts, layout).wanted("the first file")
     return replace(layout, wanted=wanted)

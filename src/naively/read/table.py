@@ -40,6 +40,8 @@ class Records:
 
     names: list[str]  # of the columns
     rows: Iterator[Rows]
+    written: bool = False  # cells are text, as CSV has them
+    categorical: tuple[str, ...] = ()  # columns that the file says are of categories
 
 
 # Columns ---------------------------------------------------------------------------------------

@@ -47,12 +47,13 @@ def features_csv(summary: Summary) -> str:
     also = ["also says"] if any(row.also for row in summary.features) else []
     counted = any(row.documents for row in summary.features)
     firm = any(row.stability is not None for row in summary.features)
-    also = [*["stability"] * firm, *also]
+    named = any(row.category is not None for row in summary.features)
+    also = [*["category"] * named, *["stability"] * firm, *also]
     writer.writerow(["rank", "feature", "gain", "class", *also, *heads, *["burst"] * counted])
     for row in summary.features:
         figures = [group.plain(each) for group in groups for each in group.of(row)]
         others = ["; ".join(row.also)] if "also says" in also else []
-        others = [*[str(row.stability)] * firm, *others]
+        others = [*[row.category or ""] * named, *[str(row.stability)] * firm, *others]
         mark = ["yes" if row.burst else ""] * counted
         told = [row.rank, row.name, _short(row.gain), row.speaks_for, *others, *figures, *mark]
         writer.writerow(told)
@@ -94,8 +95,8 @@ def summary_json(summary: Summary) -> str:
         del record["settings"]["of_text"]
     for row in record["features"]:
         row["gain"] = _short(row["gain"])
-        for name in ("also", "contrast"):
-            if not row[name]:
+        for name in ("also", "contrast", "category"):
+            if row[name] in (None, ()):
                 del row[name]
         for group in _GROUPS:
             row[group.field] = [group.plain(each) for each in row[group.field]]

@@ -98,7 +98,9 @@ def _columns(summary: Summary) -> list[tuple[str, Callable[[FeatureRow], str]]]:
 
 
 def _named(row: FeatureRow) -> str:
-    return escaped(row.name) + (f" (also says: {_plain(words.also_says(row))})" if row.also else "")
+    return escaped(row.called) + (
+        f" (also says: {_plain(words.also_says(row))})" if row.also else ""
+    )
 
 
 def _markers(summary: Summary) -> str:

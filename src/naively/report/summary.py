@@ -52,6 +52,12 @@ class FeatureRow:
     example: Example | None = None
     contrast: Example | None = None  # a row of another class in which it occurs too
     also: tuple[str, ...] = ()  # features that are not chosen because this one says the same
+    category: str | None = None  # of a column of categories: that whose shares are the centers
+
+    @property
+    def called(self) -> str:
+        """Name, and the category that the figures are of."""
+        return self.name if self.category is None else f"{self.name} = {self.category}"
 
 
 @dataclass(frozen=True, slots=True)

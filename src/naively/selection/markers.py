@@ -258,7 +258,8 @@ def against_others(
 
 
 def _comparing() -> list[str]:
-    return [name for name, kind in MODELS.items() if kind.statistic is not None]
+    known = MODELS.items()
+    return [name for name, kind in known if kind.statistic is not None and kind.takes != "table"]
 
 
 def _checked_prior(model: Model[Any], prior: float | None) -> float | None:

@@ -23,6 +23,7 @@ import numpy as np
 
 from naively._types import FloatArray, IntArray
 from naively.models.rules import LinearRule
+from naively.models.value_rules import MixedRule
 from naively.statistics.matrix import Matrix, is_sparse
 from naively.statistics.rows import LabelledRows
 
@@ -37,7 +38,7 @@ _ITERATIONS = 1000
 class Refitted:
     """The rule, and what was chosen on the way."""
 
-    rule: LinearRule
+    rule: LinearRule | MixedRule
     C: float  # inverse of the penalty
     log_loss: float  # of the rows held out, nats a row
 
@@ -64,6 +65,38 @@ def logistic_rule(rows: LabelledRows, log_prior: FloatArray, *, scaled: bool) ->
     ValueError
         If the rows are of one class.
     """
+    rows = counted(rows)
+    k = rows.matrix.shape[1]
+    shift, scale = _standard(rows) if scaled else (np.zeros(k), np.ones(k))
+    if scaled:
+        rows = LabelledRows(
+            _moved(rows.matrix, shift, scale), rows.classes, rows.codes, rows.weights
+        )
+    found = regression(rows)
+    weights = found.weights / scale
+    return Refitted(
+        LinearRule(found.start - weights @ shift, weights, log_prior), found.C, found.log_loss
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Regression:
+    """A logistic regression, its C chosen: the scores of classes are start + X @ weights.T."""
+
+    start: FloatArray  # (C,) -inf for a class without rows, which is never the answer
+    weights: FloatArray  # (C, k)
+    C: float
+    log_loss: float
+
+
+def counted(rows: LabelledRows) -> LabelledRows:
+    """Return the rows of positive weight.
+
+    Raises
+    ------
+    ValueError
+        If they are of one class.
+    """
     if rows.weights is not None and not rows.weights.all():
         rows = _some(rows, np.flatnonzero(rows.weights))
     if len(np.unique(rows.codes)) < 2:
@@ -71,22 +104,20 @@ def logistic_rule(rows: LabelledRows, log_prior: FloatArray, *, scaled: bool) ->
             "`refit`='logistic' needs rows of two classes or more; leave `refit` out, or give more "
             "rows."
         )
-    k = rows.matrix.shape[1]
-    shift, scale = _standard(rows) if scaled else (np.zeros(k), np.ones(k))
-    if scaled:
-        rows = LabelledRows(
-            _moved(rows.matrix, shift, scale), rows.classes, rows.codes, rows.weights
-        )
+    return rows
+
+
+def regression(rows: LabelledRows) -> Regression:
+    """Fit rows (n, k), of positive weight, as they are."""
     C, loss = _penalty(rows)
     fitted = _fitted(rows, C)
-    coef, intercept = np.asarray(fitted.coef_) / scale, np.asarray(fitted.intercept_)
-    intercept = intercept - coef @ shift
+    coef, intercept = np.asarray(fitted.coef_), np.asarray(fitted.intercept_)
     if len(coef) == 1:
         coef, intercept = (np.concatenate([-each, each]) / 2 for each in (coef, intercept))
     weights = np.zeros((len(rows.classes), coef.shape[1]))
-    start = np.full(len(rows.classes), -np.inf)  # a class without rows is never the answer
+    start = np.full(len(rows.classes), -np.inf)
     weights[fitted.classes_], start[fitted.classes_] = coef, intercept
-    return Refitted(LinearRule(start, weights, log_prior), C, loss)
+    return Regression(start, weights, C, loss)
 
 
 def _fitted(rows: LabelledRows, C: float, start: Any = None) -> Any:

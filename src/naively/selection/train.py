@@ -17,12 +17,14 @@ from naively.models.value_rules import tempered
 from naively.selection.certificate import Selection
 from naively.selection.constrained import path_within, select_within
 from naively.selection.given import given
+from naively.selection.mixed_refit import mixed_logistic
 from naively.selection.pairs import pairs_path, select_pairs
 from naively.selection.path import SparsityPath, checked_grid, path
 from naively.selection.redundancy import of_rows, refuse_no_rows
 from naively.selection.refit import Refitted, logistic_rule
 from naively.selection.solve import solve
 from naively.statistics.matrix import Matrix
+from naively.statistics.mixed import ClassMixed
 
 # What `k` may say instead of a number: the fewest features within one standard error, or the best.
 AUTO: dict[object, Choice] = {"auto": "one_standard_error", "best": "best"}
@@ -97,8 +99,12 @@ def train(
         return Trained(model, statistics, selection, rule)
     if rows is None:
         refuse_no_rows("refit", model.refit)
-    scaled = MODELS[model.name].takes == "values"
-    refitted = logistic_rule(rows(selection.support), log_prior, scaled=scaled)
+    own = rows(selection.support)
+    if isinstance(statistics, ClassMixed):
+        refitted = mixed_logistic(own, statistics, selection.support, log_prior)
+    else:
+        scaled = MODELS[model.name].takes == "values"
+        refitted = logistic_rule(own, log_prior, scaled=scaled)
     return Trained(model, statistics, selection, refitted.rule, refitted)
 
 

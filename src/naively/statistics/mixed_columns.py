@@ -47,7 +47,9 @@ class MixedColumns:
     names: tuple[str, ...] | None = None
 
     @classmethod
-    def of(cls, X: Any, told: Any = None, names: Sequence[str] | None = None) -> Self:
+    def of(
+        cls, X: Any, told: Any = None, names: Sequence[str] | None = None, text: Sequence[int] = ()
+    ) -> Self:
         """Look at a table.
 
         Parameters
@@ -58,15 +60,19 @@ class MixedColumns:
             Kinds: of some columns by name (or by position), the others by their type; or of all.
         names : sequence of str, optional
             Of the columns.
+        text : sequence of int, optional
+            Positions of texts, which are left out.
 
         Raises
         ------
         ValueError
             If a kind or a column is unknown, or the values of a column are not of its kind.
         """
-        table = _Table.of(X)
+        table = Table.of(X)
         named = None if names is None else tuple(map(str, names))
         asked = _checked_kinds(told, table.width, named)
+        if text:
+            table, asked, named = _without_text(table, asked, named, text)
         kinds = tuple(
             kind or ("gaussian" if table.sparse else _kind_of(table.column(i)))
             for i, kind in enumerate(asked)
@@ -85,7 +91,7 @@ class MixedColumns:
         """
         return self._extended(self._checked(X))
 
-    def _extended(self, table: _Table) -> Self:
+    def _extended(self, table: Table) -> Self:
         if "categorical" in self.kinds and table.sparse:
             i = self.kinds.index("categorical")
             raise ValueError(
@@ -180,8 +186,8 @@ class MixedColumns:
             return np.where(np.isnan(values), np.nan, values > 0)
         return values
 
-    def _checked(self, X: Any) -> _Table:
-        table = _Table.of(X)
+    def _checked(self, X: Any) -> Table:
+        table = Table.of(X)
         if table.width != len(self.kinds):
             raise ValueError(
                 f"X has {table.width} features, but {len(self.kinds)} are expected: the columns "
@@ -189,7 +195,7 @@ class MixedColumns:
             )
         return table
 
-    def _refuse_dates(self, table: _Table) -> None:
+    def _refuse_dates(self, table: Table) -> None:
         for i in range(table.width):
             dtype = None if table.sparse else getattr(table.column(i), "dtype", None)
             kind = getattr(dtype, "kind", "")
@@ -259,6 +265,11 @@ class MixedColumns:
                 "Statistics must be of columns of the same kinds to be combined; got "
                 f"{list(self.kinds)} and {list(other.kinds)}. Say all kinds in `columns`."
             )
+        if None not in (self.names, other.names) and self.names != other.names:
+            raise ValueError(
+                "Statistics must be of the same columns to be combined, and these have other "
+                "names, or other words. Gather them with the same columns, in the same order."
+            )
         labels = []
         for i, (ours, theirs) in enumerate(zip(self.labels, other.labels, strict=True)):
             short, long = sorted((ours, theirs), key=len)
@@ -278,8 +289,9 @@ class MixedColumns:
         return f"Column {self._key(i)!r}"
 
 
+@final
 @dataclass(frozen=True, slots=True)
-class _Table:
+class Table:
     """Any container with columns."""
 
     height: int
@@ -289,10 +301,20 @@ class _Table:
 
     @property
     def sparse(self) -> bool:
+        """Whether its zeros are not there."""
         return self.matrix is not None
 
+    def some(self, positions: Sequence[int]) -> Self:
+        """Return some of the columns."""
+        if self.matrix is not None:
+            return type(self).of(self.matrix[:, list(positions)])
+        return replace(self, width=len(positions), column=lambda i: self.column(positions[i]))
+
     @classmethod
-    def of(cls, X: Any) -> _Table:
+    def of(cls, X: Any) -> Self:
+        """Return the columns of a frame, an array, a sparse matrix or a list of rows."""
+        if isinstance(X, cls):
+            return X
         if is_sparse(X):
             X = as_matrix(X)
             return cls(X.shape[0], X.shape[1], lambda i: X[:, [i]], X)
@@ -312,9 +334,77 @@ class _Table:
         return cls(rows.shape[0], rows.shape[1], lambda i: rows[:, i])
 
 
+def text_columns(X: Any, text: Any, names: Sequence[str] | None) -> list[int]:
+    """Return the positions of the columns of text, ascending.
+
+    Parameters
+    ----------
+    X : data frame or array-like of shape (n, m)
+        The rows.
+    text : sequence of str or int, or None
+        Names, or positions.
+    names : sequence of str or None
+        Of the columns.
+
+    Raises
+    ------
+    ValueError
+        If `text` is no sequence, names no column or one twice, or X is sparse.
+    """
+    if text is None:
+        return []
+    if isinstance(text, str) or not isinstance(text, Iterable):
+        raise ValueError(f"`text` must be a list of columns, such as [{text!r}]; got {text!r}.")
+    table, named = Table.of(X), None if names is None else tuple(map(str, names))
+    found = [_position(each, table.width, named, "text") for each in text]
+    if len(set(found)) != len(found):
+        raise ValueError(f"`text` must name each column once; got {text!r}.")
+    if found and table.sparse:
+        raise ValueError(
+            "`text` must be None with a sparse `X`, which holds numbers; pass a data frame."
+        )
+    return sorted(found)
+
+
+def texts_of(X: Any, positions: Sequence[int], names: Sequence[str]) -> list[list[str]]:
+    """Return the texts (n,) of some columns; a missing one is empty.
+
+    Raises
+    ------
+    ValueError
+        If a value is neither missing nor a text; the message names the column.
+    """
+    table, found = Table.of(X), []
+    for i, name in zip(positions, names, strict=True):
+        values = ["" if _is_missing(value) else value for value in _plain(table.column(i))]
+        strange = [value for value in values if not isinstance(value, str)]
+        if strange:
+            raise ValueError(
+                f"Column {name!r} must hold texts, as `text` says; got {strange[0]!r}. Turn it "
+                "into strings, or take it out of `text`."
+            )
+        found.append(values)
+    return found
+
+
+def _without_text(
+    table: Table, asked: list[str | None], names: Labels | None, text: Sequence[int]
+) -> tuple[Table, list[str | None], Labels | None]:
+    both = [i for i in text if asked[i] is not None]
+    if both:
+        name = both[0] if names is None else names[both[0]]
+        raise ValueError(
+            f"`columns` must not give a kind to column {name!r}, which `text` names: its words "
+            "are variables of their own. Leave one of them out."
+        )
+    kept = [i for i in range(table.width) if i not in text]
+    named = None if names is None else tuple(names[i] for i in kept)
+    return table.some(kept), [asked[i] for i in kept], named
+
+
 def check_table(X: Any) -> None:
     """Raise ValueError unless X has rows and columns."""
-    table = _Table.of(X)
+    table = Table.of(X)
     for n, what in ((table.height, "sample(s)"), (table.width, "feature(s)")):
         if n == 0:
             raise ValueError(
@@ -427,13 +517,13 @@ def _checked_kinds(told: Any, width: int, names: Labels | None) -> list[str | No
     return [_checked_kind(i, kind) for i, kind in enumerate(told)]
 
 
-def _position(column: Any, width: int, names: Labels | None) -> int:
+def _position(column: Any, width: int, names: Labels | None, parameter: str = "columns") -> int:
     if names is not None and column in names:
         return names.index(column)
     if isinstance(column, Integral) and not isinstance(column, bool) and 0 <= int(column) < width:
         return int(column)
     known = f"names {', '.join(map(repr, names[:10]))}" if names else "positions, as X has no names"
-    raise ValueError(f"`columns` must name columns of X ({known}); got {column!r}.")
+    raise ValueError(f"`{parameter}` must name columns of X ({known}); got {column!r}.")
 
 
 def _checked_kind(column: Any, kind: Any) -> str:
@@ -441,9 +531,8 @@ def _checked_kind(column: Any, kind: Any) -> str:
         return kind
     if isinstance(kind, str) and kind == "text":
         raise ValueError(
-            f"`columns` cannot make column {column!r} 'text': its words would be features of their "
-            "own. Count them with CountVectorizer in a ColumnTransformer, beside the other "
-            "columns, and say 'bernoulli' (presence) for each word."
+            f"`columns` cannot make column {column!r} 'text': its words are variables of their "
+            f"own. Say `text`=[{column!r}]."
         )
     raise ValueError(
         f"`columns` must give one of {', '.join(KINDS)} to column {column!r}; got {kind!r}."

@@ -10,6 +10,8 @@ import reprlib
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, TypeAlias, final
 
+from naively.statistics.mixed_columns import MixedColumns
+
 Weights: TypeAlias = Literal["counts", "presence", "log", "tfidf"]
 Norm: TypeAlias = Literal["l2"]
 
@@ -132,10 +134,22 @@ def _check_weights(weights: str) -> None:
         )
 
 
+def _check_statistic(features: ColumnFeatures) -> None:
+    if features.statistic not in ("counts", "presence", "moments", "categories", "mixed"):
+        raise ValueError(
+            "`statistic` must be 'counts', 'presence', 'moments', 'categories' or 'mixed'; got "
+            f"{features.statistic!r}."
+        )
+    if (features.variables is None) == (features.statistic == "mixed"):
+        raise ValueError(
+            f"`variables` belong to the statistic 'mixed'; got {features.statistic!r}."
+        )
+
+
 def _check_resolution(features: ColumnFeatures) -> None:
     if features.resolution is not None and not 0 < features.resolution < math.inf:
         raise ValueError(f"`resolution` must be a positive number; got {features.resolution}.")
-    if features.resolution is not None and features.statistic in ("moments", "categories"):
+    if features.resolution is not None and features.statistic not in ("counts", "presence"):
         raise ValueError(
             f"`resolution` is of sums of values; leave it out with '{features.statistic}'."
         )
@@ -183,11 +197,11 @@ class ColumnFeatures:
         Number of columns m.
     names : str, default=None
         Fingerprint of the column names, if they have names.
-    statistic : {"counts", "presence", "moments", "categories"}, default="counts"
+    statistic : {"counts", "presence", "moments", "categories", "mixed"}, default="counts"
         Add up values >= 0 (multinomial and Poisson models), count the entries above `threshold`
         (Bernoulli), take means and squared deviations (Gaussian, negative binomial, l2
-        centers), or count the categories 0, 1, ... of each column, of which any number may turn
-        up (categorical).
+        centers), count the categories 0, 1, ... of each column, of which any number may turn
+        up (categorical), or take of each column what its kind says (mixed).
     threshold : float, default=0.0
         Only with "presence".
     resolution : float, default=None
@@ -213,11 +227,13 @@ class ColumnFeatures:
         Sum to which each row was scaled when it was read.
     log1p : bool, default=False
         Values are ln(1 + value) of what was read, after that.
+    variables : MixedColumns, default=None
+        Kinds and categories of the columns; with "mixed", and only then.
     """
 
     n_columns: int
     names: str | None = None
-    statistic: Literal["counts", "presence", "moments", "categories"] = "counts"
+    statistic: Literal["counts", "presence", "moments", "categories", "mixed"] = "counts"
     threshold: float = 0.0
     resolution: float | None = None
     weights: Weights = "counts"
@@ -228,6 +244,7 @@ class ColumnFeatures:
     missing: bool = False
     normalize: float | None = None
     log1p: bool = False
+    variables: MixedColumns | None = None
     kind: Literal["columns"] = field(default="columns", init=False)
 
     def __post_init__(self) -> None:
@@ -237,11 +254,7 @@ class ColumnFeatures:
             object.__setattr__(self, "weights", "counts")
         if self.n_columns < 0:
             raise ValueError(f"`n_columns` must be at least 0; got {self.n_columns}.")
-        if self.statistic not in ("counts", "presence", "moments", "categories"):
-            raise ValueError(
-                "`statistic` must be 'counts', 'presence', 'moments' or 'categories'; got "
-                f"{self.statistic!r}."
-            )
+        _check_statistic(self)
         if self.first_column not in (0, 1):
             raise ValueError(f"`first_column` must be 0 or 1; got {self.first_column!r}.")
         if not math.isfinite(self.threshold):
@@ -253,7 +266,7 @@ class ColumnFeatures:
                 f"`weights` must be 'counts' with the statistic {self.statistic!r}; got "
                 f"{self.weights!r}."
             )
-        if self.documents and self.statistic in ("moments", "categories"):
+        if self.documents and self.statistic not in ("counts", "presence"):
             raise ValueError(f"`documents` are of 'counts'; leave it out with '{self.statistic}'.")
         if self.weights == "log" and self.resolution is None:
             object.__setattr__(self, "resolution", UNIT)
@@ -289,7 +302,7 @@ def to_json(features: FeatureDefinition) -> str:
     fields = asdict(features)
     if features.exposure is None:
         del fields["exposure"]
-    for name in ("missing", "normalize", "log1p"):
+    for name in ("missing", "normalize", "log1p", "variables"):
         if not fields.get(name):
             fields.pop(name, None)
     return json.dumps({"format": FORMAT, **fields}, sort_keys=True)
@@ -305,6 +318,11 @@ def from_json(text: str) -> FeatureDefinition:
             f"format {FORMAT}. Count the data again, or use the version that wrote them."
         )
     if kind == "columns":
+        if fields.get("variables") is not None:
+            kinds, labels, names = (fields["variables"][of] for of in ("kinds", "labels", "names"))
+            fields["variables"] = MixedColumns(
+                tuple(kinds), tuple(map(tuple, labels)), tuple(names)
+            )
         return ColumnFeatures(**fields)
     fields["ngram_range"] = tuple(fields["ngram_range"])
     fields["stop_words"] = tuple(fields["stop_words"])

@@ -159,7 +159,7 @@ class MatrixCounter:
 
 @final
 class TreeCounter:
-    """Gathers moments or categories of the rows of matrices, batch by batch.
+    """Gathers moments or categories, or those of each kind, of rows of matrices, batch by batch.
 
     Parameters
     ----------
@@ -175,6 +175,8 @@ class TreeCounter:
         exposure = features.exposure  # of moments; counts hold its sums
         self._settings: dict[str, Any] = {} if exposure is None else {"exposure": exposure}
         self._settings |= {"missing": True} if features.missing else {}
+        if features.variables is not None:
+            self._settings = {"columns": features.variables}
         self._sums: Tree[Any] = Tree(lambda parts: reduce(add, parts))
         self._sums.add(self._kind.zero(features.n_columns, classes, **self._settings))
 

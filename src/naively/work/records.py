@@ -23,6 +23,8 @@ from naively._types import Array
 from naively.statistics.base import AbstractStatistics, keyed_rows, parts_of
 from naively.statistics.categories import ClassCategories
 from naively.statistics.counts import ClassCounts
+from naively.statistics.mixed import ClassMixed
+from naively.statistics.mixed_columns import KINDS, MixedColumns
 from naively.statistics.moments import SIGNED, ClassMoments
 from naively.statistics.sparse_table import DENSE_CELLS, SparseTable, index_type, settled
 from naively.text.features import (
@@ -38,11 +40,16 @@ from naively.work.archive import stored_arrays
 from naively.work.writing import atomic_file
 
 T = TypeVar("T")
-STATISTICS: Mapping[str, type[AbstractStatistics]] = {
+STATISTICS: Mapping[str, type[AbstractStatistics] | type[ClassMixed]] = {
     "counts": ClassCounts,
     "presence": ClassCounts,
     "moments": ClassMoments,
     "categories": ClassCategories,
+    "mixed": ClassMixed,
+}
+_OF_KIND: Mapping[str, type[AbstractStatistics]] = {  # what a mixed statistic is made of
+    **dict(zip(KINDS, (ClassMoments, ClassCategories, ClassCounts, ClassCounts), strict=True)),
+    "rows": ClassCounts,
 }
 _FORMAT = "naively statistics"
 _VERSION = 2
@@ -276,15 +283,40 @@ def _manifest(record: Record) -> dict[str, Any]:
         "fingerprint": fingerprint(record.features),
         "classes": statistics.classes.tolist(),
         "class_type": "str" if kind in "OUT" else statistics.classes.dtype.str,
-        "settings": dict(statistics._settings),
+        "settings": _settings_of(statistics),
         "shape": [statistics.n_features, len(statistics.classes)],
         "names": record.names is not None,
         "shards": dict(record.shards),
     }
 
 
+def _settings_of(statistics: Any) -> dict[str, Any]:
+    if isinstance(statistics, ClassMixed):
+        return {kind: dict(part._settings) for kind, part in _kinds_of(statistics).items()}
+    return dict(statistics._settings)
+
+
+def _kinds_of(statistics: ClassMixed) -> dict[str, AbstractStatistics]:
+    """Return what a mixed statistic is made of: columns of each kind, and rows."""
+    return {**statistics.parts, "rows": statistics.rows}
+
+
 def _arrays(record: Record) -> dict[str, Array]:
-    statistics: AbstractStatistics = record.statistics
+    if isinstance(record.statistics, ClassMixed):
+        parts = _kinds_of(record.statistics).items()
+        arrays = {
+            f"{kind}.{name}": array
+            for kind, part in parts
+            for name, array in _arrays_of(part).items()
+        }
+    else:
+        arrays = _arrays_of(record.statistics)
+    if record.names is not None:
+        arrays |= {"name_bytes": record.names.bytes, "name_starts": record.names.starts}
+    return arrays
+
+
+def _arrays_of(statistics: AbstractStatistics) -> dict[str, Array]:
     arrays: dict[str, Array] = {}
     for name in _fields_of(type(statistics)):
         array = getattr(statistics, name)
@@ -292,8 +324,6 @@ def _arrays(record: Record) -> dict[str, Array]:
             arrays |= {f"{name}_cells": array.cells, f"{name}_values": array.values}
         elif array is not None:
             arrays[name] = array
-    if record.names is not None:
-        arrays |= {"name_bytes": record.names.bytes, "name_starts": record.names.starts}
     return arrays
 
 
@@ -339,16 +369,40 @@ def _restored(manifest: dict[str, Any], arrays: dict[str, Array]) -> Record:
     if manifest["names"]:
         names = Vocabulary(arrays["name_bytes"], arrays["name_starts"])
     shards = {str(name): int(rows) for name, rows in dict(manifest["shards"]).items()}
-    record = Record(_statistics(manifest, features, arrays), features, names, shards)
+    columns = getattr(features, "variables", None)
+    if columns is None:
+        kind = STATISTICS[features.statistic]
+        assert kind is not ClassMixed
+        found: Any = _statistics(kind, manifest, arrays)
+    else:
+        found = _mixed(columns, manifest, arrays)
+    record = Record(found, features, names, shards)
     if not all(_soundness(record, int(manifest["shape"][0]))):
         raise ValueError("its arrays do not fit together")
     return record
 
 
+def _mixed(columns: MixedColumns, manifest: dict[str, Any], arrays: dict[str, Array]) -> ClassMixed:
+    parts = {}
+    for kind in (kind for kind in _OF_KIND if kind in manifest["settings"]):
+        n = 0 if kind == "rows" else len(columns.of_kind(kind))
+        n_classes = int(manifest["shape"][1])
+        own = {**manifest, "settings": manifest["settings"][kind], "shape": [n, n_classes]}
+        mark = f"{kind}."
+        some = {
+            name.removeprefix(mark): array
+            for name, array in arrays.items()
+            if name.startswith(mark)
+        }
+        parts[kind] = _statistics(_OF_KIND[kind], own, some)
+    rows = parts.pop("rows")
+    assert isinstance(rows, ClassCounts)
+    return ClassMixed(columns, parts, rows)
+
+
 def _statistics(
-    manifest: dict[str, Any], features: FeatureDefinition, arrays: dict[str, Array]
+    kind: type[AbstractStatistics], manifest: dict[str, Any], arrays: dict[str, Array]
 ) -> AbstractStatistics:
-    kind = STATISTICS[features.statistic]
     text = manifest["class_type"] == "str"
     classes = np.array(manifest["classes"], dtype=str if text else manifest["class_type"])
     empty = kind.zero(0, classes, **manifest["settings"])
@@ -364,8 +418,7 @@ def _statistics(
 
 def _soundness(record: Record, n_features: int) -> Iterator[bool]:
     """Tell of arrays what holds of all that a run has written: what reads them looks no more."""
-    statistics: AbstractStatistics = record.statistics
-    features, names = record.features, record.names
+    statistics, features, names = record.statistics, record.features, record.names
     classes = statistics.classes.tolist()
     yield all(first < second for first, second in pairwise(classes))
     yield statistics.n_features == n_features
@@ -374,6 +427,20 @@ def _soundness(record: Record, n_features: int) -> Iterator[bool]:
         yield statistics.presence is features.presence
         wanted = features.documents
         yield (statistics.documents is not None, statistics.squares is not None) == (wanted, wanted)
+    if not isinstance(statistics, ClassMixed):
+        yield from _sound_arrays(statistics, n_features, len(classes))
+        return
+    columns = statistics.columns
+    yield set(statistics.parts) == set(columns.kinds)
+    for kind, part in _kinds_of(statistics).items():
+        n = 0 if kind == "rows" else len(columns.of_kind(kind))
+        yield part.n_features == n
+        yield from _sound_arrays(part, n, len(classes))
+
+
+def _sound_arrays(
+    statistics: AbstractStatistics, n_features: int, n_classes: int
+) -> Iterator[bool]:
     heights: dict[str | None, int] = {None: n_features}
     for rows in keyed_rows(type(statistics)):
         keys = getattr(statistics, rows.key)
@@ -383,7 +450,7 @@ def _soundness(record: Record, n_features: int) -> Iterator[bool]:
     for name, part in parts_of(type(statistics)).items():
         array = getattr(statistics, name)
         if array is not None:
-            shape = (heights[part.rows.key if part.rows else None], len(classes))
+            shape = (heights[part.rows.key if part.rows else None], n_classes)
             yield array.shape == (shape[1:] if name in of_classes else shape)
             yield array.dtype.kind in "if"
             yield not isinstance(array, SparseTable) or _sound_cells(array)
