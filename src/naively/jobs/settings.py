@@ -223,6 +223,9 @@ class ModelSettings:
             f"--model {self.kind}, which has none": kind.of_distances or kind.regions,
             "--class-weight, after which gains follow no known law": self.class_weight is not None,
             "weights that are no counts (--weights log, --weights tfidf, --norm)": norm,
+            "--exposure and --model poisson, whose test is of rows": (
+                self.exposure is not None and self.kind == "poisson"
+            ),
             "--objective pairs, which is another choice": self.objective != "likelihood",
             "--redundancy, which is another choice": self.redundancy is not None,
             "constraints on the features, which are another choice": self.is_constrained,

@@ -119,6 +119,9 @@ class Family(Generic[S]):
     # Parameters that a free feature has more than a pooled one, one number or (m,): twice its gain
     # is chi-squared with so many degrees of freedom, if there are many rows
     freedom: Callable[[S], int | IntArray] | None = None
+    # p-values (m,) of features alike in the rows of all classes, from statistics and the squares of
+    # the entries (m,) where these are known; None: those of the gain hold
+    test: Callable[[S, FloatArray | None], FloatArray] | None = None
     # How two classes differ: their statistics, columns (k,), rows expected a priori of each
     contrast: Callable[[S, IntArray, float], Contrast] | None = None
     # By how much a gain is less than that of the likelihood, (m,) nats; None: by nothing

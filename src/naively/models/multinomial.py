@@ -66,7 +66,7 @@ from naively.models.contrast import (
     shares_of,
     weight_difference,
 )
-from naively.models.counting import of_own_counts, presence_of
+from naively.models.counting import of_own_counts, presence_of, test_of_counts
 from naively.models.distances import Distances, euclidean
 from naively.models.family import (
     CountTable,
@@ -122,6 +122,7 @@ def multinomial(alpha: object = 1.0) -> Family[CountTable]:
         feature_log_prob=smoothed(_log_prob, alpha),
         joint_rule=smoothed(_joint_rule, alpha),
         freedom=one_a_class,
+        test=test_of_counts,
         distances=smoothed(_distances, alpha),
         contrast=smoothed(_contrast, alpha),
     )

@@ -42,6 +42,7 @@ from naively.models.contrast import (
     shares_of,
     weight_difference,
 )
+from naively.models.counting import test_of_counts
 from naively.models.distances import Distances, euclidean
 from naively.models.exposure import checked_exposure, mean_exposure, of_exposure
 from naively.models.family import (
@@ -114,6 +115,7 @@ def poisson(alpha: object = 1.0) -> Family[CountTable]:
         problem=smoothed(_problem, alpha),
         rule=smoothed(_rule, alpha),
         freedom=one_a_class,
+        test=test_of_counts,
         distances=smoothed(_distances, alpha),
         contrast=smoothed(_contrast, alpha),
     )
