@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeAlias, TypeVar
 import click
 
 import naively as package
+from naively.judging.names import SCORINGS
 from naively.models.kinds import ASKED, MODELS
 from naively.read.errors import InputError, OutputError, reason
 from naively.read.formats import FORMATS, format_of
@@ -439,8 +440,20 @@ EXACT: Options = [
 
 SCORING = click.option(
     "--scoring",
-    type=click.Choice(["accuracy", "balanced_accuracy"]),
-    help="By what k is chosen; balanced: all classes count the same.  [accuracy]",
+    type=click.Choice(SCORINGS),
+    help="By what k is chosen; balanced, or macro F1: all classes count the same.  [accuracy]",
+)
+REPEATS = click.option(
+    "--repeats",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Divide the rows into folds so often, and average.  [500 / rows, from 1 to 5]",
+)
+TIME = click.option(
+    "--time",
+    metavar="NAME",
+    help="Column of numbers or dates: the last rows are held out, and folds follow each other, "
+    "each judged by what was trained on the rows before it.",
 )
 GROUPS = click.option(
     "--groups",
@@ -452,6 +465,7 @@ MODEL: Options = [
     KIND,
     amount_option(auto=True),
     SCORING,
+    REPEATS,
     RATE,
     *SMOOTHING,
     *OBJECTIVE,
@@ -486,6 +500,7 @@ TESTING: Options = [
         help="Of the choice for --holdout.",
     ),
     GROUPS,
+    TIME,
     click.option(
         "--precision",
         type=Share("precision"),
@@ -761,6 +776,7 @@ def recipe_of(input: str, options: Mapping[str, Any]) -> Any:
         quick=options.get("quick", False),
         stability=options.get("stability", False),
         scoring=options.get("scoring"),
+        repeats=options.get("repeats"),
         wanted=(*options.get("precision", ()), *options.get("recall", ())),
         stable=options.get("stable"),
         markers=options.get("markers"),
@@ -785,7 +801,7 @@ def layout_of(input: str, options: Mapping[str, Any]) -> Any:
         tokens=bool(text) and options["analyzer"] == "tokens",
         label=options["label"],
         split=options.get("split_column"),
-        group=options.get("groups"),
+        group=options.get("groups") or options.get("time"),
         labels_file=options.get("labels"),
         names_file=options.get("names"),
         transpose=options.get("transpose", False),
@@ -825,7 +841,8 @@ def _test_settings(options: Mapping[str, Any]) -> Any:
     from naively.jobs.settings import DEFAULT_HOLDOUT, TestSettings
 
     if "holdout" not in options:
-        return TestSettings(holdout=0.0)
+        groups, time = options.get("groups"), options.get("time")
+        return TestSettings(holdout=0.0, groups=groups, time=time)
     given = [name for name in ("test", "split_column", "holdout") if options[name] is not None]
     if len(given) > 1:
         names = " and ".join("--" + name.replace("_", "-") for name in given)
@@ -842,6 +859,7 @@ def _test_settings(options: Mapping[str, Any]) -> Any:
         holdout=DEFAULT_HOLDOUT if options["holdout"] is None else options["holdout"],
         seed=options["seed"],
         groups=options["groups"],
+        time=options["time"],
     )
 
 

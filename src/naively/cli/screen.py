@@ -284,7 +284,7 @@ def show_path(table: PathTable) -> None:
 def show_cv(table: CvTable) -> None:
     """Show the scores of some k for each model, the best first, and how they compare."""
     console = Console(highlight=False)
-    divided = f"{table.n_rows:,} rows in {table.folds} folds"
+    divided = f"{table.n_rows:,} rows in {table.folds:,} folds"
     divided += f", divided {table.repeats} times" if table.repeats > 1 else ""
     for each in table.contenders:
         best = each.best

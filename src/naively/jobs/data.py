@@ -198,9 +198,7 @@ def data_of(
     InputError
         Naming the file and the place in it, if it cannot be read.
     """
-    layout, parts = recipe.layout, parts or parts_of(recipe.files, recipe.layout)
-    if workers.are_here and _is_small(parts):
-        parts = held(parts, layout)
+    layout, parts = recipe.layout, parts or parts_to_read(recipe, workers)
     kind = MODELS[recipe.model.kind]
     features, layout, columns = definition(recipe.features, parts, layout, recipe.model)
     tasks = tasks_of(
@@ -226,6 +224,12 @@ def data_of(
     if columns is None:
         return data
     return replace(data, names=columns.names)
+
+
+def parts_to_read(recipe: Recipe, workers: Workers) -> Sequence[Part]:
+    """Return the parts of the files of a recipe, in memory where they are small and read here."""
+    parts = parts_of(recipe.files, recipe.layout)
+    return held(parts, recipe.layout) if workers.are_here and _is_small(parts) else parts
 
 
 def notes_on(recipe: Recipe, data: Data) -> Iterator[str]:

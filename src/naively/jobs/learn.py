@@ -40,6 +40,7 @@ from naively.jobs.study import (
 from naively.jobs.thresholds import check_thresholds, thresholds
 from naively.judging.every_k import every_k
 from naively.judging.parting import TEST, Parting
+from naively.judging.scoring import is_share
 from naively.judging.verdicts import Judge, total
 from naively.models import MODELS
 from naively.models.model import Model
@@ -82,10 +83,12 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
     number of features that is to be chosen is chosen once, among the training rows.
     """
     model, parting = recipe.model_of(), parting_of(recipe)
-    if recipe.scoring is not None and not is_auto(recipe.model.k):
-        raise InputError(
-            "`--scoring` has no effect without -k auto or -k best, which choose k by it; add one."
-        )
+    for name in ("scoring", "repeats"):
+        if getattr(recipe, name) is not None and not is_auto(recipe.model.k):
+            raise InputError(
+                f"`--{name}` has no effect without -k auto or -k best, which choose k by it; add "
+                "one."
+            )
     check_stability(recipe)
     check_markers(recipe.model, recipe.markers)
     with working(recipe.engine) as workers:
@@ -100,12 +103,14 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
             folds, k, told = choose_k(recipe, data, parting, workers)
             data = replace(data, notes=(*data.notes, *told))
             settings = replace(settings, k=k)
-            accuracies = Accuracies.of_folds(
-                folds, chooser(settings.kind), settings, recipe.scoring
-            )
+            scoring = recipe.scoring or "accuracy"
+            if is_share(scoring):  # others are no accuracies
+                accuracies = Accuracies.of_folds(
+                    folds, chooser(settings.kind), settings, scoring, timed=parting.timed
+                )
         temperature = None
         if model.calibration is not None:
-            temperature = fitted_temperature(data, model, settings, kinds, workers)
+            temperature = fitted_temperature(data, model, settings, parting, workers)
         has_test = recipe.test.file is not None or data.n_rows(TEST) > 0
         again = has_test and not recipe.test.is_given
         # All rows may have more features than the training rows: the last fit refuses a large k.
@@ -117,7 +122,7 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
             test, measured = _tested(recipe, data, final, trained, workers)
             accuracies = accuracies or measured
             tested = _test_of_odds(recipe, data, final, trained, workers)
-        cut = thresholds(recipe, data, model, settings, kinds, workers, trained, tested)
+        cut = thresholds(recipe, data, model, settings, parting, workers, trained, tested)
         if again:
             del trained  # most of the memory
             kinds = (*kinds, TEST)
@@ -173,11 +178,17 @@ def parting_of(recipe: Recipe) -> Parting:
     """Which rows are trained on, and which tested on."""
     folded = is_auto(recipe.model.k) or recipe.model.calibration is not None or recipe.wanted
     share = 0.0 if recipe.test.is_given else recipe.test.holdout
-    grouped = recipe.test.groups is not None
-    parting = Parting(share, recipe.test.seed, N_FOLDS if folded else 1, grouped=grouped)
-    if grouped and not parting.asks_content:
+    test = recipe.test
+    grouped, timed = test.groups is not None, test.time is not None
+    if grouped and timed:
+        raise InputError("`--groups` and `--time` divide the rows in two ways; leave one out.")
+    if timed and test.seed and not test.is_given:
+        raise InputError("`--seed` has no effect with --time, by which nothing is drawn; leave it.")
+    parting = Parting(share, test.seed, N_FOLDS if folded else 1, grouped=grouped, timed=timed)
+    if (grouped or timed) and not parting.asks_content:
+        name = "--groups" if grouped else "--time"
         raise InputError(
-            "`--groups` has no effect where no row is held out or cross-validated; leave it out."
+            f"`{name}` has no effect where no row is held out or cross-validated; leave it out."
         )
     return parting
 

@@ -292,6 +292,7 @@ class TestSettings:
     holdout: float = DEFAULT_HOLDOUT
     seed: int = 0
     groups: str | None = None  # column of groups of rows that are kept together
+    time: str | None = None  # column of times: earlier rows are trained on, later ones judged
 
     @property
     def is_given(self) -> bool:
@@ -308,6 +309,8 @@ class TestSettings:
         if self.holdout == 0:
             return "no row"
         share = f"{100 * self.holdout:g} % of"
+        if self.time is not None:
+            return f"the last {share} the rows by {self.time}"
         if self.groups is not None:
             return f"{share} the rows, by {self.groups}, held out at random with seed {self.seed}"
         return f"{share} each class, held out at random with seed {self.seed}"
@@ -335,7 +338,8 @@ class Recipe:
     engine: Engine = Engine()
     command: str = ""  # to repeat the run
     wanted: tuple[Wanted, ...] = ()  # precisions or recalls, for which thresholds are chosen
-    scoring: str | None = None  # by what k is chosen; None: accuracy
+    scoring: str | None = None  # by what k is chosen, see `judging.scoring`; None: accuracy
+    repeats: int | None = None  # how often rows are divided into folds; None: few rows more often
     stability: bool = False  # tell how often each feature is selected on halves of the rows
     stable: float | None = None  # keep the features that so large a share of the halves selects
     markers: int | None = None  # features to tell of each class against all others

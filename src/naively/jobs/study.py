@@ -37,11 +37,13 @@ class Accuracies:
 
     @classmethod
     def of_folds(
-        cls, folds: FoldErrors, judged: str, settings: ModelSettings, scoring: str | None
+        cls, folds: FoldErrors, judged: str, settings: ModelSettings, scoring: str, *, timed: bool
     ) -> Accuracies:
         """Return the accuracies of the model that was judged, from which k was chosen."""
         balanced = "mean over the classes, " * (scoring == "balanced_accuracy")
         whose = f"{balanced}{folds.n_folds}-fold cross-validation of the training rows, with"
+        if timed:
+            whose = f"{balanced}{folds.n_folds} folds of rows later than those trained on, with"
         other = (
             f", of the {judged} model, which selects the words" if judged != settings.kind else ""
         )
