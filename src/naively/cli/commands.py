@@ -154,15 +154,18 @@ class Amount(AnyType):
 class Bound(AnyType):
     """A class and its least log-odds."""
 
-    name = "CLASS=NATS"
+    name = "CLASS=NATS|none"
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, float]:
-        """Read spam=2.5; the name may hold =."""
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, float] | None:
+        """Read spam=2.5, in which the name may hold =, or none."""
+        if value == "none":
+            return None
         name, _, number = str(value).rpartition("=")
         with suppress(ValueError):
             if name and not math.isnan(float(number)):
                 return name, float(number)
-        return self.fail(f"{value!r} is not a class and a number, such as spam=2.5.", param, ctx)
+        said = f"{value!r} is not a class and a number, such as spam=2.5, nor none."
+        return self.fail(said, param, ctx)
 
 
 class Share(AnyType):
@@ -574,6 +577,8 @@ BESIDE: Options = [
     LAYER,
 ]
 
+ID = click.option("--id", "key", metavar="NAME", help="Column of names of the rows.")
+
 INPUT: Options = [
     click.argument("input", metavar="FILE", type=InputFile()),
     click.option(
@@ -625,6 +630,7 @@ MARKERS = click.option(
 
 SELECT: Options = [
     *INPUT,
+    ID,
     *MODEL,
     EXPOSURE,
     *REDUNDANCY,
@@ -676,7 +682,8 @@ PREDICT: Options = [
     click.option(
         "--threshold",
         type=Bound(),
-        help="Answer CLASS only where its log-odds are so many or more, and else the next best.",
+        help="Answer CLASS only where its log-odds are so many or more, and else the next best; "
+        "none: answer the likeliest.  [that of --precision or --recall in training]",
     ),
     click.option("--id", "key", metavar="NAME", help="Column to copy instead of row numbers."),
     click.option("--text", multiple=True, metavar="NAME", help="Column of text.  [as in training]"),
@@ -802,6 +809,7 @@ def layout_of(input: str, options: Mapping[str, Any]) -> Any:
         label=options["label"],
         split=options.get("split_column"),
         group=options.get("groups") or options.get("time"),
+        key=options.get("key"),
         labels_file=options.get("labels"),
         names_file=options.get("names"),
         transpose=options.get("transpose", False),
@@ -918,11 +926,16 @@ def predict(model: str, input: str, quiet: bool, **options: Any) -> None:
     )
     job = PredictJob(
         model, input, layout, options["out"], options["probabilities"],
-        options["margin"], options["threshold"],
+        options["margin"], options["threshold"] if _is_given("threshold") else "own",
     )  # fmt: skip
     with screen.progress(quiet=quiet) as progress:
         predicted = run(job, sys.stdout.buffer, progress)
     screen.show_predicted(predicted, options["out"])
+
+
+def _is_given(name: str) -> bool:
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE
 
 
 @naively.command(short_help="Do the whole job on data that is already here.")

@@ -50,6 +50,7 @@ class Figures:
     counts: Array | None = None  # without smoothing
     centers: FloatArray | None = None  # means, medians for l1 centers
     dispersions: FloatArray | None = None  # standard deviations, mean absolute ones for l1 centers
+    errors: FloatArray | None = None  # of the weights, of the model; None: of no closed form
     documents: Array | None = None  # rows that hold it; None where the counts are these, or unknown
     bursts: BoolArray | None = None  # (k,) most of the count is of a handful of rows
 
@@ -126,6 +127,8 @@ def fit(
     rows_of_classes = np.array([found[str(each)] for each in trained.classes.tolist()])
     alpha = model.alpha
     shown = _with_documents(figures(trained, counted), data, kinds, columns)
+    if not is_plain(data.features):  # what is weighted follows no law of counts
+        shown = replace(shown, errors=None)
     fitted = Fitted(
         file=_model_file(data, settings, trained, kinds, columns),
         selection=trained.selection,
@@ -254,6 +257,11 @@ def _tie_note(trained: Trained[Any], settings: ModelSettings) -> Iterator[str]:
             f"{inside + outside:,} {what} tie for {places}; those that come first, by column "
             "or by spelling, were taken."
         )
+
+
+def is_plain(features: FeatureDefinition) -> bool:
+    """Whether entries are counts, or presence, as models take them."""
+    return features.weights in ("counts", "presence") and getattr(features, "norm", None) is None
 
 
 def _squares(data: Data, kinds: Kinds, kept: IntArray | None) -> FloatArray | None:
@@ -437,4 +445,5 @@ def figures(trained: Trained[Any], counted: Any) -> Figures:
     weights = weights_of_classes(trained.rule)
     # An exposure is the last of the columns that a rule sees, and no feature.
     weights = weights if trained.model.exposure is None else weights[: len(support)]
-    return Figures(weights=weights, counts=counts)
+    errors = trained.weight_errors() if statistics is counted else None
+    return Figures(weights=weights, counts=counts, errors=errors)

@@ -18,13 +18,14 @@ from naively._nearest import short
 from naively._types import FloatArray, IntArray
 from naively.jobs.data import Data, Kinds, data_of, notes_on
 from naively.jobs.engines import Workers, working
-from naively.jobs.fit import Fitted, firm, fit, kept_firm
+from naively.jobs.fit import Fitted, firm, fit, is_plain, kept_firm
 from naively.jobs.folds import N_FOLDS, choose_k, chooser, fitted_temperature, training
 from naively.jobs.markers import check_markers, with_markers
 from naively.jobs.model_file import ModelFile
 from naively.jobs.outcome import Tested, files_of, summarize
 from naively.jobs.profile import profile_of
 from naively.jobs.quote import examples
+from naively.jobs.reasons import misled_by
 from naively.jobs.results import ALSO, RESULT_FILES, write_result
 from naively.jobs.settings import ModelSettings, Recipe
 from naively.jobs.stability import check_stability, stability_of
@@ -36,18 +37,20 @@ from naively.jobs.study import (
     own_rule,
     path_curve,
     predicted_error,
+    stability_grid,
+    with_stability,
 )
-from naively.jobs.thresholds import check_thresholds, thresholds
+from naively.jobs.thresholds import check_thresholds, kept_threshold, thresholds
 from naively.judging.every_k import every_k
 from naively.judging.parting import TEST, Parting
 from naively.judging.scoring import is_share
-from naively.judging.verdicts import Judge, total
+from naively.judging.verdicts import Judge, Verdicts, total
 from naively.models import MODELS
 from naively.models.model import Model
 from naively.read.errors import InputError
 from naively.read.parts import parts_of
 from naively.read.progress import Progress, silent
-from naively.report.summary import Summary
+from naively.report.summary import Misled, Summary
 from naively.selection.train import Trained, choices, is_auto
 from naively.work.judged import Look, Untempered, judged
 from naively.work.stream import Task, tasks_of
@@ -127,14 +130,18 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
             del trained  # most of the memory
             kinds = (*kinds, TEST)
             final, trained = fitting.of(kinds)
-        if recipe.stability and recipe.stable is None:
-            final = firm(final, fitting.stability(trained, kinds))
-        final = with_markers(final, data, trained, settings, kinds, recipe.markers)
         curve = None if recipe.quick else path_curve(trained, accuracies)
+        if recipe.stability and recipe.stable is None:
+            ks = stability_grid(curve, len(trained.selection.support))
+            shares, of_path = fitting.stability(trained, kinds, ks)
+            final = firm(final, shares)
+            curve = curve and with_stability(curve, ks, of_path)
+        final = with_markers(final, data, trained, settings, kinds, recipe.markers)
         found = [] if recipe.quick else examples(data, final, kinds, workers)
         profile = None if recipe.quick else profile_of(data)
     summary = summarize(recipe, files_of(recipe, data, test), test, final, curve, found, profile)
-    return replace(summary, thresholds=cut), final.file
+    file = replace(final.file, answer_from=kept_threshold(cut))
+    return replace(summary, thresholds=cut), file
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +162,7 @@ class _Fitting:
         best, trained = self._fit(kinds, clip, None)
         if stable is None:
             return best, trained
-        shares = self.stability(trained, kinds)
+        shares, _ = self.stability(trained, kinds)
         kept = shares >= stable - 1e-9
         fitted, trained = self._fit(kinds, clip, trained.selection.support[kept])
         return kept_firm(fitted, shares[kept], stable, len(shares)), trained
@@ -168,10 +175,12 @@ class _Fitting:
             temperature=self.temperature, support=support,
         )  # fmt: skip
 
-    def stability(self, trained: Trained[Any], kinds: Kinds) -> FloatArray:
-        """Share of the halves of these rows that select each feature of a model: (k,)."""
+    def stability(
+        self, trained: Trained[Any], kinds: Kinds, ks: IntArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Share of the halves of these rows that select each feature of a model; and at some k."""
         self.progress("selecting on halves", 0, 0)
-        return stability_of(self.recipe, self.data, trained, kinds, self.workers)
+        return stability_of(self.recipe, self.data, trained, kinds, self.workers, ks)
 
 
 def parting_of(recipe: Recipe) -> Parting:
@@ -264,8 +273,16 @@ def _tested(
         left_out=verdicts.left_out,
         coverage=() if recipe.quick else coverage_points(*verdicts.by_margin()),
         predicted_error=None if recipe.quick else _expected_error(data, trained),
+        misled=_misled(recipe, data, fitted, verdicts),
     )
     return test, accuracies
+
+
+def _misled(recipe: Recipe, data: Data, fitted: Fitted, verdicts: Verdicts) -> tuple[Misled, ...]:
+    """Explain the surest mistakes, of a model that sees the entries themselves."""
+    if recipe.quick or not is_plain(data.features):
+        return ()
+    return tuple(misled_by(fitted.file, each) for each in verdicts.mistakes)
 
 
 def _test_tasks(recipe: Recipe, data: Data, workers: Workers) -> Sequence[Task]:
@@ -299,9 +316,7 @@ def _test_of_odds(
 
 def _expected_error(data: Data, trained: Trained[Any]) -> float | None:
     """Error that a model expects of itself; rows that are weighted follow no law that it knows."""
-    features = data.features
-    plain = features.weights in ("counts", "presence") and getattr(features, "norm", None) is None
-    return predicted_error(trained) if plain else None
+    return predicted_error(trained) if is_plain(data.features) else None
 
 
 def _judge(

@@ -69,6 +69,8 @@ class ModelFile:
     exposure: Exposure = None  # what the rule sees after the features: see `statistics.exposure`
     exposure_name: str = ""  # of its column, or "total"
     missing: bool = False  # NaN in a row is a value that is missing, and says nothing
+    # Class that is answered only from so many nats of log-odds on; None: the likeliest is
+    answer_from: tuple[str, float] | None = None
 
     @property
     def n_regions(self) -> int:
@@ -143,6 +145,7 @@ def _manifest(model: ModelFile) -> dict[str, Any]:
         "layer": model.layer,
         **({} if model.exposure is None else _exposure_of(model)),
         **({"missing": True} if model.missing else {}),
+        **({} if model.answer_from is None else {"answer_from": list(model.answer_from)}),
         "text": text
         and {
             "columns": list(model.text_columns),
@@ -304,9 +307,20 @@ def _model(fields: _Fields, arrays: dict[str, Array]) -> ModelFile:
         exposure=fields.get("exposure", str, int, type(None)),
         exposure_name=fields.get("exposure_name", str, type(None)) or "",
         missing=fields.get("missing", bool, type(None)) or False,
+        answer_from=_answer_from(fields.get("answer_from", list, type(None))),
     )
     _check(model)
     return model
+
+
+def _answer_from(found: list[Any] | None) -> tuple[str, float] | None:
+    if found is None:
+        return None
+    if len(found) != 2 or type(found[0]) is not str or type(found[1]) not in (int, float):
+        raise _DamageError("`answer_from` must be a class and a number")
+    if not abs(found[1]) <= _LARGEST:
+        raise _DamageError("`answer_from` in its manifest is out of range")
+    return found[0], float(found[1])
 
 
 def _weights(name: str) -> Weights:
@@ -376,6 +390,8 @@ def _check(model: ModelFile) -> None:
     exposed = k + (model.exposure is not None)
     if model.kind not in MODELS:
         raise _DamageError(f"this version knows no model {model.kind!r}")
+    if model.answer_from is not None and model.answer_from[0] not in model.classes:
+        raise _DamageError("`answer_from` in its manifest names none of its classes")
     arrays = model.rule.arrays()
     cells = int(arrays["starts"][-1]) if arrays.get("starts", np.empty(0)).size else 0
     expected: dict[str, tuple[int, ...]] = {

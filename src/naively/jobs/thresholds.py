@@ -78,6 +78,12 @@ def thresholds(
     return tuple(found)
 
 
+def kept_threshold(found: Sequence[Threshold]) -> tuple[str, float] | None:
+    """Return the one threshold by which a model is to answer; None if there is none, or more."""
+    given = [(each.name, each.log_odds) for each in found if each.log_odds is not None]
+    return given[0] if len(given) == 1 else None
+
+
 def _told(wanted: Wanted, rows: Any, least: float) -> tuple[Any, ...]:
     odds, n_rows, members = rows
     reached = reached_by(odds, n_rows, members, least)

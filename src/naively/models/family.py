@@ -124,6 +124,9 @@ class Family(Generic[S]):
     test: Callable[[S, FloatArray | None], FloatArray] | None = None
     # How two classes differ: their statistics, columns (k,), rows expected a priori of each
     contrast: Callable[[S, IntArray, float], Contrast] | None = None
+    # Variance of the weight of each class in free features, (k, C), from the information of the
+    # smoothed likelihood, the classes independent of each other; None: of no closed form
+    weight_variance: Callable[[S, IntArray], FloatArray] | None = None
     # By how much a gain is less than that of the likelihood, (m,) nats; None: by nothing
     penalty: Callable[[S], FloatArray] | None = None
 

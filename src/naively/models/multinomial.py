@@ -125,6 +125,7 @@ def multinomial(alpha: object = 1.0) -> Family[CountTable]:
         test=test_of_counts,
         distances=smoothed(_distances, alpha),
         contrast=smoothed(_contrast, alpha),
+        weight_variance=smoothed(_weight_variance, alpha),
     )
 
 
@@ -262,6 +263,14 @@ def _distances(alpha: float | FloatArray, statistics: CountTable) -> Distances:
     return euclidean(m, len(rows), roots)
 
 
+def _weight_variance(
+    alpha: float | FloatArray, statistics: CountTable, columns: IntArray
+) -> FloatArray:
+    f, totals = _free(alpha, statistics, columns)
+    with np.errstate(divide="ignore"):
+        return np.asarray(1.0 / f - 1.0 / totals)
+
+
 def _contrast(
     alpha: float | FloatArray, statistics: CountTable, columns: IntArray, prior: float
 ) -> Contrast:
@@ -269,13 +278,10 @@ def _contrast(
     n = np.asarray(statistics.table.sum(axis=0), dtype=np.float64)
     length = n.sum() / (statistics.feature_weight.sum() or 1.0)
     effect, error = log_odds(y, n, prior * length)
-    f, totals = _free(alpha, statistics, columns)
-    with np.errstate(divide="ignore"):
-        variance = 1.0 / f - 1.0 / totals
     return Contrast(
         effect=effect,
         z=ratio(effect, error),
         log2_fold_change=log2_ratio(shares_of(y, n)),
         weight=weight_difference(_rule(alpha, statistics, columns, np.zeros(2))),
-        standard_error=root_of_sum(variance),
+        standard_error=root_of_sum(_weight_variance(alpha, statistics, columns)),
     )

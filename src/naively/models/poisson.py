@@ -118,6 +118,7 @@ def poisson(alpha: object = 1.0) -> Family[CountTable]:
         test=test_of_counts,
         distances=smoothed(_distances, alpha),
         contrast=smoothed(_contrast, alpha),
+        weight_variance=smoothed(_weight_variance, alpha),
     )
 
 
@@ -270,17 +271,23 @@ def _distances(alpha: float | FloatArray, statistics: CountTable) -> Distances:
     return euclidean(m, n_classes, roots)
 
 
+def _weight_variance(
+    alpha: float | FloatArray, statistics: CountTable, columns: IntArray
+) -> FloatArray:
+    n = weight_of(statistics, columns)
+    with np.errstate(divide="ignore"):
+        return np.asarray(1.0 / (free_rates(statistics, columns, alpha) * n))
+
+
 def _contrast(
     alpha: float | FloatArray, statistics: CountTable, columns: IntArray, prior: float
 ) -> Contrast:
     y, n = np.asarray(statistics.table[columns], dtype=np.float64), weight_of(statistics, columns)
     effect, error = log_rates(y, n, prior * mean_exposure(statistics))
-    with np.errstate(divide="ignore"):
-        variance = 1.0 / (free_rates(statistics, columns, alpha) * n)
     return Contrast(
         effect=effect,
         z=ratio(effect, error),
         log2_fold_change=log2_ratio(shares_of(y, n)),
         weight=weight_difference(_rule(alpha, statistics, columns, np.zeros(2))),
-        standard_error=root_of_sum(variance),
+        standard_error=root_of_sum(_weight_variance(alpha, statistics, columns)),
     )

@@ -90,6 +90,10 @@ class Batch:
         """Place of a row, for messages."""
         return self.places.of(row)
 
+    def called(self, row: int) -> str:
+        """Name of a row, or its place where it has none."""
+        return self.place(row) if self.keys is None else str(self.keys[row])
+
     def named(self, names: Sequence[Any] | Array) -> Batch:
         """Return the rows with the names (n,) that the file has, unless others were asked for."""
         if self.keys is not None:

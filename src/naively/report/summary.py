@@ -42,6 +42,7 @@ class FeatureRow:
     # relative to their mean; infinite (null in JSON) where one occurrence rules a class out
     # (smoothing 0).
     weights: tuple[float, ...] = ()
+    errors: tuple[float, ...] = ()  # standard errors of the weights, as the model has it
     counts: tuple[float, ...] = ()  # as counted in training, without smoothing
     centers: tuple[float, ...] = ()  # means, medians for l1 centers
     dispersions: tuple[float, ...] = ()  # standard deviations, mean absolute ones for l1 centers
@@ -102,6 +103,25 @@ class Confusion:
 
 
 @dataclass(frozen=True, slots=True)
+class Said:
+    """What a feature of a row says."""
+
+    feature: str
+    nats: float
+
+
+@dataclass(frozen=True, slots=True)
+class Misled:
+    """A row that is surely, and wrongly, answered."""
+
+    key: str  # name of the row, or its place
+    truth: str
+    answer: str
+    margin: float  # log-odds of the answer, nats
+    words: tuple[Said, ...]  # features that spoke most against the truth
+
+
+@dataclass(frozen=True, slots=True)
 class CoveragePoint:
     """The surest part of the test rows, and how right the answers are on it."""
 
@@ -127,6 +147,7 @@ class Evaluation:
     shared_features: int | None = None  # also in the final model, if that was trained anew
     confusion: Confusion | None = None  # None for very many classes
     coverage: tuple[CoveragePoint, ...] = ()  # by rising coverage
+    misled: tuple[Misled, ...] = ()  # the surest mistakes
     predicted_error: float | None = None  # by the model itself, before it sees a test row
 
 
@@ -139,6 +160,7 @@ class PathPoint:
     bound: float  # no other k features do better
     accuracy: float | None = None
     spread: float | None = None  # standard error of the accuracy, where it was cross-validated
+    stability: float | None = None  # share of halves that select a feature of these, on average
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,13 +205,14 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class InputProfile:
-    """What the rows of the files are like. No value is missing: files that lack one are refused."""
+    """What the rows of the files are like."""
 
     rows: int  # that were looked at: all of small files, the first ones of large ones
     whole: bool  # whether these are all
     repeated: int  # with the content of a row before them
     empty: int  # without any text, or any value that is not 0
     variants: tuple[tuple[str, ...], ...]  # labels that differ in case and blanks alone
+    missing: int | None = None  # values that are missing, where that is no error
 
 
 @dataclass(frozen=True, slots=True)

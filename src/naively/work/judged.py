@@ -59,7 +59,7 @@ def judged(task: Task, judge: Judge, look: Look) -> Verdicts:
             batch, labels = seen.of_kind(TEST)
             with told_at(part):
                 if len(batch):
-                    found += judge.verdicts(see(batch), labels)
+                    found += judge.verdicts(see(batch), labels, batch.called)
             found += Verdicts(left_out=int((seen.kinds == LEFT_OUT).sum()))
     return found
 
