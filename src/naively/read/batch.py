@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -92,7 +93,9 @@ class Batch:
 
     def called(self, row: int) -> str:
         """Name of a row, or its place where it has none."""
-        return self.place(row) if self.keys is None else str(self.keys[row])
+        if self.keys is not None:
+            return str(self.keys[row])
+        return os.path.basename(self.place(row))  # without the folders
 
     def named(self, names: Sequence[Any] | Array) -> Batch:
         """Return the rows with the names (n,) that the file has, unless others were asked for."""

@@ -78,6 +78,7 @@ def summary_html(summary: Summary, charts: Charts | None = None) -> str:
         "weight": words.signed,
         "number": "{:,}".format,
         "short": "{:.5g}".format,
+        "brief": words.brief,
     }
     style, script = _asset("page.css"), _asset("page.js")
     return environment.get_template("page.html").render(
