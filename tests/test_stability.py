@@ -302,7 +302,7 @@ def test_halves_do_not_depend_on_the_order_of_the_rows(tmp_path):
     order = np.random.default_rng(0).permutation(len(rows))
     found = []
     for name, which in (("a", np.arange(len(rows))), ("b", order)):
-        write(tmp_path / f"{name}.jsonl", [rows[i] for i in which], [labels[i] for i in which])
+        write(tmp_path / f"{name}.jsonl", [rows[i] for i in which], np.array(labels)[which])
         run("select", tmp_path / f"{name}.jsonl", "-k", 9, "--stability", "--quick", "-q",
             "--holdout", 0, "--out", tmp_path / name)  # fmt: skip
         found.append(stability_of(tmp_path / name))

@@ -42,7 +42,6 @@ class FeatureRow:
     # relative to their mean; infinite (null in JSON) where one occurrence rules a class out
     # (smoothing 0).
     weights: tuple[float, ...] = ()
-    errors: tuple[float, ...] = ()  # standard errors of the weights, as the model has it
     counts: tuple[float, ...] = ()  # as counted in training, without smoothing
     centers: tuple[float, ...] = ()  # means, medians for l1 centers
     dispersions: tuple[float, ...] = ()  # standard deviations, mean absolute ones for l1 centers
@@ -53,6 +52,7 @@ class FeatureRow:
     example: Example | None = None
     contrast: Example | None = None  # a row of another class in which it occurs too
     also: tuple[str, ...] = ()  # features that are not chosen because this one says the same
+    errors: tuple[float, ...] = ()  # standard errors of the weights (C,), as the model has it
 
 
 @dataclass(frozen=True, slots=True)
