@@ -84,7 +84,7 @@ def show_summary(summary: Summary, out: str) -> None:
     console.print(Text(f"The model was {summary.settings.final_rows}{_shared(summary)}."))
     if is_auto(summary.settings.k):
         rule = "within one standard error of the best" * (summary.settings.k == "auto")
-        rule = f"the smallest {rule or 'that reaches the highest accuracy'}"
+        rule = f"the smallest {rule or 'that does best'}"
         console.print(
             Text(f"k = {len(summary.features):,} was chosen by cross-validation: {rule}.")
         )
