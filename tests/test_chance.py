@@ -1,11 +1,13 @@
 """p-values against the tests of SciPy, against permutations, and under chance."""
 
+import itertools
 import json
 from functools import partial
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from hypothesis import given, settings, strategies as st
 from scipy import sparse, stats
 from sklearn.base import clone
 from sklearn.feature_selection import SelectFdr, SelectKBest, chi2
@@ -17,12 +19,14 @@ from naively import (
     SparseGaussianNB,
     SparseL1Centers,
     SparseL2Centers,
+    SparseMixedNB,
     SparseMultinomialNB,
     SparseNegativeBinomialNB,
     SparsePoissonNB,
     gain,
 )
 from naively.cli.scale import naively
+from naively.models.alike import alike_in_rows
 from naively.selection.chance import significant
 
 LIKELIHOODS = [
@@ -216,12 +220,20 @@ def signal(n=400, m=60, seed=5):
     return np.minimum(rng.poisson(rate[y]), 4), y
 
 
+def by_rows(model):
+    """Whether a model leaves the choice to a test of rows."""
+    counts = isinstance(model, SparseMultinomialNB | SparsePoissonNB)
+    return counts or (isinstance(model, SparseGaussianNB) and model.variance == "class")
+
+
 @pytest.mark.parametrize("q", [None, 0.01, 0.4])
 @pytest.mark.parametrize("model", NAIVE_BAYES, ids=str)
 def test_features_are_those_of_benjamini_and_hochberg(model, q):
     X, y = signal()
     fitted = clone(model).set_params(k="fdr", q=q).fit(X, y)
     p, rate = fitted.pvalues_, 0.1 if q is None else q
+    if by_rows(model):
+        p = stats.f_oneway(*(X[y == c] for c in range(3))).pvalue
     chosen = fitted.get_support(indices=True).tolist()
     assert chosen == stepped_up(p.tolist(), rate)
     assert chosen == np.flatnonzero(stats.false_discovery_control(p) <= rate).tolist()
@@ -271,6 +283,66 @@ def test_false_discoveries_of_the_model():
     assert 0.1 < np.mean(share) < 0.25
 
 
+@given(st.integers(0, 2**32 - 1), st.sampled_from([2, 3]))
+@settings(max_examples=20, deadline=None)
+def test_the_test_of_rows_is_right_on_average_over_all_permutations(seed, n_classes):
+    """The mean of between / total over every permutation of six rows is that of the law F."""
+    rng = np.random.default_rng(seed)
+    x, y = rng.poisson(1.0, 6) * rng.integers(1, 9, 6), np.arange(6) % n_classes
+    x[0] += 1 + x.max()  # not constant
+    total, share = ((x - x.mean()) ** 2).sum(), []
+    weight = np.bincount(y).astype(float)
+    for order in itertools.permutations(y):
+        sums = np.bincount(order, x, n_classes)
+        between = (weight * (sums / weight - x.mean()) ** 2).sum() / total
+        share.append(between)
+        p = alike_in_rows(sums[None], weight, np.array([(x**2).sum()], dtype=float))
+        law = stats.beta((n_classes - 1) / 2, (6 - n_classes) / 2)
+        assert p[0] == pytest.approx(law.sf(between), abs=1e-9)
+    assert np.mean(share) == pytest.approx(law.mean())
+
+
+@pytest.mark.parametrize("model", [SparseMultinomialNB(), SparsePoissonNB()], ids=str)
+def test_false_discoveries_are_few_where_counts_come_in_bursts(model):
+    """Of counts that vary more than a Poisson law allows, in rows of unequal length."""
+    rng, share, plain = np.random.default_rng(3), [], []
+    for _ in range(20):
+        y = rng.integers(0, 2, 400)
+        mean = np.ones((400, 201))
+        mean[:, :20] += 0.8 * y[:, None]
+        mean[:, -1] = 200 * (1 + y)  # in which rows of one class are longer
+        X = rng.poisson(rng.gamma(0.5, mean / 0.5))
+        found = clone(model).set_params(k="fdr").fit(X, y)
+        chosen = np.delete(found.support_, -1)
+        share.append(chosen[20:].sum() / max(chosen.sum(), 1))
+        plain.append((stats.false_discovery_control(found.pvalues_)[20:-1] <= 0.1).mean())
+    assert np.mean(share) < 0.13
+    assert np.mean(plain) > 0.2  # which is why
+
+
+def test_statistics_without_squares_are_refused():
+    X, y = signal()
+    counts = SparsePoissonNB().fit(X, y).statistics_
+    with pytest.raises(ValueError, match="gather them with `documents`=True"):
+        SparsePoissonNB.from_statistics(counts, k="fdr")
+    mixed = SparseMixedNB(columns=["poisson"] * 60, k="fdr")
+    with pytest.raises(ValueError, match="has no test of columns of counts beside others"):
+        mixed.fit(X, y)
+
+
+def test_columns_of_several_kinds_are_tested_each_by_its_own():
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 3, 300)
+    X = np.where(rng.random((300, 8)) < 0.5, 0.0, rng.exponential(size=(300, 8))) + 0.3 * y[:, None]
+    X[:, 4:] = rng.integers(0, 3, (300, 4))
+    kinds = ["gaussian"] * 4 + ["categorical"] * 4
+    found = SparseMixedNB(columns=kinds, k="fdr", q=0.5, alpha=0).fit(X, y)
+    numbers = stats.f_oneway(*(X[y == c, :4] for c in range(3))).pvalue
+    p = np.append(numbers, found.pvalues_[4:])
+    expected = np.flatnonzero(stats.false_discovery_control(p) <= 0.5)
+    assert found.get_support(indices=True).tolist() == expected.tolist()
+
+
 def test_nothing_is_significant():
     X, y = np.random.default_rng(0).poisson(1, (60, 20)), np.arange(60) % 2
     with pytest.warns(UserWarning, match="No feature is significant at a false discovery rate of"):
@@ -288,6 +360,7 @@ def test_nothing_is_significant():
         (SparsePoissonNB(k="fdr", q=1.0), r"`q` must be a false discovery rate in \(0, 1\)"),
         (SparsePoissonNB(k="fdr", class_weight="balanced"), "not with `class_weight`"),
         (SparsePoissonNB(k="fdr", quota=1), "not with constraints"),
+        (SparsePoissonNB(k="fdr", exposure="total"), "not with `exposure` and the poisson model"),
         (SparsePoissonNB(k="fdr", objective="pairs"), "not with `objective`='pairs'"),
         (SparsePoissonNB(k="fdr", redundancy="conditional"), "not with `redundancy`"),
         (SparsePoissonNB(k="fdr", calibration="cross-fitted"), "`calibration` is fitted on folds"),
@@ -321,6 +394,7 @@ def write(path, model):
     ("name", "model"),
     [
         ("multinomial", SparseMultinomialNB(k="fdr", q=0.2)),
+        ("poisson", SparsePoissonNB(k="fdr", q=0.2)),
         ("bernoulli", SparseBernoulliNB(k="fdr", q=0.2)),
         ("negative-binomial", SparseNegativeBinomialNB(k="fdr", q=0.2)),
         ("gaussian", SparseGaussianNB(k="fdr", q=0.2)),
@@ -338,7 +412,9 @@ def test_the_command_chooses_what_python_does(tmp_path, name, model):
     found = sorted(row["column"] for row in summary["features"])
     assert found == fitted.get_support(indices=True).tolist()
     assert f"{len(found)} features are significant at a false discovery rate of 0.2" in said
-    assert ("words come in bursts" in said) == (name == "multinomial")
+    assert ("by an analysis of variance" in said) == (
+        name in ("multinomial", "poisson", "gaussian")
+    )
     assert "so many are significant" in (tmp_path / "r" / "report.html").read_text()
     assert run("count", tmp_path / "a.csv", "--numbers", "--model", name, "-o", tmp_path / "s",
                "-q")[0] == 0  # fmt: skip
@@ -357,6 +433,7 @@ def test_the_command_chooses_what_python_does(tmp_path, name, model):
         (("-k", "fdr", "--class-weight", "balanced"), "not with --class-weight"),
         (("-k", "fdr", "--weights", "log"), "not with weights that are no counts"),
         (("-k", "fdr", "--quota", 1), "not with constraints"),
+        (("-k", "fdr", "--model", "poisson", "--exposure", "total"), "not with --exposure and"),
         (("-k", "fdr", "--calibration", "cross-fitted"), "not with --calibration"),
         (("-k", "fdr", "--stability"), "not with -k fdr"),
     ],

@@ -3,6 +3,8 @@
 import csv
 import json
 import math
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -16,6 +18,7 @@ from naively.jobs.model_file import load_model
 from naively.judging.agreement import agreement, share_interval
 from naively.judging.parting import TEST, TRAIN, Parting
 from naively.judging.thresholds import Wanted, answers_at, log_odds, reached_by, threshold_for
+from naively.read.errors import InputError
 from naively.read.layout import Layout
 from naively.read.parts import parts_of
 from naively.work.stream import parted
@@ -171,9 +174,65 @@ def test_a_threshold_is_chosen_on_folds_and_told_on_test_rows(data, goal, share)
     assert found["low"] <= found["reached"] <= found["high"]
     assert f"precision {precision:.4f}" in " ".join(said.split())
     assert f"recall {recall:.4f}" in " ".join(said.split())
-    assert f"rare={least}" in out.replace("\n", " ")
+    assert "`naively predict` does so, unless --threshold says otherwise" in " ".join(out.split())
+    assert load_model("result/model.npz").answer_from == ("rare", found["log_odds"])
+    own = run("predict", "result", "b.npz", "--out", "own.csv", "-q").stdout
+    assert f"rare is answered from {least} nats of log-odds on" in " ".join(own.split())
+    assert Path("own.csv").read_text() == Path("o.csv").read_text()
+    plain = run("predict", "result", "b.npz", "--threshold", "none", "--out", "n.csv", "-q").stdout
+    assert "is answered from" not in plain
+    fitted = SparseMultinomialNB(k=6).fit(X[:1000], y[:1000])
+    with open("n.csv", newline="") as file:
+        likeliest = [row["label"] for row in csv.DictReader(file)]
+    assert likeliest == fitted.predict(X[1000:]).tolist()
     with open("o.csv", newline="") as file:
         assert [*csv.DictReader(file)][0].keys() == {"row", "label"}
+
+
+def test_one_of_several_thresholds_is_for_who_predicts_to_choose(data):
+    out = run("select", "a.npz", "-k", 6, "--recall", "rare=0.5", "--precision", "rare=0.5",
+              "--out", "r", "-q").stdout  # fmt: skip
+    assert "naively predict --threshold rare=" in " ".join(out.split())
+    assert load_model("r/model.npz").answer_from is None
+
+
+@pytest.mark.parametrize("found", [["other", 1.0], ["rare"], ["rare", "1"], [3, 1.0], "rare"])
+def test_a_damaged_threshold_is_refused(data, found):
+    run("select", "a.npz", "-k", 2, "--out", "r", "-q")
+    with zipfile.ZipFile("r/model.npz") as file:
+        content = {name: file.read(name) for name in file.namelist()}
+    manifest = json.loads(content["manifest.json"]) | {"answer_from": found}
+    content["manifest.json"] = json.dumps(manifest).encode()
+    with zipfile.ZipFile("bad.npz", "w") as file:
+        for name, each in content.items():
+            file.writestr(name, each)
+    with pytest.raises(InputError, match="answer_from"):
+        load_model("bad.npz")
+
+
+def test_the_surest_mistakes_are_told_with_what_misled(data):
+    X, y = data
+    run("select", "a.npz", "--test", "b.npz", "-k", 6, "--out", "r", "-q")
+    found = json.loads(Path("r/summary.json").read_text())["evaluation"]["misled"]
+    fitted = SparseMultinomialNB(k=6).fit(X[:1000], y[:1000])
+    p, truth = fitted.predict_log_proba(X[1000:]), y[1000:]
+    best = p.argmax(axis=1)
+    margin = p.max(axis=1) - np.log1p(-np.exp(p.max(axis=1)))
+    wrong = np.flatnonzero(fitted.classes_[best] != truth)
+    order = wrong[np.argsort(-margin[wrong], kind="stable")][:5]
+    assert [each["margin"] for each in found] == pytest.approx(margin[order])
+    assert [each["key"] for each in found] == [f"b.npz: row {i + 1}" for i in order]
+    assert [each["truth"] for each in found] == truth[order].tolist()
+    columns = fitted.get_support(indices=True)
+    weights = fitted.feature_log_prob_[:, columns]
+    for each, i in zip(found, order, strict=True):
+        own = list(fitted.classes_).index(each["truth"])
+        said = X[1000 + i, columns] * (weights[best[i]] - weights[own])
+        expected = sorted((nats for nats in said if nats > 0), reverse=True)[:4]
+        assert [word["nats"] for word in each["words"]] == pytest.approx(expected)
+    page = Path("r/report.html").read_text()
+    assert "Surest mistakes" in page
+    assert f"b.npz: row {order[0] + 1}" in page
 
 
 def test_what_no_threshold_reaches_is_said(data):

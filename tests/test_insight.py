@@ -10,8 +10,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import cross_val_score
+from sklearn.metrics import get_scorer, log_loss
+from sklearn.model_selection import (
+    LeaveOneGroupOut,
+    LeaveOneOut,
+    TimeSeriesSplit,
+    cross_val_score,
+)
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -424,6 +431,138 @@ def test_cv_and_auto_choose_the_same_k(tmp_path, monkeypatch, n, model):
         run("select", "a.npz", "-k", choice, "--model", model, "--holdout", 0, "-q", "--out", "r",
             "--force")  # fmt: skip
         assert len(load_model("r/model.npz").names) == k
+
+
+def of_folds(estimator, X, y, splits, ks, scorer):
+    """Mean scores over folds of a fit for each k, by scikit-learn."""
+
+    def score(fitted, X, y):
+        if scorer != "neg_log_loss":
+            return get_scorer(scorer)(fitted, X, y)
+        return -log_loss(y, fitted.predict_proba(X), labels=fitted.classes_)
+
+    return [
+        np.mean([score(clone(estimator).set_params(k=k).fit(X[a], y[a]), X[b], y[b])
+                 for a, b in splits])
+        for k in ks
+    ]  # fmt: skip
+
+
+@pytest.fixture
+def dated(tmp_path, monkeypatch):
+    """Counts in the order of their dates, written in another."""
+    monkeypatch.chdir(tmp_path)
+    rng = np.random.default_rng(6)
+    y = np.array(["a", "b", "c"])[rng.choice(3, 61, p=[0.5, 0.3, 0.2])]
+    X = rng.poisson(1.0 + (y[:, None] == "a") * np.linspace(0, 3, 8))
+    dates = np.arange("2024-01-01", "2024-03-02", dtype="datetime64[D]")[:61]
+    order = rng.permutation(61)
+    np.savez("a.npz", X=X[order], y=y[order], when=dates.astype(str)[order], who=order % 9)
+    return X, y, order
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "f1_macro", "neg_log_loss"])
+@pytest.mark.parametrize("model", ["multinomial", "gaussian"])
+def test_cv_in_time_is_that_of_scikit_learn(dated, scoring, model):
+    X, y, _ = dated
+    made = {"multinomial": SparseMultinomialNB(), "gaussian": SparseGaussianNB(variance="class")}
+    splits = list(TimeSeriesSplit(4).split(X))
+    options = ("--time", "when", "--folds", 4, "--ks", "1,3,8", "--scoring", scoring)
+    found = json.loads(run("cv", "a.npz", *options, "--model", model, "--json").stdout)
+    expected = of_folds(made[model], X, y, splits, (1, 3, 8), scoring)
+    assert [point["score"] for point in found["points"]] == pytest.approx(expected)
+    assert (found["folds"], found["repeats"], found["scoring"]) == (4, 1, scoring)
+
+
+@pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss"])
+def test_rows_left_out_alone_are_those_of_scikit_learn(dated, scoring):
+    X, y, order = dated
+    options = ("--folds", "loo", "--ks", "1,3", "--scoring", scoring, "--json")
+    found = json.loads(run("cv", "a.npz", *options).stdout)
+    expected = of_folds(SparseMultinomialNB(), X, y, list(LeaveOneOut().split(X)), (1, 3), scoring)
+    assert [point["score"] for point in found["points"]] == pytest.approx(expected)
+    assert (found["folds"], found["repeats"]) == (61, 1)
+    if scoring == "accuracy":
+        for point in found["points"]:
+            p = point["score"]
+            assert point["standard_error"] == pytest.approx(np.sqrt(p * (1 - p) / 60))
+
+
+def test_groups_left_out_alone_are_those_of_scikit_learn(dated):
+    X, y, order = dated
+    found = json.loads(
+        run("cv", "a.npz", "--folds", "loo", "--groups", "who", "--ks", "2", "--scoring",
+            "f1_macro", "--json").stdout
+    )  # fmt: skip
+    splits = LeaveOneGroupOut().split(X, y, np.arange(61) % 9)
+    expected = of_folds(SparseMultinomialNB(), X, y, splits, (2,), "f1_macro")
+    assert [point["score"] for point in found["points"]] == pytest.approx(expected)
+    assert found["folds"] == 9
+
+
+@pytest.mark.parametrize("scoring", ["f1_macro", "neg_log_loss"])
+@pytest.mark.parametrize("model", ["multinomial", "gaussian"])
+def test_repeats_are_means_over_divisions(uneven, scoring, model):
+    X, y, _ = uneven
+    parts, splits = parts_of("a.npz", Layout()), []
+    for seed in range(3):
+        parting = parted(Parting(n_folds=5, fold_seed=seed), parts, Layout())
+        fold = parting.of_part(parts[0].name).kinds(len(y), None)
+        splits += [(np.flatnonzero(fold != t), np.flatnonzero(fold == t)) for t in range(1, 6)]
+    options = ("--ks", "2,12", "--repeats", 3, "--scoring", scoring, "--model", model, "--json")
+    found = json.loads(run("cv", "a.npz", *options, "--against", "logistic").stdout)
+    made = {"multinomial": SparseMultinomialNB(), "gaussian": SparseGaussianNB()}[model]
+    search = SparsityCV(made, ks=[2, 12], cv=splits, scoring=scoring).fit(X, y)
+    own = [point for point in found["points"] if point["model"] == model]
+    expected = search.cv_results_["mean_test_score"]
+    assert [point["score"] for point in own] == pytest.approx(list(expected), rel=1e-3)
+    spread = search.cv_results_["std_test_score"] / np.sqrt(4)
+    assert [point["standard_error"] for point in own] == pytest.approx(list(spread), rel=1e-2)
+    pipe = make_pipeline(StandardScaler(with_mean=False), LogisticRegression(max_iter=1000))
+    logistic = [get_scorer(scoring)(pipe.fit(X[a], y[a]), X[b], y[b]) for a, b in splits]
+    (other,) = (point for point in found["points"] if point["model"] == "logistic")
+    assert other["score"] == pytest.approx(np.mean(logistic), rel=1e-3)
+    for k in ("best", "auto"):
+        asked = ("--holdout", 0, "-q", "--scoring", scoring, "--repeats", 3, "--model", model)
+        run("select", "a.npz", "-k", k, *asked, "--out", "r", "--force")
+        every = json.loads(run("cv", "a.npz", *options[2:]).stdout)
+        known = every["best"]["k"] if k == "best" else every["simplest_k"]
+        assert len(load_model("r/model.npz").names) == known
+
+
+def test_the_last_rows_are_held_out(dated):
+    X, y, order = dated
+    run("select", "a.npz", "--time", "when", "-k", "3", "--calibration", "cross-fitted",
+        "--precision", "a=0.5", "-q", "--out", "r")  # fmt: skip
+    summary = json.loads(Path("r/summary.json").read_text())
+    test = summary["evaluation"]
+    assert test["method"] == "the last 20 % of the rows by when"
+    fitted = SparseMultinomialNB(k=3).fit(X[:49], y[:49])
+    assert test["accuracy"] == pytest.approx(fitted.score(X[49:], y[49:]))
+    run("select", "a.npz", "--time", "when", "-k", "best", "-q", "--out", "r2")
+    assert "later than those trained on" in Path("r2/summary.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("select a.npz --time when --groups who", "divide the rows in two ways"),
+        ("select a.npz --time when --seed 3", "`--seed` has no effect with --time"),
+        ("select a.npz --time when --holdout 0", "`--time` has no effect"),
+        ("select a.npz --time y", "must hold numbers, or dates"),
+        ("select a.npz --repeats 2", "`--repeats` has no effect without -k auto"),
+        ("select a.npz -k auto --time when --repeats 2", "`--repeats` has no effect with --time"),
+        ("cv a.npz --time when --folds loo", "`--folds loo` and `--time` divide"),
+        ("cv a.npz --time when --folds 61", "cannot be cut into stretches"),
+        ("cv a.npz --folds loo --repeats 2", "`--repeats` has no effect with --folds loo"),
+        ("cv a.npz --folds loo --scoring f1_macro", "has no sense in folds of one row"),
+        ("cv a.npz --folds one", "is not a number of folds"),
+    ],
+)
+def test_ways_to_divide_that_exclude_each_other(dated, command, said):
+    found = CliRunner().invoke(naively, command.split())
+    assert found.exit_code == 2
+    assert said in " ".join(found.output.split())
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import pytest
 import scipy.io
 import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
+from sklearn.model_selection import TimeSeriesSplit
 
 from naively.judging import parting as rule
 from naively.judging.parting import TEST, TRAIN, Parting
@@ -154,8 +155,85 @@ def test_where_most_rows_are_repeated_they_are_dealt_out_one_by_one(tmp_path, am
     found = kinds(tmp_path / "a.jsonl", TEXT, Parting(0.2, n_folds=2))
     for text, label in rows[:2]:
         tested = found[text, label, TEST]
-        assert tested == 20 if amount == "few" else 8 <= tested <= 32
-        assert all(found[text, label, TRAIN + t] >= 25 for t in range(2))
+        assert tested == 20
+        assert all(found[text, label, TRAIN + t] == 40 for t in range(2))
+
+
+def test_a_rare_class_of_repeated_rows_is_dealt_out_exactly_over_all_shards(tmp_path, amount):
+    """Where every shard has a row or two of it, they are not all of one kind."""
+    for shard in range(10):
+        rows = [("good film", "yes"), ("bad film", "no")] * 50 + [("odd plot", "rare")]
+        (tmp_path / f"{shard}.jsonl").write_bytes(lines(rows))
+    found = kinds(str(tmp_path / "*.jsonl"), TEXT, Parting(0.2, n_folds=4))
+    assert [found["odd plot", "rare", kind] for kind in range(5)] == [2, 2, 2, 2, 2]
+
+
+# Rows with a time, and rows left out alone -------------------------------------------------------
+
+
+@given(
+    n=st.integers(2, 60), n_folds=st.integers(2, 6), share=st.sampled_from([0, 0.2, 0.5]),
+    seed=st.integers(0, 99),
+)  # fmt: skip
+@settings(max_examples=60)
+def test_folds_in_time_are_those_of_scikit_learn(n, n_folds, share, seed):
+    times = np.random.default_rng(seed).permutation(n) / 7.0
+    n_test = max(round(n * share), 1) if share else 0
+    asked = Parting(share, n_folds=n_folds, timed=True)
+    codes, names = np.zeros(n, dtype=np.int64), np.array(["a"])
+    if n - n_test < n_folds + 1:
+        with pytest.raises(ValueError, match="cannot be cut into stretches"):
+            rule.for_rows(asked, times, codes, names, None, {"a": n})
+        return
+    parting = rule.for_rows(asked, times, codes, names, None, {"a": n})
+    found = parting.of_part("a").kinds(n, times)
+    order = np.argsort(times)
+    early, late = order[: n - n_test], order[n - n_test :]
+    assert sorted(np.flatnonzero(found == TEST)) == sorted(late)
+    assert parting.judged == tuple(range(TRAIN + 1, TRAIN + n_folds + 1))
+    splits = TimeSeriesSplit(n_folds).split(early)
+    for kind, (train, test) in zip(parting.judged, splits, strict=True):
+        assert set(np.flatnonzero(found == kind)) == set(early[test])
+        trained = np.isin(found, parting.others(kind, parting.training))
+        assert set(np.flatnonzero(trained)) == set(early[train])
+
+
+def test_rows_of_one_time_stay_together():
+    times = np.repeat([1.0, 2.0, 3.0], 4)
+    codes, names = np.zeros(12, dtype=np.int64), np.array(["a"])
+    parting = rule.for_rows(Parting(0.2, timed=True), times, codes, names, None, {"a": 12})
+    assert (parting.of_part("a").kinds(12, times) == np.where(times == 3, TEST, TRAIN)).all()
+    for asked in (Parting(0.2, n_folds=3, timed=True), Parting(1.0 - 1e-6, timed=True)):
+        with pytest.raises(ValueError, match="3 times of 12 rows cannot be cut"):
+            rule.for_rows(asked, times, codes, names, None, {"a": 12})
+
+
+def test_times_are_numbers_or_dates():
+    numbers = rule.times_in(np.array(["3", "-1.5", "2e3"]))
+    np.testing.assert_array_equal(numbers, [3, -1.5, 2000])
+    dates = rule.times_in(np.array(["2024-01-31", "2024-01-31T12:00", "2023-12-31"]))
+    np.testing.assert_array_equal(np.argsort(dates), [2, 0, 1])
+    assert dates[1] - dates[0] == 12 * 3600 * 1e6
+    for texts, said in (
+        (["yesterday"], "must hold numbers, or dates"),
+        (["1", "2024-01-31"], "must hold numbers, or dates"),
+        (["1", "nan"], "a time in every row"),
+        (["2024-01-31", ""], "a time in every row"),
+        (["1", ""], "a time in every row"),
+    ):
+        with pytest.raises(ValueError, match=said):
+            rule.times_in(np.array(texts))
+
+
+def test_rows_and_groups_are_left_out_alone():
+    codes, names = np.arange(6) % 2, np.array(["a", "b"])
+    keys = np.array([5, 5, 5, 9, 9, 1], dtype=np.uint64)
+    rows = rule.for_rows(Parting(n_folds=6, singly=True), keys, codes, names, None, {"a": 6})
+    assert sorted(rows.of_part("a").kinds(6, None)) == [1, 2, 3, 4, 5, 6]
+    asked = Parting(n_folds=3, singly=True, grouped=True)
+    groups = rule.for_rows(asked, keys, codes, names, None, {"a": 6}).of_part("a").kinds(6, keys)
+    assert len(set(groups)) == 3
+    assert [len(set(groups[keys == key])) for key in (5, 9, 1)] == [1, 1, 1]
 
 
 # Few rows --------------------------------------------------------------------------------------

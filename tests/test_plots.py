@@ -18,6 +18,7 @@ from naively import (
     SparseL1Centers,
     SparseL2Centers,
     SparseMultinomialNB,
+    SparsePoissonNB,
     SparsityCV,
     SparsityPathDisplay,
     StabilityDisplay,
@@ -303,3 +304,51 @@ def test_nothing_is_cut_off_by_a_plain_savefig(tmp_path):
         assert needed.y0 >= -0.01
         assert needed.x1 <= width + 0.01
         assert needed.y1 <= height + 0.01
+
+
+# -- standard errors of weights -------------------------------------------------------------------
+
+
+def drawn_anew(model, f, n, rng, times=6000):
+    """Weights (times, C, k) of counts drawn from the model at its estimates f (C, k), n rows."""
+    if isinstance(model, SparseMultinomialNB):
+        share = f / f.sum(axis=1, keepdims=True)
+        many = np.stack(
+            [rng.multinomial(row.sum(), p, times) for row, p in zip(f, share, strict=True)], axis=1
+        )
+        return np.log(many / many.sum(axis=2, keepdims=True))
+    if isinstance(model, SparseBernoulliNB):
+        many = rng.binomial(n[:, None], f / n[:, None], (times, *f.shape))
+        return np.log(many) - np.log(n[:, None] - many)
+    return np.log(rng.poisson(f, (times, *f.shape)))
+
+
+@pytest.mark.parametrize("n_classes", [2, 3, 5])
+@pytest.mark.parametrize(
+    "model", [SparseMultinomialNB(4, alpha=0), SparseBernoulliNB(4, alpha=0),
+              SparsePoissonNB(4, alpha=0)], ids=str,
+)  # fmt: skip
+def test_errors_of_weights_are_the_spread_of_weights_drawn_anew(model, n_classes):
+    rng = np.random.default_rng(n_classes)
+    y = np.arange(400 * n_classes) % n_classes
+    X = rng.poisson(rng.uniform(0.3, 1.2, (n_classes, 4))[y])
+    display = FeatureWeightsDisplay.from_estimator(model.fit(X, y))
+    seen = (X > 0) if isinstance(model, SparseBernoulliNB) else X
+    f = np.array([seen[y == c].sum(axis=0) for c in range(n_classes)])
+    anew = drawn_anew(model, f, np.bincount(y), rng)
+    relative = anew - anew.mean(axis=1, keepdims=True)
+    np.testing.assert_allclose(display.errors, relative.std(axis=0), rtol=0.06)
+    for bars in display.bars_:
+        assert bars.errorbar is not None
+
+
+def test_weights_without_a_closed_form_have_no_errors():
+    rng = np.random.default_rng(0)
+    y, X = np.arange(60) % 2, rng.poisson(1.0, (60, 5))
+    for model in (SparseGaussianNB(3, variance="shared"),
+                  SparseMultinomialNB(3, class_weight="balanced"),
+                  SparseMultinomialNB(3, refit="logistic")):  # fmt: skip
+        display = FeatureWeightsDisplay.from_estimator(model.fit(X, y))
+        assert display.errors is None
+    with pytest.raises(ValueError, match="`errors` must have the shape of the weights"):
+        FeatureWeightsDisplay.from_weights([[1.0, 2]], ["a", "b"], ["c"], errors=[[1.0]])

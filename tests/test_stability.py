@@ -270,7 +270,11 @@ def test_the_command_selects_on_halves_of_the_rows(tmp_path, model, estimator):
     vectorizer = CountVectorizer(binary=True)
     X = vectorizer.fit_transform(rows)
     parts = parts_of([str(file)], Layout(text=("text",)))
-    keys = Repeats().told_apart(row_keys(collected(parts, Layout(text=("text",)))))
+    keys = row_keys(collected(parts, Layout(text=("text",))))
+    of_label = {name: random_numbers(f"bucket:{name}", np.zeros(1))[0] for name in set(labels)}
+    with np.errstate(over="ignore"):
+        keys = keys + np.array([of_label[each] for each in labels], dtype=np.uint64)
+    keys = Repeats().told_apart(keys)
     bucket = random_numbers("bucket", keys) % 20
     times = loops(
         estimator, X, labels, [9], 100, bucket, np.zeros(20, dtype=int), np.random.RandomState(0)
@@ -289,6 +293,20 @@ def test_the_command_selects_on_halves_of_the_rows(tmp_path, model, estimator):
     page = (tmp_path / "r" / "report.html").read_text()
     assert ">halves" in page
     assert run("report", tmp_path / "r", "--format", "md")[0] == 0  # read back
+
+
+def test_halves_do_not_depend_on_the_order_of_the_rows(tmp_path):
+    """Not even where rows are equal but for their labels."""
+    rows, labels = texts()
+    rows, labels = [*rows, *rows[:150]], [*labels, *labels[150:300]]
+    order = np.random.default_rng(0).permutation(len(rows))
+    found = []
+    for name, which in (("a", np.arange(len(rows))), ("b", order)):
+        write(tmp_path / f"{name}.jsonl", [rows[i] for i in which], np.array(labels)[which])
+        run("select", tmp_path / f"{name}.jsonl", "-k", 9, "--stability", "--quick", "-q",
+            "--holdout", 0, "--out", tmp_path / name)  # fmt: skip
+        found.append(stability_of(tmp_path / name))
+    assert found[0] == found[1]
 
 
 def test_halves_do_not_depend_on_the_division_of_the_work(tmp_path):

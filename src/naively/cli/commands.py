@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeAlias, TypeVar
 import click
 
 import naively as package
+from naively.judging.names import SCORINGS
 from naively.models.kinds import ASKED, MODELS
 from naively.read.errors import InputError, OutputError, reason
 from naively.read.formats import FORMATS, format_of
@@ -182,15 +183,18 @@ class QuotaType(AnyType):
 class Bound(AnyType):
     """A class and its least log-odds."""
 
-    name = "CLASS=NATS"
+    name = "CLASS=NATS|none"
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, float]:
-        """Read spam=2.5; the name may hold =."""
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, float] | None:
+        """Read spam=2.5, in which the name may hold =, or none."""
+        if value == "none":
+            return None
         name, _, number = str(value).rpartition("=")
         with suppress(ValueError):
             if name and not math.isnan(float(number)):
                 return name, float(number)
-        return self.fail(f"{value!r} is not a class and a number, such as spam=2.5.", param, ctx)
+        said = f"{value!r} is not a class and a number, such as spam=2.5, nor none."
+        return self.fail(said, param, ctx)
 
 
 class Share(AnyType):
@@ -551,8 +555,20 @@ EXACT: Options = [
 
 SCORING = click.option(
     "--scoring",
-    type=click.Choice(["accuracy", "balanced_accuracy"]),
-    help="By what k is chosen; balanced: all classes count the same.  [accuracy]",
+    type=click.Choice(SCORINGS),
+    help="By what k is chosen; balanced, or macro F1: all classes count the same.  [accuracy]",
+)
+REPEATS = click.option(
+    "--repeats",
+    type=click.IntRange(min=1),
+    metavar="N",
+    help="Divide the rows into folds so often, and average.  [500 / rows, from 1 to 5]",
+)
+TIME = click.option(
+    "--time",
+    metavar="NAME",
+    help="Column of numbers or dates: the last rows are held out, and folds follow each other, "
+    "each judged by what was trained on the rows before it.",
 )
 GROUPS = click.option(
     "--groups",
@@ -564,6 +580,7 @@ MODEL: Options = [
     KIND,
     amount_option(auto=True),
     SCORING,
+    REPEATS,
     RATE,
     *SMOOTHING,
     *OBJECTIVE,
@@ -598,6 +615,7 @@ TESTING: Options = [
         help="Of the choice for --holdout.",
     ),
     GROUPS,
+    TIME,
     click.option(
         "--precision",
         type=Share("precision"),
@@ -671,6 +689,8 @@ BESIDE: Options = [
     LAYER,
 ]
 
+ID = click.option("--id", "key", metavar="NAME", help="Column of names of the rows.")
+
 INPUT: Options = [
     click.argument("input", metavar="FILE", type=InputFile()),
     click.option(
@@ -722,6 +742,7 @@ MARKERS = click.option(
 
 SELECT: Options = [
     *INPUT,
+    ID,
     *MODEL,
     EXPOSURE,
     *REDUNDANCY,
@@ -774,7 +795,8 @@ PREDICT: Options = [
     click.option(
         "--threshold",
         type=Bound(),
-        help="Answer CLASS only where its log-odds are so many or more, and else the next best.",
+        help="Answer CLASS only where its log-odds are so many or more, and else the next best; "
+        "none: answer the likeliest.  [that of --precision or --recall in training]",
     ),
     click.option("--id", "key", metavar="NAME", help="Column to copy instead of row numbers."),
     click.option("--text", multiple=True, metavar="NAME", help="Column of text.  [as in training]"),
@@ -877,6 +899,7 @@ def recipe_of(input: str, options: Mapping[str, Any]) -> Any:
         quick=options.get("quick", False),
         stability=options.get("stability", False),
         scoring=options.get("scoring"),
+        repeats=options.get("repeats"),
         wanted=(*options.get("precision", ()), *options.get("recall", ())),
         stable=options.get("stable"),
         markers=options.get("markers"),
@@ -905,7 +928,8 @@ def layout_of(input: str, options: Mapping[str, Any]) -> Any:
         tokens=bool(text) and options["analyzer"] == "tokens",
         label=options["label"],
         split=options.get("split_column"),
-        group=options.get("groups"),
+        group=options.get("groups") or options.get("time"),
+        key=options.get("key"),
         labels_file=options.get("labels"),
         names_file=options.get("names"),
         transpose=options.get("transpose", False),
@@ -1001,7 +1025,8 @@ def _test_settings(options: Mapping[str, Any]) -> Any:
     from naively.jobs.settings import DEFAULT_HOLDOUT, TestSettings
 
     if "holdout" not in options:
-        return TestSettings(holdout=0.0)
+        groups, time = options.get("groups"), options.get("time")
+        return TestSettings(holdout=0.0, groups=groups, time=time)
     given = [name for name in ("test", "split_column", "holdout") if options[name] is not None]
     if len(given) > 1:
         names = " and ".join("--" + name.replace("_", "-") for name in given)
@@ -1018,6 +1043,7 @@ def _test_settings(options: Mapping[str, Any]) -> Any:
         holdout=DEFAULT_HOLDOUT if options["holdout"] is None else options["holdout"],
         seed=options["seed"],
         groups=options["groups"],
+        time=options["time"],
     )
 
 
@@ -1077,11 +1103,16 @@ def predict(model: str, input: str, quiet: bool, **options: Any) -> None:
     )
     job = PredictJob(
         model, input, layout, options["out"], options["probabilities"],
-        options["margin"], options["threshold"],
+        options["margin"], options["threshold"] if _is_given("threshold") else "own",
     )  # fmt: skip
     with screen.progress(quiet=quiet) as progress:
         predicted = run(job, sys.stdout.buffer, progress)
     screen.show_predicted(predicted, options["out"])
+
+
+def _is_given(name: str) -> bool:
+    source = click.get_current_context().get_parameter_source(name)
+    return source is click.core.ParameterSource.COMMANDLINE
 
 
 @naively.command(short_help="Do the whole job on data that is already here.")

@@ -22,9 +22,11 @@ from naively.cli.commands import (
     OBJECTIVE,
     READING,
     REDUNDANCY,
+    REPEATS,
     SCORING,
     SMOOTHING,
     TABLE,
+    TIME,
     AnyType,
     Options,
     echo_json,
@@ -117,6 +119,21 @@ class Smoothings(AnyType):
         return self.fail(f"{value!r} is not a list of smoothings, such as 0.1,1.", param, ctx)
 
 
+class Folds(AnyType):
+    """How many folds there are."""
+
+    name = "N|loo"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> int | str:
+        """Read 5, or loo."""
+        text = str(value).strip().lower()
+        if text == "loo" or (text.isdecimal() and len(text) < 10 and int(text) >= 2):
+            return text if text == "loo" else int(text)
+        return self.fail(
+            f"{value!r} is not a number of folds, 2 or more, nor loo (leave one out).", param, ctx
+        )
+
+
 CV: Options = [
     *INPUT,
     click.option(
@@ -128,9 +145,15 @@ CV: Options = [
     ),
     KS,
     click.option(
-        "--folds", type=click.IntRange(2), default=5, show_default=True, help="Parts of the rows."
+        "--folds",
+        type=Folds(),
+        default=5,
+        show_default=True,
+        help="Parts of the rows; loo leaves out each row, or each of --groups, alone.",
     ),
+    REPEATS,
     GROUPS,
+    TIME,
     SCORING,
     click.option(
         "--against",
@@ -160,7 +183,7 @@ def cv(
     input: str,
     models: tuple[str, ...],
     ks: Any,
-    folds: int,
+    folds: int | str,
     alphas: Any,
     against: str | None,
     out: str | None,
@@ -184,7 +207,8 @@ def cv(
         )
     recipe = recipe_of(input, {**options, "model": models[0]})
     with screen.progress(quiet=quiet) as progress:
-        table = cross_validate(recipe, models, ks, folds, alphas, progress, against=against)
+        n_folds = folds if isinstance(folds, int) else None
+        table = cross_validate(recipe, models, ks, n_folds, alphas, progress, against=against)
     _write(out, cv_csv(table))
     if as_json:
         _print_json(as_record(table))

@@ -78,12 +78,13 @@ def show_summary(summary: Summary, out: str) -> None:
         console.print(Text(accuracy_sentence(summary.evaluation)))
         if (said := surest_sentence(summary.evaluation.coverage)) is not None:
             console.print(Text(said))
+    alone = sum(each.log_odds is not None for each in summary.thresholds) == 1
     for each in summary.thresholds:
-        console.print(Text(threshold_sentence(each)))
+        console.print(Text(threshold_sentence(each, alone=alone)))
     console.print(Text(f"The model was {summary.settings.final_rows}{_shared(summary)}."))
     if is_auto(summary.settings.k):
         rule = "within one standard error of the best" * (summary.settings.k == "auto")
-        rule = f"the smallest {rule or 'that reaches the highest accuracy'}"
+        rule = f"the smallest {rule or 'that does best'}"
         console.print(
             Text(f"k = {len(summary.features):,} was chosen by cross-validation: {rule}.")
         )
@@ -166,6 +167,14 @@ def show_predicted(predicted: Predicted, out: str | None) -> None:
     console = Console(highlight=False, stderr=out is None)
     if out is not None:
         console.print(Text(f"{predicted.rows:,} rows labelled in {visible(out)}"))
+    if predicted.own_threshold is not None:
+        name, least = predicted.own_threshold
+        console.print(
+            Text(
+                f"{visible(name)} is answered from {least!r} nats of log-odds on, as the model was "
+                "trained for; --threshold says otherwise (none: the likeliest class is answered)."
+            )
+        )
     if predicted.compared is not None:
         _show_compared(console, predicted.compared)
     for note in predicted.notes:
@@ -198,7 +207,7 @@ def _show_compared(console: Console, compared: Compared) -> None:
     if (said := surest_sentence(compared.coverage)) is not None:
         console.print(Text(said))
     for each in compared.misled:
-        words = ", ".join(f"{visible(word)} {nats:+.1f}" for word, nats in each.words)
+        words = ", ".join(f"{visible(said.feature)} {said.nats:+.1f}" for said in each.words)
         words = f" ({words})" if words else ""
         console.print(
             Text(
@@ -219,7 +228,7 @@ def _reached(reached: Reached) -> str:
     return " and ".join(said) or "no rows"
 
 
-def threshold_sentence(threshold: Threshold) -> str:
+def threshold_sentence(threshold: Threshold, *, alone: bool) -> str:
     """Say at which log-odds a class is to be answered, and what that reached on the test rows."""
     name, goal = visible(threshold.name), threshold.goal
     if threshold.log_odds is None:
@@ -235,6 +244,8 @@ def threshold_sentence(threshold: Threshold) -> str:
             f"; on the test rows {goal} {threshold.reached:.4f} ({threshold.low:.4f} to "
             f"{threshold.high:.4f}, {threshold.test_rows:,} rows){rest}"
         )
+    if alone:
+        return f"{said}. `naively predict` does so, unless --threshold says otherwise."
     given = f"{threshold.name}={threshold.log_odds!r}"
     return f"{said}. `naively predict --threshold {shlex.quote(visible(given))}` does so."
 
@@ -286,7 +297,7 @@ def show_path(table: PathTable) -> None:
 def show_cv(table: CvTable) -> None:
     """Show the scores of some k for each model, the best first, and how they compare."""
     console = Console(highlight=False)
-    divided = f"{table.n_rows:,} rows in {table.folds} folds"
+    divided = f"{table.n_rows:,} rows in {table.folds:,} folds"
     divided += f", divided {table.repeats} times" if table.repeats > 1 else ""
     for each in table.contenders:
         best = each.best

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 from abc import abstractmethod
 from dataclasses import replace
+from functools import partial
 from typing import Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -12,9 +13,11 @@ from numpy.typing import ArrayLike
 
 from naively._types import Array
 from naively.models.constraints import Constraints
+from naively.models.counting import test_of_counts
 from naively.models.exposure import checked_exposure
-from naively.models.kinds import ASKED
+from naively.models.kinds import ASKED, COUNTS
 from naively.models.model import Model, S, with_objective
+from naively.selection.train import is_fdr
 from naively.statistics.exposure import Exposure
 from naively.statistics.weights import check_weights, class_weights
 
@@ -67,9 +70,10 @@ calibration : {None, "cross-fitted"}, default=None
     "q": """
 q : float, default=None
     With `k="fdr"`: the false discovery rate (0.1 by default). The features are those that Benjamini
-    and Hochberg (1995) call significant by `pvalues_`, and a share of `q` of them at most is alike
-    in all classes, in expectation, as far as the p-values hold. In a multinomial model alike is
-    the share of a feature in the occurrences of all.""",
+    and Hochberg (1995) call significant, and a share of `q` of them at most is alike in the rows of
+    all classes, in expectation. Multinomial, Poisson and Gaussian models with a variance for each
+    class, whose `pvalues_` do not hold where rows vary more than the model, take the p-values of
+    an analysis of variance of the rows instead; other models take `pvalues_`.""",
     "stable": """
 stable : float, default=None
     Share in (0.5, 1]. Of the `k` features only those are kept that are selected on so large a share
@@ -141,6 +145,9 @@ class AskedMixin(Generic[S]):
         """Return the model with all that is asked of it, checked, for the features of the data."""
         model = self._model().asking(**{name: getattr(self, name, None) for name in ASKED})
         model = with_objective(model, getattr(self, "objective", "likelihood"))
+        if is_fdr(getattr(self, "k", None)) and model.family.test is test_of_counts:
+            squares = model.words == COUNTS  # of presence they are known
+            model = replace(model, gather=partial(model.gather, documents=squares))
         of_column = isinstance(model.exposure, int)
         if not self._is_constrained and not of_column:
             return model

@@ -33,10 +33,11 @@ from naively.judging.error_path import FoldErrors
 from naively.judging.folds import choose_k
 from naively.judging.rows import checked_rows
 from naively.judging.stability import SelectionStability, stability_at
+from naively.models.alike import p_values
 from naively.models.model import A, Model, RowsOver, S
 from naively.models.rules import LinearRule, Rule, winners
 from naively.selection.certificate import UNPROVEN, Certificate, Selection
-from naively.selection.chance import RATE, discoveries, p_values
+from naively.selection.chance import RATE, discoveries
 from naively.selection.redundancy import refuse_no_rows
 from naively.selection.refit import Refitted
 from naively.selection.train import Trained, is_auto, is_fdr, k_of, train
@@ -541,7 +542,8 @@ class AbstractSparseNaiveBayes(PosteriorMixin, AbstractAddingClassifier[A]):
 
         From the likelihood-ratio test: twice the gain against chi-squared. It takes rows to be
         independent and the model to hold: counts that come in bursts (a word that is repeated
-        within a row) look far more significant than they are; presence does not.
+        within a row) look far more significant than they are; presence does not. `k="fdr"` takes
+        other p-values where these do not hold.
         """
         check_is_fitted(self)
         return p_values(self.model_.family, self.statistics_)

@@ -11,7 +11,7 @@ from sklearn.base import clone
 from naively._types import FloatArray, MatrixLike
 from naively.estimators.base import AbstractSparseClassifier, check_sparse_classifier
 from naively.estimators.naive_bayes import SparseBernoulliNB
-from naively.selection.chance import p_values
+from naively.models.alike import p_values
 
 
 def gain(

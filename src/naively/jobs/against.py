@@ -14,11 +14,12 @@ import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
 from naively.jobs.data import Data
+from naively.jobs.folds import n_divisions
 from naively.jobs.settings import Recipe
 from naively.judging.curves import Curve
 from naively.judging.error_path import class_weights, equal_rows
-from naively.judging.folds import repeats_of
-from naively.judging.parting import TRAIN, Parting
+from naively.judging.parting import Parting
+from naively.judging.scoring import is_share, losses_of, names_in, scores_of, sums_of, totals_of
 from naively.read.batch import joined
 from naively.read.errors import InputError
 from naively.statistics.matrix import Matrix
@@ -38,33 +39,40 @@ def logistic(recipe: Recipe, data: Data, parting: Parting) -> Curve:
     InputError
         If a fold leaves rows of one class only to train on.
     """
-    n_rows = data.n_rows(*range(TRAIN, parting.n_kinds))
-    scoring, scores, weight = recipe.scoring or "accuracy", list[float](), list[float]()
+    scoring, sums = recipe.scoring or "accuracy", list[FloatArray]()
+    rows = data.rows_of_classes(*parting.judged)
+    names = names_in(data.rows_of_classes(*parting.training))
     X: Matrix | None = None
-    for seed in range(repeats_of(n_rows)):
+    for seed in range(n_divisions(recipe, data, parting)):
         seen = _rows(data, replace(parting, fold_seed=seed))
         X = _matrix(data, seen) if X is None else X
         y = np.concatenate([each.names[each.codes] for each in seen])
         kinds = np.concatenate([each.kinds for each in seen])
-        for kind in (kind for kind in range(TRAIN, parting.n_kinds) if (kinds == kind).any()):
-            train = np.flatnonzero((kinds >= TRAIN) & (kinds != kind))
+        for kind in (kind for kind in parting.judged if (kinds == kind).any()):
+            train = np.flatnonzero(np.isin(kinds, parting.others(kind, parting.training)))
             judged = np.flatnonzero(kinds == kind)
             if len(np.unique(y[train])) < 2:
                 raise InputError(
                     f"{recipe.name}: `--against logistic` needs two classes in all folds but one; "
                     "leave it out, or give more rows."
                 )
-            answers = _answers(data, X, y, train, judged, recipe.model.class_weight)
-            wrong = answers != y[judged]
-            each = _weights(y[judged], scoring)
-            scores.append(1 - float(each @ wrong / each.sum()))
-            weight.append(float(each.sum()))
-    m = 0 if X is None else X.shape[1]
-    rows = equal_rows(data.rows_of_classes(*range(TRAIN, parting.n_kinds)), scoring)
+            found, own = _fitted(data, X, y, train, recipe.model.class_weight)
+            sums.append(_sums(scoring, found, own[judged], y[judged], names))
+    losses, weight = losses_of(scoring, np.array(sums))
     return Curve(
-        OTHERS[0], {}, np.array([m]), np.array(scores)[:, None], n_rows=rows,
-        weight=np.array(weight), n_folds=parting.n_folds,
+        OTHERS[0], {}, np.array([0 if X is None else X.shape[1]]), scores_of(scoring, losses),
+        n_rows=equal_rows(rows, scoring) if is_share(scoring) else None,
+        weight=weight, n_folds=len(parting.judged),
     )  # fmt: skip
+
+
+def _sums(scoring: str, found: Any, X: Matrix, labels: Array, names: Array) -> FloatArray:
+    """Return sums by which a fold is judged, of its answers and of its rows: (2, A)."""
+    if is_share(scoring):
+        weight = _weights(labels, scoring)
+        return np.array([[weight @ (found.predict(X) != labels)], [weight.sum()]])
+    of_answers = sums_of(scoring, found.predict_log_proba(X), labels, found.classes_, names)
+    return np.array([of_answers, totals_of(scoring, labels, names)])
 
 
 def _rows(data: Data, parting: Parting) -> Sequence[Seen]:
@@ -91,10 +99,10 @@ def _weights(labels: Array, scoring: str) -> FloatArray:
     return np.array([of_class[name] for name in names.tolist()], dtype=np.float64)[codes]
 
 
-def _answers(
-    data: Data, X: Any, y: Array, train: IntArray, judged: IntArray, class_weight: str | None
-) -> Array:
-    """Answers to some rows, of a classifier of others."""
+def _fitted(
+    data: Data, X: Any, y: Array, train: IntArray, class_weight: str | None
+) -> tuple[Any, Any]:
+    """Return a classifier trained on some rows, and all rows as it sees them."""
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.linear_model import LogisticRegression
     from sklearn.pipeline import make_pipeline
@@ -107,4 +115,4 @@ def _answers(
     found = make_pipeline(
         scaler, LogisticRegression(max_iter=_ITERATIONS, class_weight=class_weight)
     )
-    return np.asarray(found.fit(X[train].astype(np.float64), y[train]).predict(X[judged]))
+    return found.fit(X[train].astype(np.float64), y[train]), X

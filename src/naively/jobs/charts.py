@@ -42,12 +42,13 @@ def _path_chart(path: PathCurve) -> Chart | None:
     if len(points) < 2 or not all(map(math.isfinite, [*gain, *bound])):
         return None
     accuracy = [(p.k, p.accuracy, p.spread or 0.0) for p in points if p.accuracy is not None]
+    stability = [(p.k, p.stability) for p in points if p.stability is not None]
     ks = [point.k for point in points]
 
     def draw(figure: Any) -> list[Any]:
-        return draw_path(figure, ks, gain, bound, accuracy, path.chosen)
+        return draw_path(figure, ks, gain, bound, accuracy, path.chosen, stability)
 
-    return _in_two_sizes(draw, ks, 1.0 if accuracy else _LOW)
+    return _in_two_sizes(draw, ks, 1.0 if accuracy or stability else _LOW)
 
 
 def _coverage_chart(points: Sequence[CoveragePoint]) -> Chart:

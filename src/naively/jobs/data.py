@@ -222,7 +222,7 @@ def data_of(
     InputError
         Naming the file and the place in it, if it cannot be read.
     """
-    layout, parts = recipe.layout, parts or parts_of(recipe.files, recipe.layout)
+    layout, parts = recipe.layout, parts or parts_to_read(recipe, workers)
     if layout.normalize == "median" and not workers.are_here:
         raise InputError(
             "`--normalize median` reads all rows once more, which an engine does not; give a "
@@ -231,8 +231,6 @@ def data_of(
     layout = targeted(parts, layout)
     if layout.variables is not None:
         layout = looked(recipe, parts, workers, progress)
-    if workers.are_here and _is_small(parts):
-        parts = held(parts, layout)
     kind = MODELS[recipe.model.kind]
     features, layout, columns = definition(recipe.features, parts, layout, recipe.model)
     tasks = tasks_of(
@@ -303,6 +301,12 @@ def looked(
 
     layout = with_kinds(layout, all_of(kinds_of))
     return with_values(layout, all_of(values_of))
+
+
+def parts_to_read(recipe: Recipe, workers: Workers) -> Sequence[Part]:
+    """Return the parts of the files of a recipe, in memory where they are small and read here."""
+    parts = parts_of(recipe.files, recipe.layout)
+    return held(parts, recipe.layout) if workers.are_here and _is_small(parts) else parts
 
 
 def notes_on(recipe: Recipe, data: Data) -> Iterator[str]:

@@ -8,7 +8,8 @@ from typing import TextIO
 
 from naively.jobs.model_file import load_model
 from naively.jobs.predict import eye_of, model_file, rows_of
-from naively.jobs.reasons import Explanation, dense_row, explain_row
+from naively.jobs.reasons import Explanation, explain_row
+from naively.judging.rows import dense_row
 from naively.read.batch import batch_of_texts
 from naively.read.errors import InputError
 from naively.read.layout import Layout

@@ -21,7 +21,6 @@ from naively.judging.stability import FIRM, HALVES, tail_bound
 from naively.models import MODELS
 from naively.models.constraints import Constraints
 from naively.models.family import Coupled, Ordered
-from naively.models.kinds import COUNTS
 from naively.models.mixed import described
 from naively.models.model import Model
 from naively.models.rules import HybridRule, Rule, weights_of_classes
@@ -54,6 +53,7 @@ class Figures:
     counts: Array | None = None  # without smoothing
     centers: FloatArray | None = None  # means, medians for l1 centers
     dispersions: FloatArray | None = None  # standard deviations, mean absolute ones for l1 centers
+    errors: FloatArray | None = None  # of the weights, of the model; None: of no closed form
     documents: Array | None = None  # rows that hold it; None where the counts are these, or unknown
     bursts: BoolArray | None = None  # (k,) most of the count is of a handful of rows
     categories: tuple[str | None, ...] = ()  # (k,) of which the centers are shares; (): of none
@@ -117,7 +117,8 @@ def fit(
         if workers is not None:
             rows = HeldRows(data, kinds, workers).over(model, statistics, kept)
         if is_fdr(settings.k):
-            support = discoveries(model, statistics, RATE if settings.q is None else settings.q)
+            q, squares = RATE if settings.q is None else settings.q, _squares(data, kinds, kept)
+            support = discoveries(model, statistics, q, squares=squares)
         with in_options():
             k = resolve_k(asked_k(settings, most, clip=clip), most) if support is None else 0
             trained = train(model, statistics, k, rows=rows, support=support)
@@ -130,6 +131,8 @@ def fit(
     rows_of_classes = np.array([found[str(each)] for each in trained.classes.tolist()])
     alpha = model.alpha
     shown = _with_documents(figures(trained, counted), data, kinds, columns)
+    if not is_plain(data.features):  # what is weighted follows no law of counts
+        shown = replace(shown, errors=None)
     fitted = Fitted(
         file=_model_file(data, settings, trained, kinds, columns),
         selection=trained.selection,
@@ -260,6 +263,18 @@ def _tie_note(trained: Trained[Any], settings: ModelSettings) -> Iterator[str]:
         )
 
 
+def is_plain(features: FeatureDefinition) -> bool:
+    """Whether entries are counts, or presence, as models take them."""
+    return features.weights in ("counts", "presence") and getattr(features, "norm", None) is None
+
+
+def _squares(data: Data, kinds: Kinds, kept: IntArray | None) -> FloatArray | None:
+    """Sum of the squares of the entries of each feature, (m,), of counts."""
+    found = data.occurrences(kinds)
+    squares = found.totals if data.features.weights == "presence" else found.squares
+    return squares if squares is None or kept is None else squares[kept]
+
+
 def _with_documents(figures: Figures, data: Data, kinds: Kinds, columns: IntArray) -> Figures:
     """Add how many rows hold each feature, beside its counts."""
     if figures.counts is None or data.features.presence:
@@ -323,20 +338,12 @@ def _discovery_note(trained: Trained[Any], settings: ModelSettings) -> Iterator[
     if not is_fdr(settings.k) or not n:
         return
     q = RATE if settings.q is None else settings.q
-    asked = bursts = ""
-    if settings.kind == "multinomial":
-        asked = (
-            " It asks whether the share of all occurrences is alike: where rows of a class are "
-            "longer, what is as frequent in all rows is not (--model bernoulli asks for rows)."
-        )
-    if trained.model.words == COUNTS:
-        bursts = (
-            ", and counts to follow the law of the model: words come in bursts, and then far more "
-            "look significant than are (--weights presence counts each row once)"
-        )
+    test = ""
+    if trained.model.family.test is not None:
+        test = ", by an analysis of variance, which takes the spread within classes from the rows"
     yield (
         f"{n:,} features are significant at a false discovery rate of {q:g} (Benjamini and "
-        f"Hochberg); this takes rows to be independent{bursts}.{asked}"
+        f"Hochberg){test}. Rows are taken to be independent."
     )
 
 
@@ -454,4 +461,5 @@ def figures(trained: Trained[Any], counted: Any) -> Figures:
     weights = weights_of_classes(trained.rule)
     # An exposure is the last of the columns that a rule sees, and no feature.
     weights = weights if trained.model.exposure is None else weights[: len(support)]
-    return Figures(weights=weights, counts=counts)
+    errors = trained.weight_errors() if statistics is counted else None
+    return Figures(weights=weights, counts=counts, errors=errors)

@@ -20,7 +20,8 @@ from naively.judging.calibration import temperature_of
 from naively.judging.error_path import FoldErrors, class_weights, equal_rows
 from naively.judging.every_k import every_k
 from naively.judging.folds import chosen_k, repeats_of
-from naively.judging.parting import TRAIN, Parting
+from naively.judging.parting import Parting
+from naively.judging.scoring import is_share, losses_of, names_in
 from naively.models import MODELS
 from naively.models.model import Model
 from naively.read.errors import InputError, told_of
@@ -97,69 +98,88 @@ def repeated_errors(
     """Errors of each model on the same folds of the rows that are trained on.
 
     With few rows the division into folds decides as much as the rows do: they are divided anew,
-    up to five times, and the errors averaged.
+    up to five times unless it is said how often, and the errors averaged.
     """
-    kinds = training(parting)
-    n = data.n_rows(*kinds)
     if data.words_from is not None:  # the columns of a table are known by now
         known = replace(recipe.layout, variables=data.tasks[0].layout.variables)
         recipe = replace(recipe, layout=known)
+    scoring = recipe.scoring or "accuracy"
     found: list[list[FoldErrors]] = [[] for _ in models]
-    for seed in range(repeats_of(n)):
+    for seed in range(n_divisions(recipe, data, parting)):
         again = replace(parting, fold_seed=seed)
         anew = data_of(recipe, models[0], again, workers, parts=data.parts) if seed else data
         for each, model in zip(found, models, strict=True):
-            each.append(_fold_errors(recipe, anew, model, kinds, kept, grid, workers))
+            each.append(_fold_errors(recipe, anew, model, again, kept, grid, workers))
+    rows = data.rows_of_classes(*parting.judged)
     return [
         FoldErrors(
             grid,
             np.concatenate([of_once.errors for of_once in each]),
             np.concatenate([of_once.weight for of_once in each]),
             parting.n_folds,
-            equal_rows(data.rows_of_classes(*kinds), recipe.scoring or "accuracy"),
+            equal_rows(rows, scoring) if is_share(scoring) else None,
         )
         for each in found
     ]
 
 
+def n_divisions(recipe: Recipe, data: Data, parting: Parting) -> int:
+    """Count how often the rows that are trained on are divided into folds.
+
+    Raises
+    ------
+    InputError
+        If that is said, and there is only one way to divide them.
+    """
+    if parting.by_chance:
+        return recipe.repeats or repeats_of(data.n_rows(*training(parting)))
+    if recipe.repeats is not None:
+        way = "--time" if parting.timed else "--folds loo"
+        raise InputError(
+            f"`--repeats` has no effect with {way}, which divides rows in one way; leave it out."
+        )
+    return 1
+
+
 def _fold_errors(
-    recipe: Recipe, data: Data, model: Model[Any], kinds: Kinds, kept: IntArray | None,
+    recipe: Recipe, data: Data, model: Model[Any], parting: Parting, kept: IntArray | None,
     grid: IntArray, workers: Workers,
 ) -> FoldErrors:  # fmt: skip
-    """Error of each fold, the rows of one kind, at each k (G,): the features chosen without it."""
-    settings, scoring = recipe.model, recipe.scoring or "accuracy"
+    """Loss of each fold, the rows of one kind, at each k (G,): the features chosen without it."""
+    settings, scoring, kinds = recipe.model, recipe.scoring or "accuracy", training(parting)
+    names = names_in(data.rows_of_classes(*kinds))
     total = _total(data, model, kinds, kept)
     held, folds = HeldRows(data, kinds, workers), []
-    judged = [kind for kind in kinds if data.n_rows(kind)]
+    judged = [kind for kind in parting.judged if data.n_rows(kind)]
     if model.redundancy is not None:  # one pass for the candidates of all folds
         places = [
-            candidates(model, _without(data, total, kinds, kind, kept, settings)) for kind in judged
+            candidates(model, _without(data, total, parting, kind, kept, settings))
+            for kind in judged
         ]
         union = np.unique(np.concatenate(places))
         held.hold(union if kept is None else kept[union])
     for kind in judged:
-        fold = _fold(data, model, total, kinds, kind, kept, grid, settings, held)
-        folds.append(replace(fold, weights=class_weights(data.class_rows[kind], scoring)))
+        fold = _fold(data, model, total, parting, kind, kept, grid, settings, held)
+        if is_share(scoring):
+            fold = replace(fold, weights=class_weights(data.class_rows[kind], scoring))
+        folds.append(replace(fold, scoring=scoring, names=names))
     union = np.unique(np.concatenate([fold.on_path for fold in folds]))
     if data.features.two_passes:
         union = np.arange(data.n_features)
     placed = [replace(fold, on_path=np.searchsorted(union, fold.on_path)) for fold in folds]
-    counts = sum(
+    sums = sum(
         workers.map(judged_folds, data.tasks, placed, Look(data.features, data.terms(union), union))
     )
-    rows = counts[:, -1]
-    return FoldErrors(
-        grid, counts[:, :-1] / rows[:, None], rows.astype(np.float64), len(folds), rows.sum()
-    )
+    return FoldErrors(grid, *losses_of(scoring, sums), len(folds))
 
 
 def _fold(
-    data: Data, model: Model[Any], total: Any, kinds: Sequence[int], kind: int,
+    data: Data, model: Model[Any], total: Any, parting: Parting, kind: int,
     kept: IntArray | None, grid: IntArray, settings: ModelSettings, held: HeldRows,
 ) -> Fold:  # fmt: skip
     """Models of every k without the rows of one kind; `on_path` are their columns in the data."""
-    statistics = _without(data, total, kinds, kind, kept, settings)
-    others = tuple(each for each in kinds if each != kind)
+    statistics = _without(data, total, parting, kind, kept, settings)
+    others = parting.others(kind, training(parting))
     model = own(model, statistics, held.over(model, statistics, kept, others), int(grid[-1]))
     models = every_k(model, statistics, grid)
     columns = data.placed(models.columns, kept)
@@ -170,24 +190,25 @@ def _fold(
 
 
 def fitted_temperature(
-    data: Data, model: Model[Any], settings: ModelSettings, kinds: Kinds, workers: Workers
+    data: Data, model: Model[Any], settings: ModelSettings, parting: Parting, workers: Workers
 ) -> float:
     """Temperature of the model that is asked for, from the folds of the training rows."""
-    folds, look = fold_models(data, model, settings, kinds, workers)
+    folds, look = fold_models(data, model, settings, parting, workers)
     return temperature_of(sum(workers.map(slopes_of_folds, data.tasks, folds, look)))
 
 
 def fold_models(
-    data: Data, model: Model[Any], settings: ModelSettings, kinds: Kinds, workers: Workers
+    data: Data, model: Model[Any], settings: ModelSettings, parting: Parting, workers: Workers
 ) -> tuple[list[Untempered], Look]:
     """Train the model that is asked for without the rows of each kind in turn."""
+    kinds = training(parting)
     kept = data.kept(kinds, settings)
     model = constrained(model, data, settings, kept)
     total = _total(data, model, kinds, kept)
     held, trained = HeldRows(data, kinds, workers), []
-    for kind in (kind for kind in kinds if data.n_rows(kind)):
-        statistics = _without(data, total, kinds, kind, kept, settings)
-        others = tuple(each for each in kinds if each != kind)
+    for kind in (kind for kind in parting.judged if data.n_rows(kind)):
+        statistics = _without(data, total, parting, kind, kept, settings)
+        others = parting.others(kind, kinds)
         rows = held.over(model, statistics, kept, others)
         most, _ = choices(model, statistics.n_features, len(statistics.classes))
         k = resolve_k(asked_k(settings, most, clip=True), most)
@@ -213,15 +234,20 @@ def _total(data: Data, model: Model[Any], kinds: Kinds, kept: IntArray | None) -
 
 
 def _without(
-    data: Data, total: Any, kinds: Sequence[int], kind: int, kept: IntArray | None,
+    data: Data, total: Any, parting: Parting, kind: int, kept: IntArray | None,
     settings: ModelSettings,
 ) -> Any:  # fmt: skip
-    """Statistics of the rows of some kinds but one, with the classes that occur in them."""
-    if total is not None:
+    """Statistics of the rows by whose model one kind is judged, with the classes among them."""
+    if total is not None and not parting.timed:
         statistics = total - data.statistics((kind,), kept)
     else:
-        statistics = data.statistics(tuple(each for each in kinds if each != kind), kept)
+        statistics = data.statistics(parting.others(kind, training(parting)), kept)
     present = np.flatnonzero(statistics.class_rows > 0)
+    if parting.timed and len(present) < 2:
+        raise InputError(
+            f"{data.name}: the first rows by `--time` hold one class only; two or more are needed "
+            "to be trained on. Leave it out, or give more rows."
+        )
     if len(present) < len(statistics.classes):
         statistics = statistics.of_classes(present)
     return weighed(statistics, settings)
@@ -229,4 +255,4 @@ def _without(
 
 def training(parting: Parting) -> Kinds:
     """Kinds of the rows that are trained on."""
-    return tuple(range(TRAIN, parting.n_kinds))
+    return parting.training

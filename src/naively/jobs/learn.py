@@ -18,13 +18,14 @@ from naively._nearest import short
 from naively._types import FloatArray, IntArray
 from naively.jobs.data import Data, Kinds, data_of, notes_on
 from naively.jobs.engines import Workers, working
-from naively.jobs.fit import Fitted, firm, fit, kept_firm
+from naively.jobs.fit import Fitted, firm, fit, is_plain, kept_firm
 from naively.jobs.folds import N_FOLDS, choose_k, chooser, fitted_temperature, training
 from naively.jobs.markers import check_markers, with_markers
 from naively.jobs.model_file import ModelFile
 from naively.jobs.outcome import Tested, files_of, summarize
 from naively.jobs.profile import profile_of
 from naively.jobs.quote import examples
+from naively.jobs.reasons import misled_by
 from naively.jobs.results import ALSO, RESULT_FILES, write_result
 from naively.jobs.settings import ModelSettings, Recipe
 from naively.jobs.stability import check_stability, stability_of
@@ -36,17 +37,20 @@ from naively.jobs.study import (
     own_rule,
     path_curve,
     predicted_error,
+    stability_grid,
+    with_stability,
 )
-from naively.jobs.thresholds import check_thresholds, thresholds
+from naively.jobs.thresholds import check_thresholds, kept_threshold, thresholds
 from naively.judging.every_k import every_k
 from naively.judging.parting import TEST, UNLABELLED, Parting
-from naively.judging.verdicts import Judge, total
+from naively.judging.scoring import is_share
+from naively.judging.verdicts import Judge, Verdicts, total
 from naively.models import MODELS
 from naively.models.model import Model
 from naively.read.errors import InputError
 from naively.read.parts import parts_of
 from naively.read.progress import Progress, silent
-from naively.report.summary import Summary
+from naively.report.summary import Misled, Summary
 from naively.selection.train import Trained, choices, is_auto
 from naively.work.judged import Look, Untempered, judged
 from naively.work.stream import Task, tasks_of
@@ -82,10 +86,12 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
     number of features that is to be chosen is chosen once, among the training rows.
     """
     model, parting = recipe.model_of(), parting_of(recipe)
-    if recipe.scoring is not None and not is_auto(recipe.model.k):
-        raise InputError(
-            "`--scoring` has no effect without -k auto or -k best, which choose k by it; add one."
-        )
+    for name in ("scoring", "repeats"):
+        if getattr(recipe, name) is not None and not is_auto(recipe.model.k):
+            raise InputError(
+                f"`--{name}` has no effect without -k auto or -k best, which choose k by it; add "
+                "one."
+            )
     check_stability(recipe)
     check_markers(recipe.model, recipe.markers)
     with working(recipe.engine) as workers:
@@ -100,12 +106,14 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
             folds, k, told = choose_k(recipe, data, parting, workers)
             data = replace(data, notes=(*data.notes, *told))
             settings = replace(settings, k=k)
-            accuracies = Accuracies.of_folds(
-                folds, chooser(settings.kind), settings, recipe.scoring
-            )
+            scoring = recipe.scoring or "accuracy"
+            if is_share(scoring):  # others are no accuracies
+                accuracies = Accuracies.of_folds(
+                    folds, chooser(settings.kind), settings, scoring, timed=parting.timed
+                )
         temperature = None
         if model.calibration is not None:
-            temperature = fitted_temperature(data, model, settings, kinds, workers)
+            temperature = fitted_temperature(data, model, settings, parting, workers)
         has_test = recipe.test.file is not None or data.n_rows(TEST) > 0
         again = has_test and not recipe.test.is_given
         # All rows may have more features than the training rows: the last fit refuses a large k.
@@ -117,19 +125,23 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
             test, measured = _tested(recipe, data, final, trained, workers)
             accuracies = accuracies or measured
             tested = _test_of_odds(recipe, data, final, trained, workers)
-        cut = thresholds(recipe, data, model, settings, kinds, workers, trained, tested)
+        cut = thresholds(recipe, data, model, settings, parting, workers, trained, tested)
         if again:
             del trained  # most of the memory
             kinds = (*kinds, TEST)
             final, trained = fitting.of(kinds)
-        if recipe.stability and recipe.stable is None:
-            final = firm(final, fitting.stability(trained, kinds))
-        final = with_markers(final, data, trained, settings, kinds, recipe.markers)
         curve = None if recipe.quick else path_curve(trained, accuracies)
+        if recipe.stability and recipe.stable is None:
+            ks = stability_grid(curve, len(trained.selection.support))
+            shares, of_path = fitting.stability(trained, kinds, ks)
+            final = firm(final, shares)
+            curve = curve and with_stability(curve, ks, of_path)
+        final = with_markers(final, data, trained, settings, kinds, recipe.markers)
         found = [] if recipe.quick else examples(data, final, kinds, workers)
         profile = None if recipe.quick else profile_of(data)
     summary = summarize(recipe, files_of(recipe, data, test), test, final, curve, found, profile)
-    return replace(summary, thresholds=cut), final.file
+    file = replace(final.file, answer_from=kept_threshold(cut))
+    return replace(summary, thresholds=cut), file
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +162,7 @@ class _Fitting:
         best, trained = self._fit(kinds, clip, None)
         if stable is None:
             return best, trained
-        shares = self.stability(trained, kinds)
+        shares, _ = self.stability(trained, kinds)
         kept = shares >= stable - 1e-9
         fitted, trained = self._fit(kinds, clip, trained.selection.support[kept])
         return kept_firm(fitted, shares[kept], stable, len(shares)), trained
@@ -163,21 +175,29 @@ class _Fitting:
             temperature=self.temperature, support=support,
         )  # fmt: skip
 
-    def stability(self, trained: Trained[Any], kinds: Kinds) -> FloatArray:
-        """Share of the halves of these rows that select each feature of a model: (k,)."""
+    def stability(
+        self, trained: Trained[Any], kinds: Kinds, ks: IntArray | None = None
+    ) -> tuple[FloatArray, FloatArray]:
+        """Share of the halves of these rows that select each feature of a model; and at some k."""
         self.progress("selecting on halves", 0, 0)
-        return stability_of(self.recipe, self.data, trained, kinds, self.workers)
+        return stability_of(self.recipe, self.data, trained, kinds, self.workers, ks)
 
 
 def parting_of(recipe: Recipe) -> Parting:
     """Which rows are trained on, and which tested on."""
     folded = is_auto(recipe.model.k) or recipe.model.calibration is not None or recipe.wanted
     share = 0.0 if recipe.test.is_given else recipe.test.holdout
-    grouped = recipe.test.groups is not None
-    parting = Parting(share, recipe.test.seed, N_FOLDS if folded else 1, grouped=grouped)
-    if grouped and not parting.asks_content:
+    test = recipe.test
+    grouped, timed = test.groups is not None, test.time is not None
+    if grouped and timed:
+        raise InputError("`--groups` and `--time` divide the rows in two ways; leave one out.")
+    if timed and test.seed and not test.is_given:
+        raise InputError("`--seed` has no effect with --time, by which nothing is drawn; leave it.")
+    parting = Parting(share, test.seed, N_FOLDS if folded else 1, grouped=grouped, timed=timed)
+    if (grouped or timed) and not parting.asks_content:
+        name = "--groups" if grouped else "--time"
         raise InputError(
-            "`--groups` has no effect where no row is held out or cross-validated; leave it out."
+            f"`{name}` has no effect where no row is held out or cross-validated; leave it out."
         )
     return parting
 
@@ -259,8 +279,16 @@ def _tested(
         left_out=verdicts.left_out,
         coverage=() if recipe.quick else coverage_points(*verdicts.by_margin()),
         predicted_error=None if recipe.quick else _expected_error(data, trained),
+        misled=_misled(recipe, data, fitted, verdicts),
     )
     return test, accuracies
+
+
+def _misled(recipe: Recipe, data: Data, fitted: Fitted, verdicts: Verdicts) -> tuple[Misled, ...]:
+    """Explain the surest mistakes, of a model that sees the entries themselves."""
+    if recipe.quick or not is_plain(data.features):
+        return ()
+    return tuple(misled_by(fitted.file, each) for each in verdicts.mistakes)
 
 
 def _test_tasks(recipe: Recipe, data: Data, workers: Workers) -> Sequence[Task]:
@@ -294,9 +322,7 @@ def _test_of_odds(
 
 def _expected_error(data: Data, trained: Trained[Any]) -> float | None:
     """Error that a model expects of itself; rows that are weighted follow no law that it knows."""
-    features = data.features
-    plain = features.weights in ("counts", "presence") and getattr(features, "norm", None) is None
-    return predicted_error(trained) if plain else None
+    return predicted_error(trained) if is_plain(data.features) else None
 
 
 def _judge(

@@ -76,6 +76,8 @@ class ModelFile:
     normalize: float | None = None  # sum that rows of a matrix are scaled to when they are read
     log1p: bool = False  # and ln(1 + value) after that
     variables: Variables | None = None  # of a table: what is read of it for the k features
+    # Class that is answered only from so many nats of log-odds on; None: the likeliest is
+    answer_from: tuple[str, float] | None = None
 
     @property
     def n_regions(self) -> int:
@@ -151,6 +153,7 @@ def _manifest(model: ModelFile) -> dict[str, Any]:
         **({"missing": True} if model.missing else {}),
         **({} if model.normalize is None else {"normalize": model.normalize}),
         **({"log1p": True} if model.log1p else {}),
+        **({} if model.answer_from is None else {"answer_from": list(model.answer_from)}),
         "text": text_of(model),
         **({} if model.variables is None else {"variables": _variables_told(model.variables)}),
     }
@@ -341,6 +344,7 @@ def _model(fields: _Fields, arrays: dict[str, Array]) -> ModelFile:
         normalize=fields.get("normalize", float, type(None)),
         log1p=fields.get("log1p", bool, type(None)) or False,
         variables=_variables(fields),
+        answer_from=_answer_from(fields),
     )
     _check(model)
     return model
@@ -364,6 +368,17 @@ def _variables(fields: _Fields) -> Variables | None:
         raise _DamageError("its words are not in their order")
     found = TableWords(columns, _text_features(text), tuple(map(Vocabulary.of, words)))
     return Variables((), found, names, MixedColumns(kinds, categories, names))
+
+
+def _answer_from(fields: _Fields) -> tuple[str, float] | None:
+    found = fields.get("answer_from", list, type(None))
+    if found is None:
+        return None
+    if len(found) != 2 or type(found[1]) not in (int, float) or not abs(found[1]) <= _LARGEST:
+        raise _DamageError("`answer_from` must be a class and a number within range")
+    if found[0] not in fields.texts("classes"):
+        raise _DamageError("`answer_from` in its manifest names none of its classes")
+    return found[0], float(found[1])
 
 
 def _weights(name: str) -> Weights:

@@ -29,6 +29,7 @@ from naively.report.summary import (
     FeatureRow,
     FileRow,
     InputProfile,
+    Misled,
     Mistake,
     PathCurve,
     Settings,
@@ -49,6 +50,7 @@ class Tested:
     left_out: int  # rows that the split column gives to neither; of a test file, without label
     coverage: tuple[CoveragePoint, ...]
     predicted_error: float | None  # by the model itself
+    misled: tuple[Misled, ...] = ()  # the surest mistakes
 
 
 def summarize(
@@ -126,6 +128,7 @@ def feature_rows(fitted: Fitted) -> tuple[FeatureRow, ...]:
             gain=float(selection.gain[i]),
             speaks_for=model.classes[speaks_for[i]],
             weights=_of_feature(figures.weights, i),
+            errors=_of_feature(figures.errors, i),
             counts=_of_feature(figures.counts, i),
             centers=_of_feature(figures.centers, i),
             dispersions=_of_feature(figures.dispersions, i),
@@ -167,6 +170,7 @@ def _evaluation(test: Tested, final: Fitted) -> Evaluation:
         shared_features=None if final is tested else shared,
         confusion=confusion_of(pairs, classes),
         coverage=test.coverage,
+        misled=test.misled,
         predicted_error=test.predicted_error,
     )
 

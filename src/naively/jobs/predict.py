@@ -11,20 +11,20 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import BinaryIO
+from typing import BinaryIO, Literal
 
 import numpy as np
 
 from naively._nearest import short
 from naively._types import Array, FloatArray, IntArray
 from naively.jobs.model_file import ModelFile, load_model, posterior
-from naively.jobs.reasons import dense_row, explain_row
+from naively.jobs.reasons import misled_by
 from naively.jobs.strangers import strangers_note, unlabelled_note
 from naively.jobs.study import confusion_of, coverage_points
 from naively.judging.agreement import Agreement, agreement
 from naively.judging.coverage import margins
 from naively.judging.thresholds import Reached, answers_at, log_odds, reached_by
-from naively.judging.verdicts import Verdicts
+from naively.judging.verdicts import Verdicts, surest_mistakes
 from naively.models import MODELS
 from naively.models.rules import winners
 from naively.read.batch import Batch, Part
@@ -34,7 +34,7 @@ from naively.read.formats import FORMATS, format_of
 from naively.read.layout import LISTS, Layout
 from naively.read.parts import batches_of, find_files, parts_of, told
 from naively.read.progress import Progress, silent
-from naively.report.summary import Confusion, CoveragePoint
+from naively.report.summary import Confusion, CoveragePoint, Misled
 from naively.statistics.exposure import exposed_columns
 from naively.statistics.matrix import Matrix
 from naively.text.vocabulary import Vocabulary
@@ -45,8 +45,6 @@ from naively.work.writing import atomic_file
 
 _PATIENCE = 10.0  # seconds for a megabyte of text, and as many more
 _MEGABYTE = 1 << 20
-_MISLED = 5  # rows that are shown
-_WORDS = 4  # features of each
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,18 +57,8 @@ class PredictJob:
     out: str | None = None  # None: give the table to `stdout`
     probabilities: bool = False
     margin: bool = False  # add the log-odds of the answer
-    threshold: tuple[str, float] | None = None  # class, and least log-odds to answer it
-
-
-@dataclass(frozen=True, slots=True)
-class Misled:
-    """A row that is surely, and wrongly, answered."""
-
-    key: str  # name or number of the row
-    truth: str
-    answer: str
-    margin: float  # log-odds of the answer, nats
-    words: tuple[tuple[str, float], ...]  # features that spoke most against the truth, in nats
+    # Class, and least log-odds to answer it: "own" is that of the model, if it has one
+    threshold: tuple[str, float] | Literal["own"] | None = "own"
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,6 +79,7 @@ class Predicted:
     rows: int
     compared: Compared | None  # where the file has labels and they were asked for
     notes: tuple[str, ...] = ()  # what the reader should know of the labels
+    own_threshold: tuple[str, float] | None = None  # of the model, where its answers follow it
 
 
 def predict(job: PredictJob, stdout: BinaryIO, progress: Progress = silent) -> Predicted:
@@ -117,9 +106,11 @@ def predict(job: PredictJob, stdout: BinaryIO, progress: Progress = silent) -> P
 
 
 def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progress) -> Predicted:
-    rows, unlabelled, comparison = 0, 0, Comparison(model, job.threshold)
+    threshold = model.answer_from if job.threshold == "own" else job.threshold
+    own = threshold if job.threshold == "own" else None
+    rows, unlabelled, comparison = 0, 0, Comparison(model, threshold)
     compares = job.layout.label or job.layout.labels_file
-    code = None if job.threshold is None else _code_of(model, job.threshold[0])
+    code = None if threshold is None else _code_of(model, threshold[0])
     table = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
     writer = csv.writer(table, lineterminator="\n")
     heads = ["margin"] * job.margin
@@ -132,8 +123,8 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
         with told_of(job.input):
             scores = model.scores(X)
         codes, margin = winners(scores), margins(scores)
-        if code is not None and job.threshold is not None:
-            codes = answers_at(scores, code, job.threshold[1])
+        if code is not None and threshold is not None:
+            codes = answers_at(scores, code, threshold[1])
             margin = _margins_of(scores, codes)
         answers = np.array(model.classes)[codes]
         keys = batch.keys if batch.keys is not None else np.arange(rows + 1, rows + len(batch) + 1)
@@ -155,8 +146,8 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
     table.detach()
     notes = (*told(parts, job.layout), *unlabelled_note(unlabelled, what="not compared"))
     if not comparison.verdicts.pairs:
-        return Predicted(rows, None, notes)
-    return Predicted(rows, comparison.result(), (*notes, *comparison.notes()))
+        return Predicted(rows, None, notes, own)
+    return Predicted(rows, comparison.result(), (*notes, *comparison.notes()), own)
 
 
 def _margins_of(scores: FloatArray, codes: IntArray) -> FloatArray:
@@ -183,7 +174,6 @@ class Comparison:
     def __init__(self, model: ModelFile, threshold: tuple[str, float] | None) -> None:
         self._model, self._threshold = model, threshold
         self.verdicts, self._reached = Verdicts(), Reached(0, 0, 0)
-        self._surest: list[tuple[float, str, str, str, FloatArray]] = []
 
     def look(
         self, batch: Batch, X: Matrix, scores: FloatArray, answers: Array, margin: FloatArray,
@@ -192,18 +182,15 @@ class Comparison:
         """Take some more rows, with the selected columns X of them, and what was answered."""
         truths = np.asarray(batch.labels)
         pairs = Counter(zip(truths.tolist(), answers.tolist(), strict=True))
-        right = answers == truths
-        self.verdicts += Verdicts(pairs, None, 0, margin, right)
+        mistakes = surest_mistakes(
+            X, truths, answers, margin, self._model.classes, lambda i: str(keys[i])
+        )
+        self.verdicts += Verdicts(pairs, None, 0, margin, answers == truths, mistakes=mistakes)
         if self._threshold is not None:
             name, least = self._threshold
             odds = log_odds(scores, self._model.classes.index(name))
             members = (truths == name).astype(np.int64)
             self._reached += reached_by(odds, np.ones_like(members), members, least)
-        wrong = np.flatnonzero(~right & np.isin(truths, self._model.classes))
-        for i in wrong[np.argsort(-margin[wrong], kind="stable")[:_MISLED]].tolist():
-            row = (float(margin[i]), str(keys[i]), str(truths[i]), str(answers[i]), dense_row(X, i))
-            self._surest.append(row)
-        self._surest = sorted(self._surest, key=lambda row: -row[0])[:_MISLED]
 
     def result(self) -> Compared:
         """Return what came of all rows."""
@@ -212,7 +199,7 @@ class Comparison:
             agreement(pairs),
             confusion_of(pairs, self._model.classes),
             coverage_points(*self.verdicts.by_margin()),
-            tuple(self._misled(*row) for row in self._surest),
+            tuple(misled_by(self._model, each) for each in self.verdicts.mistakes),
             None if name is None else (name, self._reached),
         )
 
@@ -223,12 +210,6 @@ class Comparison:
             truths[truth] += n
         right = sum(n for (truth, answer), n in pairs.items() if truth == answer)
         yield from strangers_note(truths, right, self._model.classes)
-
-    def _misled(self, margin: float, key: str, truth: str, answer: str, x: FloatArray) -> Misled:
-        found = explain_row(self._model, x, truth)
-        against = sorted(found.contributions, key=lambda each: -each.nats)
-        words = tuple((each.feature, each.nats) for each in against[:_WORDS] if each.nats > 0)
-        return Misled(key, truth, answer, margin, words)
 
 
 def rows_of(model: ModelFile, source: str, layout: Layout) -> Iterator[tuple[Batch, Matrix]]:

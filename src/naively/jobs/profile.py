@@ -13,6 +13,7 @@ from naively.jobs.data import BLANK_BYTES, Data
 from naively.read.batch import Batch
 from naively.read.parts import batches_of
 from naively.report.summary import InputProfile
+from naively.statistics.matrix import is_sparse
 from naively.statistics.missing import missing_mask
 from naively.text.labels import folded
 from naively.text.utf8 import Texts, TokenRows, are_blank
@@ -29,13 +30,14 @@ def profile_of(data: Data) -> InputProfile | None:
     if not data.tasks:
         return None
     layout, there_are = data.tasks[0].layout, sum(data.shards.values())
-    keys, empty, read = [np.empty(0, np.uint64)], 0, 0
+    keys, empty, read, missing = [np.empty(0, np.uint64)], 0, 0, 0
     for batch in chain.from_iterable(batches_of(part, layout) for part in data.parts):
         left = _LOOKED_AT - read
         some = batch if left >= len(batch) else batch.take(np.arange(left))
         read += len(some)
         keys.append(row_keys(some))
         empty += int(_are_empty(some, of_table=data.words_from is not None).sum())
+        missing += _n_missing(some) if layout.missing else 0
         if read >= _LOOKED_AT:
             break
     return InputProfile(
@@ -44,7 +46,14 @@ def profile_of(data: Data) -> InputProfile | None:
         repeated=read - len(np.unique(np.concatenate(keys))),
         empty=empty,
         variants=variants_of(data.labelled_rows),
+        missing=missing if layout.missing else None,
     )
+
+
+def _n_missing(batch: Batch) -> int:
+    """Count the values that are missing."""
+    rows = batch.rows
+    return int(np.isnan(rows.data if is_sparse(rows) else rows).sum())
 
 
 def _are_empty(batch: Batch, *, of_table: bool) -> Array:
@@ -60,7 +69,11 @@ def _are_empty(batch: Batch, *, of_table: bool) -> Array:
     if isinstance(rows, Texts):
         blank = are_blank(rows.rows(0, len(rows)), BLANK_BYTES)
         return np.asarray(blank.reshape(len(batch), batch.width).all(axis=1))
-    return np.asarray((rows != 0).sum(axis=1) == 0).ravel()
+    # What is missing is no value, and nothing is what it is unequal to.
+    present = rows != 0
+    if not is_sparse(rows):
+        return np.asarray((present & ~np.isnan(rows)).sum(axis=1) == 0)
+    return np.asarray(present.sum(axis=1) == 0).ravel()
 
 
 def variants_of(labels: Iterable[str]) -> tuple[tuple[str, ...], ...]:

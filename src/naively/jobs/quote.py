@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -147,11 +147,12 @@ class Quotes:
                     at = np.flatnonzero(inside)[np.argmin(rows[inside])]
                     i, value = int(rows[at]), float(values[at])
                     row, label = int(places[i]) + 1, str(labels[i])
+                    called = "" if names is None else str(names[i])
                     if self._find is not None:
                         name = self._wanted.names[j]
-                        found[j] = _excerpt(document(i), name, self._find, row, label)
+                        excerpt = _excerpt(document(i), name, self._find, row, label)
+                        found[j] = replace(excerpt, name=called)
                     else:
-                        called = "" if names is None else str(names[i])
                         found[j] = Example(row, label, figure(value), name=called)
             if self._own[j] is None or (self._other[j] is None and self._wanted.elsewhere[j]):
                 left.append(j)

@@ -13,8 +13,11 @@ import numpy as np
 
 from naively._types import FloatArray
 from naively.jobs.model_file import ModelFile, posterior
+from naively.judging.verdicts import Mistaken
 from naively.models.rules import winners
-from naively.statistics.matrix import Matrix
+from naively.report.summary import Misled, Said
+
+_WORDS = 4  # features that are named of a mistake
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +87,9 @@ def _value(model: ModelFile, j: int, value: float) -> float | str:
     return str(labels[int(value)]) if labels else value
 
 
-def dense_row(X: Matrix, row: int) -> FloatArray:
-    """Return one row (q,)."""
-    one = X[row : row + 1]
-    return np.asarray((one.toarray() if hasattr(one, "toarray") else one)[0], dtype=np.float64)
+def misled_by(model: ModelFile, mistake: Mistaken) -> Misled:
+    """Tell which features spoke most against the true class of a row."""
+    found = explain_row(model, mistake.x, mistake.truth)
+    against = sorted(found.contributions, key=lambda each: -each.nats)
+    words = tuple(Said(each.feature, each.nats) for each in against[:_WORDS] if each.nats > 0)
+    return Misled(mistake.key, mistake.truth, mistake.answer, mistake.margin, words)

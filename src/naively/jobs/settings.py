@@ -229,6 +229,9 @@ class ModelSettings:
             f"--model {self.kind}, which has none": kind.of_distances or kind.regions,
             "--class-weight, after which gains follow no known law": self.class_weight is not None,
             "weights that are no counts (--weights log, --weights tfidf, --norm)": norm,
+            "--exposure and --model poisson, whose test is of rows": (
+                self.exposure is not None and self.kind == "poisson"
+            ),
             "--objective pairs, which is another choice": self.objective != "likelihood",
             "--redundancy, which is another choice": self.redundancy is not None,
             "constraints on the features, which are another choice": self.is_constrained,
@@ -298,6 +301,7 @@ class TestSettings:
     holdout: float = DEFAULT_HOLDOUT
     seed: int = 0
     groups: str | None = None  # column of groups of rows that are kept together
+    time: str | None = None  # column of times: earlier rows are trained on, later ones judged
 
     @property
     def is_given(self) -> bool:
@@ -314,6 +318,8 @@ class TestSettings:
         if self.holdout == 0:
             return "no row"
         share = f"{100 * self.holdout:g} % of"
+        if self.time is not None:
+            return f"the last {share} the rows by {self.time}"
         if self.groups is not None:
             return f"{share} the rows, by {self.groups}, held out at random with seed {self.seed}"
         return f"{share} each class, held out at random with seed {self.seed}"
@@ -341,7 +347,8 @@ class Recipe:
     engine: Engine = Engine()
     command: str = ""  # to repeat the run
     wanted: tuple[Wanted, ...] = ()  # precisions or recalls, for which thresholds are chosen
-    scoring: str | None = None  # by what k is chosen; None: accuracy
+    scoring: str | None = None  # by what k is chosen, see `judging.scoring`; None: accuracy
+    repeats: int | None = None  # how often rows are divided into folds; None: few rows more often
     stability: bool = False  # tell how often each feature is selected on halves of the rows
     stable: float | None = None  # keep the features that so large a share of the halves selects
     markers: int | None = None  # features to tell of each class against all others

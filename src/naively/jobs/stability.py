@@ -17,7 +17,7 @@ from naively.judging.stability import BUCKETS, HALVES, times_selected
 from naively.models import MODELS
 from naively.models.model import Model
 from naively.read.errors import InputError, told_of
-from naively.selection.train import Trained, is_fdr
+from naively.selection.train import Trained, is_fdr, model_path
 from naively.statistics.matrix import Matrix
 from naively.work.bucketed import bucketed, summed
 from naively.work.judged import Look
@@ -59,9 +59,12 @@ def _option(recipe: Recipe) -> str:
 
 
 def stability_of(
-    recipe: Recipe, data: Data, trained: Trained[Any], kinds: Kinds, workers: Workers
-) -> FloatArray:
+    recipe: Recipe, data: Data, trained: Trained[Any], kinds: Kinds, workers: Workers,
+    ks: IntArray | None = None,
+) -> tuple[FloatArray, FloatArray]:  # fmt: skip
     """Share of 100 random halves of the rows on which each selected feature is selected: (k,).
+
+    And of the best features at some other k (K,), ascending, the largest below 3 k: on average.
 
     Raises
     ------
@@ -95,8 +98,18 @@ def stability_of(
     model = replace(trained.model, refit=None, calibration=None)
     support = trained.selection.support
     with told_of(data.name):
-        times = times_selected(model, trained.statistics, counted, sides, np.array([len(support)]))
-    return np.asarray(times[[0]].toarray().ravel()[support] / HALVES)
+        grid = np.unique(np.append(np.empty(0, dtype=np.int64) if ks is None else ks, len(support)))
+        times = times_selected(model, trained.statistics, counted, sides, grid)
+        at = int(np.searchsorted(grid, len(support)))
+        own = np.asarray(times[[at]].toarray().ravel()[support] / HALVES)
+        if ks is None:
+            return own, np.empty(0)
+        track = model_path(model, trained.statistics, grid)
+        shares = [
+            times[[g]].toarray().ravel()[track.support(k)].mean() / HALVES if k else np.nan
+            for g, k in enumerate(grid.tolist())
+        ]
+    return own, np.array(shares)[np.searchsorted(grid, ks)]
 
 
 def _beside_total(model: Model[Any], X: Matrix, y: Array, **keywords: Any) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -19,10 +19,12 @@ GRID_POINTS = 40
 _COVERAGE_POINTS = 50
 _CONFUSED_CLASSES = 100  # more are too many to keep every cell of the matrix
 _PREDICTED_CLASSES = 20  # the prediction compares all pairs in all classes
+_PREDICTED_ROWS = 5000  # drawn of each of more than two classes
 _PREDICTED_TAILS = 1000  # of sums by the saddlepoint method, half a millisecond each
 _TESTED_COLUMNS = 1 << 16  # up to so many features, accuracy is measured up to all of them
 _TESTED_TIMES, _TESTED_LEAST = 16, 1000  # with more: up to so many times k, or so many
 _TESTED_CELLS = 1 << 23  # weights of the features tested, which every worker holds
+_STABLE_TIMES = 3  # up to so many times k, stability is told
 _FARTHER = 1.2  # by which the path goes beyond what was tested, at least
 
 
@@ -37,11 +39,13 @@ class Accuracies:
 
     @classmethod
     def of_folds(
-        cls, folds: FoldErrors, judged: str, settings: ModelSettings, scoring: str | None
+        cls, folds: FoldErrors, judged: str, settings: ModelSettings, scoring: str, *, timed: bool
     ) -> Accuracies:
         """Return the accuracies of the model that was judged, from which k was chosen."""
         balanced = "mean over the classes, " * (scoring == "balanced_accuracy")
         whose = f"{balanced}{folds.n_folds}-fold cross-validation of the training rows, with"
+        if timed:
+            whose = f"{balanced}{folds.n_folds} folds of rows later than those trained on, with"
         other = (
             f", of the {judged} model, which selects the words" if judged != settings.kind else ""
         )
@@ -84,7 +88,7 @@ def predicted_error(trained: Trained[Any]) -> float | None:
     With many classes or lengths of rows, sums of log-odds are taken as normal.
     """
     from naively.expected.decision_models import from_fitted
-    from naively.expected.estimates import Method, estimate, lengths_of
+    from naively.expected.estimates import Method, Rivals, estimate, lengths_of
 
     if trained.refitted is not None:
         return None  # of the rule that decides, which is not that of the probabilities
@@ -103,7 +107,13 @@ def predicted_error(trained: Trained[Any]) -> float | None:
         n_lengths = len(lengths.values) if decision.repeats else 1
         n_tails = n_classes**2 * (n_classes - 1) // 2 * n_lengths
         method: Method = "saddlepoint" if n_tails <= _PREDICTED_TAILS else "normal"
-        return float(estimate(decision, lengths, own / own.sum(), method=method).error)
+        # Comparisons with many rivals are far from independent, which the product would have them.
+        rivals: Rivals = "product" if n_classes == 2 else "normal"
+        prior = own / own.sum()
+        found = estimate(
+            decision, lengths, prior, method=method, rivals=rivals, n_rows=_PREDICTED_ROWS
+        )
+        return float(found.error)
     except (ValueError, AttributeError):  # only count and presence models have such a law
         return None
 
@@ -141,6 +151,19 @@ def with_accuracies(curve: PathCurve, accuracies: Accuracies | None) -> PathCurv
         for point in curve.points
     )
     return PathCurve(curve.chosen, curve.baseline, accuracies.of, points)
+
+
+def stability_grid(curve: PathCurve | None, chosen: int) -> IntArray:
+    """Values of k of a path at which stability is told: up to a few times the chosen one."""
+    points = () if curve is None else curve.points
+    return np.array([p.k for p in points if 0 < p.k <= _STABLE_TIMES * chosen], dtype=np.int64)
+
+
+def with_stability(curve: PathCurve, ks: IntArray, shares: FloatArray) -> PathCurve:
+    """Add to the points of a path how stable the features are at their k."""
+    of_k = dict(zip(ks.tolist(), shares.tolist(), strict=True))
+    points = tuple(replace(point, stability=of_k.get(point.k)) for point in curve.points)
+    return replace(curve, points=points)
 
 
 def _by_k(accuracies: Accuracies) -> dict[int, tuple[float, float | None]]:

@@ -15,14 +15,13 @@ from naively._nearest import short
 from naively._types import IntArray
 from naively.jobs.against import logistic
 from naively.jobs.constraints import constrained, weighed
-from naively.jobs.data import Data, data_of
+from naively.jobs.data import Data, data_of, parts_to_read
 from naively.jobs.engines import Workers, working
-from naively.jobs.folds import default_grid, repeated_errors, training
+from naively.jobs.folds import default_grid, n_divisions, repeated_errors, training
 from naively.jobs.learn import check_rows
 from naively.jobs.rows import HeldRows
 from naively.jobs.settings import Recipe, in_options
 from naively.judging.curves import Curve, best_curve, ranking
-from naively.judging.folds import repeats_of
 from naively.judging.parting import Parting
 from naively.models import MODELS
 from naively.read.batch import Part
@@ -31,9 +30,11 @@ from naively.read.parts import parts_of, targeted
 from naively.read.progress import Progress, silent
 from naively.selection.redundancy import of_rows
 from naively.selection.train import choices, model_grid, model_path
+from naively.work.stream import n_alone
 
 _NEW_FEATURES = 1000  # named at each k
 _SHOWN_CLASSES = 5
+_MOST_ALONE = 2_000  # rows that are left out one at a time
 
 
 class HasK(Protocol):
@@ -176,7 +177,7 @@ def cross_validate(
     recipe: Recipe,
     kinds: Sequence[str],
     ks: Sequence[int] | None,
-    n_folds: int,
+    n_folds: int | None,
     alphas: Sequence[float] | None,
     progress: Progress = silent,
     *,
@@ -184,7 +185,8 @@ def cross_validate(
 ) -> CvTable:
     """Cross-validate some kinds of models over k, the features selected anew in each fold.
 
-    With `against` "logistic", logistic regression on all features is judged on the same folds.
+    With `n_folds` None every row, or group of rows, is left out alone. With `against` "logistic",
+    logistic regression on all features is judged on the same folds.
 
     Raises
     ------
@@ -206,9 +208,9 @@ def cross_validate(
         raise InputError(
             f"`--against {against}` takes no missing values; leave out it, or --missing ignore."
         )
-    parting = Parting(n_folds=n_folds, grouped=recipe.layout.group is not None)
     with working(recipe.engine) as workers, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        parting, parts = _folds_of(recipe, n_folds, workers)
         contenders: list[tuple[Data, list[Curve]]] = []
         parts = None
         if recipe.layout.normalize == "median" and workers.are_here:
@@ -224,7 +226,7 @@ def cross_validate(
             progress(f"cross-validating {against}", 0, 0)
             groups.append([logistic(recipe, data, parting)])
     kept = data.kept(training(parting), recipe.model)
-    notes = _notes_on_folds(data.rows_of_classes(*training(parting)), n_folds)
+    notes = _notes_on_folds(data.rows_of_classes(*training(parting)), parting)
     notes += data.notes + tuple(dict.fromkeys(str(each.message) for each in caught))
     winner = best_curve([curve for curves in groups for curve in curves])
     ranked = ranking(groups)
@@ -233,8 +235,8 @@ def cross_validate(
     return CvTable(
         n_features=data.n_features if kept is None else len(kept),
         n_rows=data.n_rows(*training(parting)),
-        folds=n_folds,
-        repeats=repeats_of(data.n_rows(*training(parting))),
+        folds=parting.n_folds,
+        repeats=n_divisions(recipe, data, parting),
         scoring=recipe.scoring or "accuracy",
         best=_point(winner, winner.position("best")),
         simplest_k=_simplest_k(winner),
@@ -255,6 +257,31 @@ def cross_validate(
     )
 
 
+def _folds_of(
+    recipe: Recipe, n_folds: int | None, workers: Workers
+) -> tuple[Parting, Sequence[Part] | None]:
+    """Return how the rows are divided, and the parts of the files where these were read for it."""
+    timed, grouped = recipe.test.time is not None, recipe.test.groups is not None
+    if timed and (grouped or n_folds is None):
+        other = "--groups" if grouped else "--folds loo"
+        raise InputError(f"`{other}` and `--time` divide the rows in two ways; leave one out.")
+    if n_folds is not None:
+        return Parting(n_folds=n_folds, grouped=grouped, timed=timed), None
+    if recipe.scoring in ("balanced_accuracy", "f1_macro") and not grouped:
+        raise InputError(
+            f"`--scoring {recipe.scoring}` has no sense in folds of one row (--folds loo); leave "
+            "one of them out."
+        )
+    parts = parts_to_read(recipe, workers)
+    n = n_alone(parts, recipe.layout, grouped=grouped)
+    if not 2 <= n <= _MOST_ALONE:
+        raise InputError(
+            f"{recipe.name}: `--folds loo` trains a model for each row, or group, of which there "
+            f"must be 2 to {_MOST_ALONE:,}; got {n:,}. Use --folds 20."
+        )
+    return Parting(n_folds=n, grouped=grouped, singly=True), parts
+
+
 def _contender(
     recipe: Recipe,
     kind: str,
@@ -270,7 +297,8 @@ def _contender(
     data = data_of(own, own.model_of(), parting, workers, progress, parts)
     kinds = training(parting)
     check_rows(own, data, kinds)
-    _check_folds(recipe.name, data.rows_of_classes(*kinds), parting.n_folds)
+    if parting.by_chance:
+        _check_folds(recipe.name, data.rows_of_classes(*kinds), parting.n_folds)
     kept = data.kept(kinds, own.model)
     m = data.n_features if kept is None else len(kept)
     model = constrained(own.model_of(), data, own.model, kept)
@@ -288,7 +316,8 @@ def _contender(
     with told_of(recipe.name), in_options():
         found = repeated_errors(own, data, models, kept, grid, parting, workers)
     chosen: list[dict[str, Any]] = [{"alpha": alpha} for alpha in alphas or ()] or [{}]
-    return data, [Curve.of_errors(kind, *each) for each in zip(chosen, found, strict=True)]
+    scoring = recipe.scoring or "accuracy"
+    return data, [Curve.of_errors(kind, *each, scoring) for each in zip(chosen, found, strict=True)]
 
 
 def _simplest_k(curve: Curve) -> int:
@@ -311,9 +340,9 @@ def _check_folds(name: str, rows: dict[str, int], n_folds: int) -> None:
         )
 
 
-def _notes_on_folds(rows: dict[str, int], n_folds: int) -> tuple[str, ...]:
-    few = sorted(label for label, n in rows.items() if n < n_folds)
-    if not few:
+def _notes_on_folds(rows: dict[str, int], parting: Parting) -> tuple[str, ...]:
+    few = sorted(label for label, n in rows.items() if n < parting.n_folds)
+    if not few or not parting.by_chance:
         return ()
     shown = ", ".join(map(short, few[:_SHOWN_CLASSES])) + (
         ", ..." if len(few) > _SHOWN_CLASSES else ""

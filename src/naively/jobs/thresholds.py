@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from naively._nearest import short
-from naively.jobs.data import Data, Kinds
+from naively.jobs.data import Data
 from naively.jobs.engines import Workers
 from naively.jobs.folds import fold_models
 from naively.jobs.settings import ModelSettings, Recipe
 from naively.judging.agreement import share_interval
+from naively.judging.parting import Parting
 from naively.judging.thresholds import Wanted, reached_by, threshold_for
 from naively.judging.verdicts import total
 from naively.models import MODELS
@@ -46,7 +47,7 @@ def check_thresholds(recipe: Recipe, data: Data, classes: Sequence[str]) -> None
 
 
 def thresholds(
-    recipe: Recipe, data: Data, model: Model[Any], settings: ModelSettings, kinds: Kinds,
+    recipe: Recipe, data: Data, model: Model[Any], settings: ModelSettings, parting: Parting,
     workers: Workers, trained: Trained[Any], tested: tuple[Sequence[Task], Look, Untempered] | None,
 ) -> tuple[Threshold, ...]:  # fmt: skip
     """Choose thresholds by the rows of folds that a model has not seen; judge them on test rows.
@@ -58,7 +59,7 @@ def thresholds(
     """
     if not recipe.wanted:
         return ()
-    folds, look = fold_models(data, model, settings, kinds, workers)
+    folds, look = fold_models(data, model, settings, parting, workers)
     found = []
     for wanted in recipe.wanted:
         odds = total(
@@ -75,6 +76,12 @@ def thresholds(
             test = _told(wanted, rows.by_margin(), least)
         found.append(Threshold(wanted.name, wanted.goal, wanted.share, least, *test))
     return tuple(found)
+
+
+def kept_threshold(found: Sequence[Threshold]) -> tuple[str, float] | None:
+    """Return the one threshold by which a model is to answer; None if there is none, or more."""
+    given = [(each.name, each.log_odds) for each in found if each.log_odds is not None]
+    return given[0] if len(given) == 1 else None
 
 
 def _told(wanted: Wanted, rows: Any, least: float) -> tuple[Any, ...]:

@@ -9,6 +9,7 @@ import numpy as np
 
 from naively._types import Choice, FloatArray, IntArray
 from naively.judging.error_path import FoldErrors, chosen
+from naively.judging.scoring import scores_of
 
 Settings: TypeAlias = dict[str, Any]  # values of parameters, as scikit-learn sets them
 
@@ -28,10 +29,12 @@ class Curve:
     n_folds: int | None = None  # of all rows, where these were divided more than once; None: T
 
     @classmethod
-    def of_errors(cls, name: str, settings: Settings, folds: FoldErrors) -> Curve:
-        """Return the accuracies of a model on some folds."""
+    def of_errors(
+        cls, name: str, settings: Settings, folds: FoldErrors, scoring: str = "accuracy"
+    ) -> Curve:
+        """Return the scores of a model on some folds."""
         return cls(
-            name, settings, folds.k, 1 - folds.errors, n_rows=folds.n_rows,
+            name, settings, folds.k, scores_of(scoring, folds.errors), n_rows=folds.n_rows,
             weight=folds.weight, n_folds=folds.n_folds,
         )  # fmt: skip
 

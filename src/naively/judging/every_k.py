@@ -9,7 +9,7 @@ import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
 from naively.judging.path_rule import PathRule
-from naively.judging.path_scores import linear_path
+from naively.judging.path_scores import Scored, linear_path, swept
 from naively.judging.rows import as_csr
 from naively.models.model import Model, Statistics
 from naively.models.rules import Rule, winners
@@ -29,6 +29,10 @@ class EveryK(Protocol):
 
     def errors(self, X: Matrix, labels: IntArray, row_weight: FloatArray) -> FloatArray:
         """Weight (G,) of the rows X (n, U) decided wrongly at each k; weights (0,) are 1."""
+        ...
+
+    def scores(self, X: Matrix) -> Scored:
+        """Scores of the rows X (n, U) at each k."""
         ...
 
 
@@ -57,8 +61,14 @@ class _Swept:
     model: Model[Any]
 
     def errors(self, X: Matrix, labels: IntArray, row_weight: FloatArray) -> FloatArray:
+        return self.rule.errors(self._rows(X), labels, row_weight)
+
+    def scores(self, X: Matrix) -> Scored:
+        return swept(self.rule, self._rows(X))
+
+    def _rows(self, X: Matrix) -> Matrix:
         rows = self.model.prepare(canonical(X) if is_sparse(X) else X)
-        return self.rule.errors(rows if is_sparse(rows) else as_csr(rows), labels, row_weight)
+        return rows if is_sparse(rows) else as_csr(rows)
 
 
 @final
@@ -73,13 +83,12 @@ class _OneByOne:
 
     def errors(self, X: Matrix, labels: IntArray, row_weight: FloatArray) -> FloatArray:
         weight = row_weight if len(row_weight) else np.ones(len(labels))
+        return np.array([weight @ (winners(scores) != labels) for _, scores in self.scores(X)])
+
+    def scores(self, X: Matrix) -> Scored:
         X = canonical(X) if is_sparse(X) else X
-        return np.array(
-            [
-                weight @ (winners(rule.scores(self.model.prepare(X[:, seen]))) != labels)
-                for rule, seen in zip(self.rules, self.seen, strict=True)
-            ]
-        )
+        for g, (rule, seen) in enumerate(zip(self.rules, self.seen, strict=True)):
+            yield g, rule.scores(self.model.prepare(X[:, seen]))
 
 
 def wrong_at_every_k(models: EveryK, X: Matrix, labels: Array, names: Array) -> IntArray:

@@ -12,12 +12,18 @@ of their own. There the other rows of its class have a say in the kind of a row.
 
 Equal rows (of one class, where they are few) are of one kind, so that no row is tested on that was
 trained on. Where more than half of the rows repeat others, as in tables of few categories,
-repetitions are what the data is made of: then equal rows are dealt out one by one (of many, anew in
-each shard).
+repetitions are what the data is made of: then rows are dealt out exactly, however many they are,
+and equal rows one by one.
 
 Rows that belong together (of one author, one donor, one plate) are known by the name of their
 group, and of one kind. Groups are dealt out exactly, by the rows that they have, whatever the
 classes, and one group at least is tested on.
+
+Rows that have a time are told by it alone: the last share of them is tested on, and of the others
+K + 1 stretches follow each other, of which the last K are judged, each by what was trained on those
+before it. Rows of the same time are in the same stretch, the later one.
+
+Left out one at a time, each row, or group, is a fold of its own.
 """
 
 from __future__ import annotations
@@ -55,14 +61,40 @@ class Parting:
     n_folds: int = 1  # of the training rows
     fold_seed: int = 0
     grouped: bool = False  # keys are those of groups of rows
+    timed: bool = False  # keys are times
+    singly: bool = False  # of so many folds as there are rows, or groups
     apart: bool = False  # equal rows are dealt out one by one
     few: Mapping[str, bytes] | None = None  # kinds (int32) of the rows of each part, by its name
     groups: Mapping[int, int] | None = None  # kind of each group, by its key
+    cuts: tuple[float, ...] | None = None  # first times of the stretches but the first, of the test
 
     @property
     def n_kinds(self) -> int:
         """Number of kinds of rows that are counted."""
-        return TRAIN + self.n_folds
+        return TRAIN + self.n_folds + self._chained
+
+    @property
+    def _chained(self) -> bool:
+        return self.timed and self.n_folds > 1
+
+    @property
+    def training(self) -> tuple[int, ...]:
+        """Kinds of the rows that are trained on."""
+        return tuple(range(TRAIN, self.n_kinds))
+
+    @property
+    def judged(self) -> tuple[int, ...]:
+        """Kinds of the rows that are judged by models of others, in folds."""
+        return self.training[self._chained :]
+
+    def others(self, kind: int, kinds: tuple[int, ...]) -> tuple[int, ...]:
+        """Return those of some kinds that are trained on where one is judged."""
+        return tuple(each for each in kinds if (each < kind if self.timed else each != kind))
+
+    @property
+    def by_chance(self) -> bool:
+        """Whether another seed divides the rows into other folds."""
+        return not self.timed and not self.singly
 
     @property
     def asks_content(self) -> bool:
@@ -107,6 +139,10 @@ class Parting:
             chosen |= self.grouped & (begin == 0)
             kinds[free[chosen & (end < size)]] = TEST
             free = np.flatnonzero(kinds == TRAIN)
+        if self.singly:
+            each = np.unique(keys[free], return_inverse=True)[1] if self.grouped else None
+            kinds[free] += np.arange(len(free)) if each is None else each
+            return kinds
         begin, _, size = _ranks(self._numbers("fold", keys[free]), codes[free])
         turn = self._of_class("turn", names)[codes[free]]
         kinds[free] += (begin * self.n_folds // size + turn) % self.n_folds
@@ -134,32 +170,41 @@ class Parting:
         return np.concatenate([np.empty(0, dtype=np.int64), *drawn])
 
 
+def is_repetitive(keys: Array) -> bool:
+    """Whether more than half of the rows, known by their keys, repeat others."""
+    return 2 * len(np.unique(keys)) < len(keys)
+
+
 def for_rows(
-    parting: Parting, keys: Array, labels: Array, split: IntArray | None, parts: Mapping[str, int],
-    *, whole: bool,
+    parting: Parting, keys: Array, codes: IntArray, names: Array, split: IntArray | None,
+    parts: Mapping[str, int],
 ) -> Parting:  # fmt: skip
-    """Return the parting for rows of which the first, or all, are known; of groups, all.
+    """Return the parting for all the rows there are: they are dealt out exactly.
 
     Parameters
     ----------
-    keys, labels, split : (n,)
-        Of these rows; those whose label is empty are of no kind that is counted.
+    keys, codes, split : (n,)
+        Of these rows.
+    names : (C,)
+        Of the classes; rows of the class "" are of no kind that is counted.
     parts
         Number of rows in each part, in the order of the rows.
-    whole
-        Whether there are no others: they are dealt out exactly.
+
+    Raises
+    ------
+    ValueError
+        If the rows have too few times.
     """
-    kinds = np.full(len(keys), UNLABELLED, dtype=np.int32)
-    labelled = labels != "" if len(labels) else np.ones(len(keys), dtype=np.bool_)
-    keys, split = keys[labelled], None if split is None else split[labelled]
-    parting = replace(parting, apart=not parting.grouped and 2 * len(np.unique(keys)) < len(keys))
-    if not whole:
-        return parting
-    names, codes = np.unique(labels[labelled], return_inverse=True)
-    own = parting.dealt(keys, codes, names, split).astype(np.int32)
-    kinds[labelled] = own
+    labelled = (names != "")[codes] if len(names) else np.ones(len(keys), dtype=np.bool_)
+    given = None if split is None else split[labelled]
+    keys, codes = keys[labelled], codes[labelled]
+    free = slice(None) if given is None else given == TRAIN
+    if parting.timed:
+        return replace(parting, cuts=_cuts(parting, np.sort(keys[free]), given is None))
+    parting = replace(parting, apart=not parting.grouped and is_repetitive(keys))
+    kinds = np.full(len(labelled), UNLABELLED, dtype=np.int32)
+    kinds[labelled] = own = parting.dealt(keys, codes, names, given).astype(np.int32)
     if parting.grouped:
-        free = slice(None) if split is None else split == TRAIN
         return replace(
             parting, groups=dict(zip(keys[free].tolist(), own[free].tolist(), strict=True))
         )
@@ -168,6 +213,51 @@ def for_rows(
     return replace(
         parting, few={part: each.tobytes() for part, each in zip(parts, pieces, strict=True)}
     )
+
+
+def _cuts(parting: Parting, times: FloatArray, tests: bool) -> tuple[float, ...]:  # noqa: FBT001
+    """First times of stretches of rows (n,), in their order; of the test, the last, infinity."""
+    n, cuts, test = len(times), list[float](), np.inf
+    if tests and 0 < parting.share < 1:
+        share = Fraction(parting.share).limit_denominator(_FINEST)
+        test = float(times[n - max(round(n * share), 1)]) if n else test
+        n = int(np.searchsorted(times, test))
+    if parting.n_folds > 1:
+        length = n // (parting.n_folds + 1)
+        first = n - parting.n_folds * length
+        cuts = [float(times[first + t * length]) for t in range(parting.n_folds)] if length else []
+    edges = [*times[:1].tolist(), *cuts, test]
+    if not n or len(cuts) < parting.n_folds * (parting.n_folds > 1) or len(set(edges)) < len(edges):
+        raise ValueError(
+            f"{len(np.unique(times)):,} times of {len(times):,} rows cannot be cut into stretches "
+            f"({parting.n_folds + 1 if parting.n_folds > 1 else 1} to train on"
+            f"{', one to test on' * bool(test < np.inf)})"
+        )
+    return (*cuts, test)
+
+
+def times_in(texts: Array) -> FloatArray:
+    """Return times (n,) as numbers: of a column of numbers, or of dates as of ISO 8601.
+
+    Raises
+    ------
+    ValueError
+        If one is neither, or they are of both kinds.
+    """
+    is_date = np.array([each[:4].isdecimal() and "-" in each for each in texts.tolist()])
+    try:
+        if (is_date | (texts == "")).all() and is_date.any():
+            dates = texts.astype("datetime64[us]")
+            times = np.where(np.isnat(dates), np.nan, dates.astype(np.int64).astype(np.float64))
+        else:
+            times = np.where(texts == "", "nan", texts).astype(np.float64)
+    except ValueError:
+        raise ValueError(
+            "must hold numbers, or dates such as 2024-01-31 or 2024-01-31T12:00"
+        ) from None
+    if not np.isfinite(times).all():
+        raise ValueError("must hold a time in every row")
+    return np.asarray(times)
 
 
 @final
@@ -197,7 +287,6 @@ class Chooser:
     parting: Parting
     name: str  # of the part
     _done: int = 0  # rows so far
-    _repeats: Repeats = field(default_factory=Repeats)
 
     @property
     def asks_keys(self) -> bool:
@@ -223,12 +312,16 @@ class Chooser:
             listed = np.frombuffer(self.parting.few[self.name], dtype=np.int32)
             return listed[self._done - n : self._done].astype(np.int64)
         assert keys is not None
+        if self.parting.cuts is not None:
+            kinds = self.parting.given(n, split)
+            *cuts, test = self.parting.cuts
+            stretch = TRAIN + np.searchsorted(cuts, keys, "right")
+            return np.where(kinds == TRAIN, np.where(keys >= test, TEST, stretch), kinds)
         if self.parting.groups is not None:
             groups, codes = np.unique(keys, return_inverse=True)
             found = [self.parting.groups.get(key, TRAIN) for key in groups.tolist()]
             kinds = self.parting.given(n, split)
             return np.where(kinds == TRAIN, np.array(found, dtype=np.int64)[codes], kinds)
-        keys = self._repeats.told_apart(keys) if self.parting.apart else keys
         return self.parting.drawn(keys, split)
 
 

@@ -65,7 +65,7 @@ def scores_of_path(
     rule = linear_path(model, statistics, grid)
     if rule is None:
         return scores_one_by_one(model, statistics, grid, X)
-    return _swept(rule, rule_rows(model, X, rule))
+    return swept(rule, rule_rows(model, X, rule))
 
 
 def scores_along_path(model: Model[S], statistics: S, grid: IntArray, X: Matrix) -> Scored:
@@ -86,7 +86,8 @@ def scores_one_by_one(model: Model[S], statistics: S, grid: IntArray, X: Matrix)
         yield g, train(model, statistics, k).scores(X)
 
 
-def _swept(rule: PathRule, rows: Matrix) -> Scored:
+def swept(rule: PathRule, rows: Matrix) -> Scored:
+    """Scores of CSR rows by the rules of all k, some of them in a sweep."""
     n_points, n_classes = rule.base.shape
     step = max(1, _NUMBERS // max(1, rows.shape[0] * n_classes))
     for first in range(0, n_points, step):

@@ -72,3 +72,9 @@ def without(total: S, part: S) -> S:
 def as_csr(X: Array) -> Matrix:
     """Return dense rows as CSR, which scipy has not of half precision."""
     return sparse.csr_array(X.astype(np.float32) if X.dtype == np.float16 else X)
+
+
+def dense_row(X: Matrix, row: int) -> FloatArray:
+    """Return one row (q,)."""
+    one = X[row : row + 1]
+    return np.asarray((one.toarray() if hasattr(one, "toarray") else one)[0], dtype=np.float64)

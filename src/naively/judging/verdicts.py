@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any, final
 
@@ -12,12 +12,53 @@ import numpy as np
 from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.judging.coverage import margins
 from naively.judging.every_k import EveryK, wrong_at_every_k
+from naively.judging.rows import dense_row
 from naively.models.model import Model
 from naively.models.rules import Rule, winners
 from naively.statistics.matrix import Matrix
 
 SINGLE_MARGINS = 1 << 21  # rows whose margins are kept one by one; of more, a histogram
 _BINS = 1 << 16
+_MISTAKES = 5  # that are kept
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Mistaken:
+    """A row that is answered wrongly, with what the model sees of it."""
+
+    margin: float  # log-odds of the answer, nats
+    key: str  # name of the row, or its place
+    truth: str
+    answer: str
+    x: FloatArray  # (k,) its selected columns
+
+
+def _surest(mistakes: Iterable[Mistaken]) -> tuple[Mistaken, ...]:
+    return tuple(sorted(mistakes, key=lambda each: -each.margin)[:_MISTAKES])
+
+
+def surest_mistakes(
+    X: Matrix, truths: Array, answers: Array, margin: FloatArray, classes: Sequence[str],
+    key: Callable[[int], str],
+) -> tuple[Mistaken, ...]:  # fmt: skip
+    """Return the surest of the rows that are answered wrongly, of classes that can be answered.
+
+    Parameters
+    ----------
+    X : (n, k)
+        Selected columns of the rows.
+    truths, answers, margin : (n,)
+        Labels, what was answered, and the log-odds of it.
+    classes
+        That can be answered.
+    key
+        What row i is called.
+    """
+    wrong = np.flatnonzero((answers != truths) & np.isin(truths, classes))
+    return tuple(
+        Mistaken(float(margin[i]), key(i), str(truths[i]), str(answers[i]), dense_row(X, i))
+        for i in wrong[np.argsort(-margin[wrong], kind="stable")[:_MISTAKES]].tolist()
+    )
 
 
 @final
@@ -31,6 +72,7 @@ class Verdicts:
     margin: FloatArray = field(default_factory=lambda: np.empty(0))  # (n,) of single rows
     right: BoolArray = field(default_factory=lambda: np.empty(0, dtype=np.bool_))  # (n,)
     bins: IntArray | None = None  # (2, 65536) rows by margin, and how many of them are right
+    mistakes: tuple[Mistaken, ...] = ()  # some of the surest, the surest first
 
     def __add__(self, other: Verdicts) -> Verdicts:
         """Add the verdicts on other rows, which come after these."""
@@ -46,6 +88,7 @@ class Verdicts:
             margin=margin,
             right=right,
             bins=bins,
+            mistakes=_surest((*self.mistakes, *other.mistakes)),
         )
 
     def by_margin(self) -> tuple[FloatArray, IntArray, IntArray]:
@@ -108,15 +151,16 @@ class Judge:
         own = np.searchsorted(union, columns)
         return cls(rule, classes, model, union, own, every_k, on_path)
 
-    def verdicts(self, X: Matrix, labels: Array) -> Verdicts:
-        """Judge rows over the U columns (n, U), with their labels (n,)."""
-        names = np.array(self.classes, dtype=str)
-        scores = self.rule.scores(self.model.prepare(X[:, self.own]))
-        answers = names[winners(scores)]
+    def verdicts(self, X: Matrix, labels: Array, key: Callable[[int], str]) -> Verdicts:
+        """Judge rows over the U columns (n, U), with their labels (n,) and what row i is called."""
+        names, own = np.array(self.classes, dtype=str), X[:, self.own]
+        scores = self.rule.scores(self.model.prepare(own))
+        answers, margin = names[winners(scores)], margins(scores)
         pairs = Counter(zip(labels.tolist(), answers.tolist(), strict=True))
         found = Verdicts(
-            pairs, self._wrong(X, labels, names), 0, margins(scores), answers == labels
-        )
+            pairs, self._wrong(X, labels, names), 0, margin, answers == labels,
+            mistakes=surest_mistakes(own, labels, answers, margin, self.classes, key),
+        )  # fmt: skip
         return found + Verdicts()
 
     def _wrong(self, X: Matrix, labels: Array, names: Array) -> IntArray | None:

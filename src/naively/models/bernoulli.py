@@ -150,6 +150,7 @@ def bernoulli(alpha: object = 1.0) -> Family[CountTable]:
         freedom=one_a_class,
         distances=smoothed(_distances, alpha),
         contrast=smoothed(_contrast, alpha),
+        weight_variance=smoothed(_weight_variance, alpha),
     )
 
 
@@ -395,6 +396,14 @@ def _distances(alpha: float | FloatArray, statistics: CountTable) -> Distances:
     )
 
 
+def _weight_variance(
+    alpha: float | FloatArray, statistics: CountTable, columns: IntArray
+) -> FloatArray:
+    present, absent, _ = _free(alpha, statistics, columns)
+    with np.errstate(divide="ignore"):
+        return np.asarray(1.0 / present + 1.0 / absent)
+
+
 def _contrast(
     alpha: float | FloatArray, statistics: CountTable, columns: IntArray, prior: float
 ) -> Contrast:
@@ -402,14 +411,11 @@ def _contrast(
     n = weight_of(statistics, columns)
     effect, error = log_odds(y, n, prior)
     shares = shares_of(y, n)
-    present, absent, _ = _free(alpha, statistics, columns)
-    with np.errstate(divide="ignore"):
-        variance = 1.0 / present + 1.0 / absent
     return Contrast(
         effect=effect,
         z=ratio(effect, error),
         log2_fold_change=log2_ratio(shares),
         weight=weight_difference(_rule(alpha, statistics, columns, np.zeros(2))),
-        standard_error=root_of_sum(variance),
+        standard_error=root_of_sum(_weight_variance(alpha, statistics, columns)),
         shares=shares,
     )

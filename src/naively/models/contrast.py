@@ -120,6 +120,18 @@ def weight_difference(rule: LinearRule) -> FloatArray:
         return np.asarray(weights[:, 1] - weights[:, 0])
 
 
+def relative_errors(variance: FloatArray) -> FloatArray:
+    """Return standard errors (k, C) of weights relative to their mean over the classes.
+
+    Those of independent weights w_c of variances v_c (k, C): the variance of w_c less the mean is
+    v_c (1 - 2 / C) + sum_a v_a / C^2.
+    """
+    n = variance.shape[1]
+    shared = variance.sum(axis=1, keepdims=True) / n**2
+    own = (1.0 - 2.0 / n) * variance if n > 2 else np.zeros_like(variance)
+    return np.asarray(np.sqrt(own + shared))
+
+
 def root_of_sum(variance: FloatArray) -> FloatArray:
     """Return the standard error of a difference of two classes, from their variances (k, 2)."""
     return np.asarray(np.sqrt(variance.sum(axis=1)))

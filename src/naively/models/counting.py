@@ -1,12 +1,15 @@
-"""What the models of counts share: the statistics that are theirs, and rows of presence."""
+"""What the models of counts share: their statistics, rows of presence, a test of rows."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 from functools import partial
+from typing import Any
 
 import numpy as np
 
+from naively._types import FloatArray
+from naively.models.alike import alike_in_rows
 from naively.models.family import Family, Problem
 from naively.statistics.counts import ClassCounts
 from naively.statistics.matrix import Matrix, canonical, is_sparse
@@ -30,6 +33,27 @@ def _own_problem(
             f"threshold={statistics.threshold:g}. The method `gather` of the model counts rightly."
         )
     return family.problem(statistics)
+
+
+def test_of_counts(statistics: Any, squares: FloatArray | None) -> FloatArray:
+    """Test that counts are alike in the rows of all classes: p-values (m,).
+
+    Raises
+    ------
+    ValueError
+        If the squares (m,) of the entries are neither given nor in the statistics.
+    """
+    if squares is None and statistics.presence:
+        squares = statistics.table.sum(axis=1)
+    elif squares is None and statistics.squares is not None:
+        squares = statistics.squares.sum(axis=1)
+    if squares is None:
+        raise ValueError(
+            "`k`='fdr' takes the dispersion of counts from their squares, which `statistics` lack; "
+            "gather them with `documents`=True, as an estimator with `k`='fdr' does."
+        )
+    weight = statistics.feature_weight
+    return alike_in_rows(statistics.table, weight, np.asarray(squares, dtype=np.float64))
 
 
 def presence_of(threshold: float, X: Matrix) -> Matrix:

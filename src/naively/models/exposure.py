@@ -109,7 +109,7 @@ def of_exposure(family: Family[Any], exposure: Exposure) -> Family[Any]:
 
 def sized(statistics: Any) -> Any:
     """Return statistics with the exposure of the classes, if there is one, as their weight."""
-    if statistics.exposure is None:
+    if getattr(statistics, "exposure", None) is None:
         return statistics
     return replace(statistics, class_weight=statistics.exposure)
 

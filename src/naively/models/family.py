@@ -119,8 +119,14 @@ class Family(Generic[S]):
     # Parameters that a free feature has more than a pooled one, one number or (m,): twice its gain
     # is chi-squared with so many degrees of freedom, if there are many rows
     freedom: Callable[[S], int | IntArray] | None = None
+    # p-values (m,) of features alike in the rows of all classes, from statistics and the squares of
+    # the entries (m,) where these are known; None: those of the gain hold
+    test: Callable[[S, FloatArray | None], FloatArray] | None = None
     # How two classes differ: their statistics, columns (k,), rows expected a priori of each
     contrast: Callable[[S, IntArray, float], Contrast] | None = None
+    # Variance of the weight of each class in free features, (k, C), from the information of the
+    # smoothed likelihood, the classes independent of each other; None: of no closed form
+    weight_variance: Callable[[S, IntArray], FloatArray] | None = None
     # By how much a gain is less than that of the likelihood, (m,) nats; None: by nothing
     penalty: Callable[[S], FloatArray] | None = None
 

@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from naively._types import BoolArray, FloatArray, IntArray
+from naively.models.alike import p_values
 from naively.models.bernoulli import bernoulli
 from naively.models.categorical import categorical
 from naively.models.distances import Distances
@@ -115,6 +116,7 @@ def mixed(
         problem=partial(_problem, families),
         rule=partial(_rule, families),
         freedom=partial(_freedom, families),
+        test=partial(_test, families),
         distances=partial(_distances, families),
     )
     return corrected(family, correction)
@@ -150,6 +152,20 @@ def _freedom(families: Families, statistics: ClassMixed) -> IntArray:
         return freedom(_counted(kind, part))
 
     return statistics.of_parts(of_part).astype(np.int64)
+
+
+def _test(families: Families, statistics: ClassMixed, _: FloatArray | None) -> FloatArray:
+    if len(statistics.columns.of_kind("poisson")):
+        raise ValueError(
+            "`k`='fdr' has no test of columns of counts beside others, whose dispersion within the "
+            "classes is not known; give `k` a number, or let these columns be numbers."
+        )
+
+    def of_part(kind: str, part: Any) -> FloatArray:
+        family, counted = families[kind], _counted(kind, part)
+        return p_values(family, counted) if family.test is None else family.test(counted, None)
+
+    return statistics.of_parts(of_part)
 
 
 def _problem(families: Families, statistics: ClassMixed) -> Separable:

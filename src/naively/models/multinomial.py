@@ -66,7 +66,7 @@ from naively.models.contrast import (
     shares_of,
     weight_difference,
 )
-from naively.models.counting import of_own_counts, presence_of
+from naively.models.counting import of_own_counts, presence_of, test_of_counts
 from naively.models.distances import Distances, euclidean
 from naively.models.family import (
     CountTable,
@@ -122,8 +122,10 @@ def multinomial(alpha: object = 1.0) -> Family[CountTable]:
         feature_log_prob=smoothed(_log_prob, alpha),
         joint_rule=smoothed(_joint_rule, alpha),
         freedom=one_a_class,
+        test=test_of_counts,
         distances=smoothed(_distances, alpha),
         contrast=smoothed(_contrast, alpha),
+        weight_variance=smoothed(_weight_variance, alpha),
     )
 
 
@@ -261,6 +263,14 @@ def _distances(alpha: float | FloatArray, statistics: CountTable) -> Distances:
     return euclidean(m, len(rows), roots)
 
 
+def _weight_variance(
+    alpha: float | FloatArray, statistics: CountTable, columns: IntArray
+) -> FloatArray:
+    f, totals = _free(alpha, statistics, columns)
+    with np.errstate(divide="ignore"):
+        return np.asarray(1.0 / f - 1.0 / totals)
+
+
 def _contrast(
     alpha: float | FloatArray, statistics: CountTable, columns: IntArray, prior: float
 ) -> Contrast:
@@ -268,13 +278,10 @@ def _contrast(
     n = np.asarray(statistics.table.sum(axis=0), dtype=np.float64)
     length = n.sum() / (statistics.feature_weight.sum() or 1.0)
     effect, error = log_odds(y, n, prior * length)
-    f, totals = _free(alpha, statistics, columns)
-    with np.errstate(divide="ignore"):
-        variance = 1.0 / f - 1.0 / totals
     return Contrast(
         effect=effect,
         z=ratio(effect, error),
         log2_fold_change=log2_ratio(shares_of(y, n)),
         weight=weight_difference(_rule(alpha, statistics, columns, np.zeros(2))),
-        standard_error=root_of_sum(variance),
+        standard_error=root_of_sum(_weight_variance(alpha, statistics, columns)),
     )

@@ -204,6 +204,7 @@ def negative_binomial(
         freedom=one_a_class,
         distances=partial(_distances, *settings),
         contrast=partial(_contrast, *settings),
+        weight_variance=partial(_weight_variance, *settings),
     )
 
 
@@ -430,6 +431,17 @@ def _distance(mean: FloatArray, phi: FloatArray) -> FloatArray:
     return np.divide(np.log1p(ratio), phi, out=0.5 * apart, where=phi > 0)
 
 
+def _weight_variance(
+    alpha: float | FloatArray, dispersion: Dispersion, statistics: ClassMoments,
+    columns: IntArray,
+) -> FloatArray:  # fmt: skip
+    counts = spread_counts(alpha, dispersion, statistics, columns)
+    mean = rates(counts, np.arange(len(columns)), counts.alpha)[1].T
+    over = 1.0 + counts.dispersion[:, None] * mean
+    with np.errstate(divide="ignore"):
+        return np.asarray(1.0 / (counts.feature_weight * mean * over))
+
+
 def _contrast(
     alpha: float | FloatArray,
     dispersion: Dispersion,
@@ -440,13 +452,10 @@ def _contrast(
     counts = spread_counts(alpha, dispersion, statistics, columns)
     y, n = counts.table, counts.feature_weight
     effect, error = log_rates(y, n, prior * mean_exposure(statistics), counts.dispersion)
-    mean = rates(counts, np.arange(len(columns)), counts.alpha)[1].T
-    with np.errstate(divide="ignore"):
-        variance = 1.0 / (n * mean * (1.0 + counts.dispersion[:, None] * mean))
     return Contrast(
         effect=effect,
         z=ratio(effect, error),
         log2_fold_change=log2_ratio(shares_of(y, n)),
         weight=weight_difference(_rule(alpha, dispersion, statistics, columns, np.zeros(2))),
-        standard_error=root_of_sum(variance),
+        standard_error=root_of_sum(_weight_variance(alpha, dispersion, statistics, columns)),
     )

@@ -42,6 +42,7 @@ from naively.models.contrast import (
     shares_of,
     weight_difference,
 )
+from naively.models.counting import test_of_counts
 from naively.models.distances import Distances, euclidean
 from naively.models.exposure import checked_exposure, mean_exposure, of_exposure, refuse_holes
 from naively.models.family import (
@@ -110,8 +111,10 @@ def poisson(alpha: object = 1.0) -> Family[CountTable]:
         problem=smoothed(_problem, alpha),
         rule=smoothed(_rule, alpha),
         freedom=one_a_class,
+        test=test_of_counts,
         distances=smoothed(_distances, alpha),
         contrast=smoothed(_contrast, alpha),
+        weight_variance=smoothed(_weight_variance, alpha),
     )
 
 
@@ -264,17 +267,23 @@ def _distances(alpha: float | FloatArray, statistics: CountTable) -> Distances:
     return euclidean(m, n_classes, roots)
 
 
+def _weight_variance(
+    alpha: float | FloatArray, statistics: CountTable, columns: IntArray
+) -> FloatArray:
+    n = weight_of(statistics, columns)
+    with np.errstate(divide="ignore"):
+        return np.asarray(1.0 / (free_rates(statistics, columns, alpha) * n))
+
+
 def _contrast(
     alpha: float | FloatArray, statistics: CountTable, columns: IntArray, prior: float
 ) -> Contrast:
     y, n = np.asarray(statistics.table[columns], dtype=np.float64), weight_of(statistics, columns)
     effect, error = log_rates(y, n, prior * mean_exposure(statistics))
-    with np.errstate(divide="ignore"):
-        variance = 1.0 / (free_rates(statistics, columns, alpha) * n)
     return Contrast(
         effect=effect,
         z=ratio(effect, error),
         log2_fold_change=log2_ratio(shares_of(y, n)),
         weight=weight_difference(_rule(alpha, statistics, columns, np.zeros(2))),
-        standard_error=root_of_sum(variance),
+        standard_error=root_of_sum(_weight_variance(alpha, statistics, columns)),
     )

@@ -8,6 +8,7 @@ import numpy as np
 
 from naively._types import Array, FloatArray, IntArray
 from naively.plots.figure import axes, fitted_model, names_of, plain
+from naively.selection.train import Trained
 
 _COLUMNS = 5  # most panels side by side
 
@@ -33,6 +34,8 @@ class FeatureWeightsDisplay:
         Rows and columns of the image whose pixels are the features; draws images instead of bars.
     quantity : str, default="Weight"
         What is drawn, for the axes.
+    errors : ndarray of shape (n_classes, n_features), default=None
+        Standard errors of the weights, drawn as lines over the bars.
 
     Attributes
     ----------
@@ -64,6 +67,7 @@ class FeatureWeightsDisplay:
         n_top: int = 10,
         image_shape: tuple[int, int] | None = None,
         quantity: str = "Weight",
+        errors: FloatArray | None = None,
     ) -> None:
         self.weights = weights
         self.names = names
@@ -71,6 +75,7 @@ class FeatureWeightsDisplay:
         self.n_top = n_top
         self.image_shape = image_shape
         self.quantity = quantity
+        self.errors = errors
 
     @classmethod
     def from_estimator(
@@ -86,7 +91,9 @@ class FeatureWeightsDisplay:
 
         Where a model has no weights, but centers (medians of :class:`SparseL1Centers`, means of
         :class:`SparseGaussianNB`), these are drawn: against their mean over the classes, in units
-        of the spread of the feature within the classes.
+        of the spread of the feature within the classes. Weights of multinomial, Bernoulli, Poisson
+        and negative binomial models have standard errors: those of the model, from the information
+        of its likelihood (rows that vary more than it allows make them larger).
 
         Parameters
         ----------
@@ -119,6 +126,7 @@ class FeatureWeightsDisplay:
             n_top=n_top,
             image_shape=image_shape,
             quantity=quantity,
+            errors=errors_of(model, weights.shape[1]),
             ax=ax,
         )
 
@@ -132,6 +140,7 @@ class FeatureWeightsDisplay:
         n_top: int = 10,
         image_shape: tuple[int, int] | None = None,
         quantity: str = "Weight",
+        errors: Any = None,
         ax: Any = None,
     ) -> Self:
         """Draw weights.
@@ -148,6 +157,8 @@ class FeatureWeightsDisplay:
             Draw images of this many rows and columns of pixels.
         quantity : str, default="Weight"
             What is drawn, for the axes.
+        errors : array-like of shape (n_classes, n_features), default=None
+            Standard errors of the weights.
         ax : array of matplotlib Axes, default=None
             Where to draw, one for each class; by default a new figure.
 
@@ -161,9 +172,16 @@ class FeatureWeightsDisplay:
                 f"`image_shape` must have one pixel for each of the {weights.shape[1]} features; "
                 f"got {tuple(image_shape)}, which has {int(np.prod(image_shape))}."
             )
+        if errors is not None:
+            errors = np.asarray(errors, dtype=np.float64)
+            if errors.shape != weights.shape:
+                raise ValueError(
+                    f"`errors` must have the shape of the weights {weights.shape}; got "
+                    f"{errors.shape}."
+                )
         display = cls(
             weights, np.asarray(names), np.asarray(classes), n_top=n_top, image_shape=image_shape,
-            quantity=quantity,
+            quantity=quantity, errors=errors,
         )  # fmt: skip
         return display.plot(ax=ax)
 
@@ -240,7 +258,11 @@ class FeatureWeightsDisplay:
         weight = self.weights[c, features]
         position = np.arange(len(features))
         colors = ["C0" if each > 0 else "C3" for each in weight]
-        self.bars_.append(ax.barh(position, weight, color=colors))
+        lines = {}
+        if self.errors is not None:
+            error = self.errors[c, features]
+            lines = {"xerr": np.where(np.isfinite(error), error, 0.0), "ecolor": "0.35"}
+        self.bars_.append(ax.barh(position, weight, color=colors, **lines))
         ax.set_yticks(position, [plain(name) for name in self.names[features]])
         ax.invert_yaxis()
         ax.axvline(0, color="0.5", linewidth=0.8)
@@ -253,6 +275,22 @@ class FeatureWeightsDisplay:
         shown = np.ma.masked_array(pixels, ~used)
         self.images_.append(ax.imshow(shown, cmap="RdBu", vmin=-limit, vmax=limit))
         ax.set(xticks=[], yticks=[])
+
+
+def errors_of(model: Any, n_features: int) -> FloatArray | None:
+    """Return standard errors of the weights (C, m); None where they are of no closed form."""
+    if not hasattr(model, "rule_") or getattr(model, "class_weight", None) is not None:
+        return None
+    trained = Trained(
+        model.model_, model.statistics_, model.selection_, model.rule_, model.refitted_,
+        model.temperature_,
+    )  # fmt: skip
+    found = trained.weight_errors()
+    if found is None:
+        return None
+    errors = np.zeros((len(model.classes_), n_features))
+    errors[:, trained.selection.support] = found.T
+    return errors
 
 
 def weights_of(model: Any) -> tuple[FloatArray, str]:

@@ -15,6 +15,7 @@ def draw_path(
     bound: Sequence[float],
     accuracy: Sequence[tuple[int, float, float]],
     chosen: int,
+    stability: Sequence[tuple[int, float]] = (),
 ) -> list[Any]:
     """Draw into an empty figure.
 
@@ -30,13 +31,15 @@ def draw_path(
         The error is 0 where it is not known.
     chosen : int
         The number to be marked.
+    stability : list of (k, share)
+        Share of halves of the rows that select a feature of the k best, on average.
 
     Returns
     -------
     axes : list of matplotlib Axes
         From the upper to the lower.
     """
-    heights = [1.3, 1] if accuracy else [1]
+    heights = [1.3, 1] if accuracy or stability else [1]
     axes: list[Any] = list(
         figure.subplots(len(heights), sharex=True, height_ratios=heights, squeeze=False)[:, 0]
     )
@@ -54,7 +57,15 @@ def draw_path(
                 places, low, high, color=PALETTE["grey"], alpha=0.35, clip_on=False
             )
         axes[1].plot(places, means, color=PALETTE["mark"], linewidth=1.5, clip_on=False)
-        axes[1].set_title("accuracy", loc="left")
+    if stability:
+        axes[1].plot(
+            *zip(*stability, strict=True), color=PALETTE["ink"], linewidth=1.5,
+            linestyle=(0, (1, 1.5)), clip_on=False,
+        )  # fmt: skip
+    if len(axes) > 1:
+        named = ["accuracy"] * bool(accuracy)
+        named += [f"stability{' (dotted)' * bool(accuracy)}"] * bool(stability)
+        axes[1].set_title(", ".join(named), loc="left")
         axes[1].yaxis.set_major_formatter(lambda value, _: f"{100 * value:.0f} %")
     for each in axes:
         each.axvline(

@@ -176,9 +176,10 @@ class SparsityPathDisplay:
         a_priori = f"a priori: bound for {below} features"
         draw = self.ax_.plot
         (self.bound_line_,) = draw(path.k, path.bound - start, label="bound", color="C1")
-        (self.a_priori_line_,) = draw(
-            path.k, path.a_priori - start, label=a_priori, color="0.6", linestyle=":"
-        )
+        found = path.a_priori - start
+        if not np.any(np.isfinite(found) & (found >= 0)):  # nothing of it is to be seen
+            a_priori = "_" + a_priori
+        (self.a_priori_line_,) = draw(path.k, found, label=a_priori, color="0.6", linestyle=":")
         (self.objective_line_,) = draw(
             path.k, path.objective - start, label="objective", color="C0", linestyle="--"
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -91,6 +92,12 @@ class Batch:
     def place(self, row: int) -> str:
         """Place of a row, for messages."""
         return self.places.of(row)
+
+    def called(self, row: int) -> str:
+        """Name of a row, or its place where it has none."""
+        if self.keys is not None:
+            return str(self.keys[row])
+        return os.path.basename(self.place(row))  # without the folders
 
     def named(self, names: Sequence[Any] | Array) -> Batch:
         """Return the rows with the names (n,) that the file has, unless others were asked for."""

@@ -33,7 +33,7 @@ class Layout:
         True  # False: labels are read only where `label` or `labels_file` names them
     )
     split: str | None = None  # column that says train or test
-    group: str | None = None  # column of what rows belong to: an author, a donor
+    group: str | None = None  # column of what rows belong to: an author, a donor, or a time
     key: str | None = None  # column that identifies a row
     labels_file: str | None = None  # beside numbers: one label a line
     names_file: str | None = None  # beside a matrix: one column name a line
@@ -93,7 +93,7 @@ _EFFECTS = (  # option, field, formats in which it has an effect with texts, and
     ("--analyzer tokens", "tokens", LISTS, ()),
     ("--label", "label", _TABLES, (*_COLUMNS, "svmlight")),
     ("--split-column", "split", _TABLES, _COLUMNS),
-    ("--groups", "group", _TABLES, _COLUMNS),
+    ("--groups or --time", "group", _TABLES, _COLUMNS),
     ("--id", "key", _TABLES, _COLUMNS),
     ("--labels", "labels_file", (), tuple(FORMATS)),
     ("--names", "names_file", (), _MATRICES),

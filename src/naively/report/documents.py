@@ -93,13 +93,10 @@ def summary_json(summary: Summary) -> str:
             del record[name]
     if not summary.settings.of_text:
         del record["settings"]["of_text"]
-    for row in record["features"]:
-        row["gain"] = _short(row["gain"])
-        for name in ("also", "contrast", "category"):
-            if row[name] in (None, ()):
-                del row[name]
-        for group in _GROUPS:
-            row[group.field] = [group.plain(each) for each in row[group.field]]
+    record["features"] = [_feature_record(row) for row in record["features"]]
+    for point in (record["path"] or {"points": ()})["points"]:
+        if point["stability"] is None:
+            del point["stability"]
     certificate = summary.certificate
     record["certificate"] = certificate and record["certificate"] | {
         "a_priori": certificate.a_priori if math.isfinite(certificate.a_priori) else None,
@@ -110,6 +107,13 @@ def summary_json(summary: Summary) -> str:
     if certificate is not None and certificate.choice is None:  # of any k features
         del record["certificate"]["choice"]
     return _laid_out(finite(record))
+
+
+def _feature_record(row: dict[str, Any]) -> dict[str, Any]:
+    given = {group.field: [group.plain(each) for each in row[group.field]] for group in _GROUPS}
+    empty = {name for name in ("also", "contrast", "category", "errors") if not row[name]}
+    told = row | given | {"gain": _short(row["gain"])}
+    return {name: value for name, value in told.items() if name not in empty}
 
 
 def _laid_out(record: dict[str, Any]) -> str:
@@ -139,6 +143,7 @@ def finite(value: Any) -> Any:
 
 _GROUPS = (
     FigureGroup("weight", "weights", _short, signed),
+    FigureGroup("standard error", "errors", _short, figure),
     FigureGroup("count", "counts", _plain, figure),
     FigureGroup("rows", "documents", _plain, figure),
     FigureGroup("center", "centers", _short, figure),

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import math
 from dataclasses import dataclass
 from importlib.resources import files
 
@@ -77,6 +78,7 @@ def summary_html(summary: Summary, charts: Charts | None = None) -> str:
         "weight": words.signed,
         "number": "{:,}".format,
         "short": "{:.5g}".format,
+        "brief": words.brief,
     }
     style, script = _asset("page.css"), _asset("page.js")
     return environment.get_template("page.html").render(
@@ -115,6 +117,9 @@ class _View:
         self.in_columns = self.n_classes <= _COLUMN_CLASSES and figures <= _FIGURE_COLUMNS
         self.by_class = self.n_classes <= _BAR_CLASSES and bool(self.groups)
         self.detailed = self.by_class and len(self.shown) * self.n_classes <= _DETAILS
+        self.cut = sum(each.log_odds is not None for each in summary.thresholds) == 1
+        points = summary.path.points if summary.path else ()
+        self.stable_path = any(point.stability is not None for point in points)
         self.held = any(row.documents for row in summary.features)
         self.firm = any(row.stability is not None for row in summary.features)
         shares = [row.stability for row in summary.features if row.stability is not None]
@@ -127,6 +132,7 @@ class _View:
         self.scatters = pictures.scatters(summary) if drawn and of_text else None
         self.panel = pictures.panel(summary) if drawn and not of_text else None
         self.weighted = bool(summary.features and summary.features[0].weights)
+        self.erring = any(self.error(row) is not None for row in self.shown)
         self._largest_weight = bars.largest_finite(w for row in self.shown for w in row.weights)
 
     @property
@@ -138,6 +144,12 @@ class _View:
     def objective(self) -> Words:
         """How its model speaks of what is maximised."""
         return MODELS[self.summary.settings.model].words
+
+    @property
+    def quantity(self) -> str:
+        """What is maximised."""
+        certificate = self.summary.certificate
+        return self.objective.quantity if certificate is None else certificate.quantity
 
     @property
     def gain(self) -> str:
@@ -152,7 +164,7 @@ class _View:
     @property
     def columns(self) -> tuple[FigureGroup, ...]:
         """Kinds of figures with a column for each class; the bars show the weights already."""
-        return tuple(each for each in self.groups if each.field != "weights")
+        return tuple(each for each in self.groups if each.field not in ("weights", "errors"))
 
     def compact(self, figures: tuple[float, ...]) -> str:
         """Figures of a feature in all classes, for the script to spread out."""
@@ -161,6 +173,16 @@ class _View:
     def telling(self, row: FeatureRow) -> float:
         """Return the one figure by which rows are compared: weight, or largest center."""
         return words.weight_of(row, self.n_classes) if self.weighted else max(row.centers)
+
+    def error(self, row: FeatureRow) -> float | None:
+        """Return the standard error of that figure, where it is known and finite."""
+        if not row.errors or not self.weighted:
+            return None
+        if self.n_classes == 2:
+            error = 2 * row.errors[1]
+        else:
+            error = row.errors[[each.name for each in self.summary.classes].index(row.speaks_for)]
+        return error if math.isfinite(error) else None
 
     def class_bars(self, row: FeatureRow) -> str:
         """Bars of the weights, or centers, in each class; weights of two classes share one bar."""
@@ -247,6 +269,20 @@ class _View:
             pairs.append(("predicted by the model itself", 1 - evaluation.predicted_error))
         pairs.append((f"always {shortened(evaluation.usual_class)}", evaluation.usual_accuracy))
         return pairs
+
+    def checked(self, evaluation: Evaluation) -> list[tuple[float, float, float]]:
+        """Shares of the rows for a person, the margin below which they are, accuracy on the rest.
+
+        For about a twentieth, a tenth, a fifth and so on of the rows.
+        """
+        found = []
+        for sent in (0.05, 0.1, 0.2, 0.3, 0.5):
+            points = [each for each in evaluation.coverage if each.coverage <= 1 - sent + 1e-9]
+            if points and 0 < points[-1].confidence < 1:
+                last = points[-1]
+                margin = math.log(last.confidence / (1 - last.confidence))
+                found.append((1 - last.coverage, margin, last.accuracy))
+        return [each for i, each in enumerate(found) if not i or each[0] != found[i - 1][0]]
 
     def surest(self, evaluation: Evaluation) -> list[tuple[float, float]]:
         """Accuracy on the surest tenth, quarter, half and on all rows."""

@@ -85,7 +85,7 @@ def _contradictions_of_run(summary: Summary) -> Iterator[str]:
 
 
 def _figures(row: FeatureRow) -> tuple[tuple[float, ...], ...]:
-    return row.weights, row.counts, row.centers, row.dispersions, row.documents
+    return row.weights, row.counts, row.centers, row.dispersions, row.documents, row.errors
 
 
 def _slack(certificate: Certificate) -> float:

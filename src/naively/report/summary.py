@@ -52,6 +52,7 @@ class FeatureRow:
     example: Example | None = None
     contrast: Example | None = None  # a row of another class in which it occurs too
     also: tuple[str, ...] = ()  # features that are not chosen because this one says the same
+    errors: tuple[float, ...] = ()  # standard errors of the weights (C,), as the model has it
     category: str | None = None  # of a column of categories: that whose shares are the centers
 
     @property
@@ -108,6 +109,25 @@ class Confusion:
 
 
 @dataclass(frozen=True, slots=True)
+class Said:
+    """What a feature of a row says."""
+
+    feature: str
+    nats: float
+
+
+@dataclass(frozen=True, slots=True)
+class Misled:
+    """A row that is surely, and wrongly, answered."""
+
+    key: str  # name of the row, or its place
+    truth: str
+    answer: str
+    margin: float  # log-odds of the answer, nats
+    words: tuple[Said, ...]  # features that spoke most against the truth
+
+
+@dataclass(frozen=True, slots=True)
 class CoveragePoint:
     """The surest part of the test rows, and how right the answers are on it."""
 
@@ -133,6 +153,7 @@ class Evaluation:
     shared_features: int | None = None  # also in the final model, if that was trained anew
     confusion: Confusion | None = None  # None for very many classes
     coverage: tuple[CoveragePoint, ...] = ()  # by rising coverage
+    misled: tuple[Misled, ...] = ()  # the surest mistakes
     predicted_error: float | None = None  # by the model itself, before it sees a test row
 
 
@@ -145,6 +166,7 @@ class PathPoint:
     bound: float  # no other k features do better
     accuracy: float | None = None
     spread: float | None = None  # standard error of the accuracy, where it was cross-validated
+    stability: float | None = None  # share of halves that select a feature of these, on average
 
 
 @dataclass(frozen=True, slots=True)
@@ -189,13 +211,14 @@ class Settings:
 
 @dataclass(frozen=True, slots=True)
 class InputProfile:
-    """What the rows of the files are like. No value is missing: files that lack one are refused."""
+    """What the rows of the files are like."""
 
     rows: int  # that were looked at: all of small files, the first ones of large ones
     whole: bool  # whether these are all
     repeated: int  # with the content of a row before them
     empty: int  # without any text, or any value that is not 0
     variants: tuple[tuple[str, ...], ...]  # labels that differ in case and blanks alone
+    missing: int | None = None  # values that are missing, where that is no error
 
 
 @dataclass(frozen=True, slots=True)

@@ -101,6 +101,11 @@ def signed(value: float) -> str:
     return f"{value:+.2f}".replace("-", _MINUS)
 
 
+def brief(value: float) -> str:
+    """Two digits or more, without powers of ten."""
+    return (f"{value:,.0f}" if abs(value) >= 100 else f"{value:.2g}").replace("-", _MINUS)
+
+
 def share(value: float | None) -> str:
     """Percent with one decimal; nothing for None."""
     return "" if value is None else f"{100 * value:.1f} %"

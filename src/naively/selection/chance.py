@@ -5,55 +5,38 @@ from __future__ import annotations
 from numbers import Real
 
 import numpy as np
-from scipy.special import chdtrc
 
 from naively._types import FloatArray, IntArray
 from naively._warn import warn
-from naively.models.family import Family
+from naively.models.alike import p_values
 from naively.models.model import Model, S
 
 RATE = 0.1  # false discovery rate, where none is given
 
 
-def p_values(family: Family[S], statistics: S) -> FloatArray:
-    """Probability of a gain as large, if the feature were alike in all classes: (m,).
-
-    Twice the gain is the likelihood-ratio statistic, asymptotically chi-squared (Wilks 1938).
-
-    Raises
-    ------
-    ValueError
-        If the gain of the model is no likelihood ratio.
-    """
-    if family.freedom is None:
-        raise ValueError(f"The gain of {family.name} is no likelihood ratio: it has no p-values.")
-    freedom = family.freedom(statistics)
-    gain = family.gain(statistics)
-    if family.penalty is not None:
-        gain = np.maximum(gain + family.penalty(statistics), 0.0)
-    # Without a free parameter nothing can be gained: chdtrc is NaN there.
-    return np.asarray(np.where(np.equal(freedom, 0), 1.0, chdtrc(freedom, 2.0 * gain)))
-
-
 def discoveries(
-    model: Model[S], statistics: S, q: float = RATE, *, class_weights: bool = False
-) -> IntArray:
+    model: Model[S], statistics: S, q: float = RATE, *, squares: FloatArray | None = None,
+    class_weights: bool = False,
+) -> IntArray:  # fmt: skip
     """Choose the features that Benjamini and Hochberg (1995) call significant: columns, ascending.
 
     Of the features chosen, a share of q at most is alike in all classes, in expectation: if rows
-    are independent, the model holds, and features depend on each other in the positive or not.
+    are independent, and features depend on each other in the positive or not. The p-values are
+    those of the gains, if these hold where the model does not, and else those of a test of rows.
 
     Parameters
     ----------
     q : float
         False discovery rate in (0, 1).
+    squares : (m,)
+        Sum of the squares of the entries of each feature, of counts whose statistics have none.
     class_weights : bool
         Whether the rows of some classes were made to weigh more.
 
     Raises
     ------
     ValueError
-        If `q` is out of range, or the model has no p-values that hold.
+        If `q` is out of range, or there are no p-values that hold.
 
     Warns
     -----
@@ -65,6 +48,9 @@ def discoveries(
     hindrances = {
         f"the {model.name} model, whose gain is no likelihood ratio": model.family.freedom is None,
         "`class_weight`, after which twice a gain is not chi-squared": class_weights,
+        f"`exposure` and the {model.name} model, whose test is of rows": (
+            model.exposure is not None and model.family.test is not None
+        ),
         "`objective`='pairs', which is another choice": model.objective is not None,
         "`redundancy`, which is another choice": model.redundancy is not None,
         "constraints on the features, which are another choice": model.constraints is not None,
@@ -75,7 +61,8 @@ def discoveries(
                 f"`k`='fdr' needs p-values that hold, and chooses by them alone: not with {name}. "
                 "Leave it out, or give `k` a number."
             )
-    p = p_values(model.family, statistics)
+    test = model.family.test
+    p = p_values(model.family, statistics) if test is None else test(statistics, squares)
     n = significant(p, q)
     if n == 0:
         warn(

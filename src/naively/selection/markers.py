@@ -12,10 +12,10 @@ import numpy as np
 from naively._nearest import short
 from naively._notebook import table_html
 from naively._types import Array, FloatArray, IntArray
+from naively.models.alike import p_values
 from naively.models.contrast import Contrast
 from naively.models.kinds import MODELS
 from naively.models.model import Model
-from naively.selection.chance import p_values
 from naively.selection.constrained import speaks_for
 from naively.statistics.base import AbstractStatistics
 from naively.statistics.contrasts import against_rest

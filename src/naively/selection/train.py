@@ -10,6 +10,8 @@ import numpy as np
 
 from naively._types import Array, Choice, FloatArray, IntArray, K
 from naively._warn import warn
+from naively.models.contrast import relative_errors
+from naively.models.exposure import sized
 from naively.models.kinds import MODELS
 from naively.models.model import Limits, Model, RowsOver, S
 from naively.models.rules import Rule
@@ -50,6 +52,17 @@ class Trained(Generic[S]):
         """Return the model with its scores divided by a temperature, its answers the same."""
         rule = tempered(self.rule, temperature)
         return replace(self, rule=rule, temperature=self.temperature * temperature)
+
+    def weight_errors(self) -> FloatArray | None:
+        """Return standard errors (k, C) of the weights, relative to their mean over the classes.
+
+        From the information of the likelihood of the model; None where they have no closed form.
+        """
+        variance = self.model.family.weight_variance
+        if variance is None or self.refitted is not None:
+            return None
+        found = relative_errors(variance(sized(self.statistics), self.selection.support))
+        return found / self.temperature
 
     def scores(self, X: Matrix) -> FloatArray:
         """Score of each class (n, C) of checked rows (n, m), up to a term common to a row."""

@@ -11,6 +11,7 @@ import numpy as np
 from naively._types import Array
 from naively.judging.parting import Repeats, random_numbers
 from naively.models.model import Model
+from naively.read.batch import Batch
 from naively.work.judged import Look
 from naively.work.row_keys import row_keys
 from naively.work.stream import Task, rows_by_kind, told_at
@@ -21,23 +22,33 @@ def bucketed(
 ) -> list[Any]:
     """Statistics of the rows of some kinds in each of n buckets, over the columns looked at.
 
-    The bucket of a row is decided by its content, and by how many equal rows its part has before
-    it, so it is the same for every division of the work. None stands for a bucket without rows.
+    The bucket of a row is decided by its content and label, and by how many such rows of its part
+    come before it: it is the same for every division of the work, and every order of the
+    rows. None stands for a bucket without rows.
     """
     see, found = look.eye(), [None] * n
     for part in task.parts:
         repeats = Repeats()
         for seen in rows_by_kind(task, part):
-            bucket = random_numbers("bucket", repeats.told_apart(row_keys(seen.batch))) % n
-            chosen = np.isin(seen.kinds, kinds)
-            if not chosen.any():
+            batch, labels = seen.of_kind(*kinds)
+            if not len(batch):
                 continue
+            bucket = random_numbers("bucket", repeats.told_apart(_keys(batch, labels))) % n
             with told_at(part):
-                X, y = see(seen.batch.take(chosen)), seen.names[seen.codes[chosen]]
-                for b in np.unique(bucket[chosen]).tolist():
-                    rows = np.flatnonzero(bucket[chosen] == b)
-                    found[b] = summed([found[b], model.gather(X[rows], y[rows], classes=classes)])
+                X = see(batch)
+                for b in np.unique(bucket).tolist():
+                    rows = np.flatnonzero(bucket == b)
+                    own = model.gather(X[rows], labels[rows], classes=classes)
+                    found[b] = summed([found[b], own])
     return found
+
+
+def _keys(batch: Batch, labels: Array) -> Array:
+    """Keys (n,) of rows by content and label."""
+    names, codes = np.unique(labels, return_inverse=True)
+    mark = [random_numbers(f"bucket:{name}", np.zeros(1))[0] for name in names.tolist()]
+    with np.errstate(over="ignore"):
+        return np.asarray(row_keys(batch) + np.array(mark, dtype=np.uint64)[codes])
 
 
 def summed(statistics: list[Any]) -> Any:

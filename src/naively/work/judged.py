@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -12,6 +12,7 @@ from naively._types import Array, FloatArray, IntArray
 from naively.judging.calibration import GRID, positions, slopes
 from naively.judging.every_k import EveryK, weight_of_wrong
 from naively.judging.parting import LEFT_OUT, TEST, UNLABELLED
+from naively.judging.scoring import is_share, sums_of, totals_of
 from naively.judging.thresholds import log_odds
 from naively.judging.verdicts import Judge, Verdicts
 from naively.models.model import Model
@@ -58,7 +59,7 @@ def judged(task: Task, judge: Judge, look: Look) -> Verdicts:
             batch, labels = seen.of_kind(TEST)
             with told_at(part):
                 if len(batch):
-                    found += judge.verdicts(see(batch), labels)
+                    found += judge.verdicts(see(batch), labels, batch.called)
             # Those without a label were told where the other rows were counted.
             only_tested = task.parting is not None and task.parting.share == 1
             left_out = UNLABELLED if only_tested else LEFT_OUT
@@ -77,6 +78,8 @@ class Fold:
     idf: FloatArray | None = None  # of these, from the rows that they were trained on, or ...
     of_all: bool = False  # ... of all columns looked at, over which rows then have length 1
     weights: Mapping[str, float] | None = None  # of a row of each class; None: one
+    scoring: str = "accuracy"  # see `judging.scoring`
+    names: Array = field(default_factory=lambda: np.empty(0, dtype=str))  # (N,) all labels
 
     def weight_of(self, labels: Array) -> FloatArray:
         """Weight of rows with some labels, (n,)."""
@@ -87,14 +90,14 @@ class Fold:
 
 
 def judged_folds(task: Task, folds: Sequence[Fold], look: Look) -> FloatArray:
-    """Weight of the rows of each fold decided wrongly at each k, and of all: (T, G + 1)."""
+    """Return sums over each fold at each k, and last of its rows alone: (T, G + 1, A)."""
     found, see = None, look.eye()
     for part in task.parts:
         for seen in rows_by_kind(task, part):
             with told_at(part):
                 counts = np.array([_of_fold(fold, see, *seen.of_kind(fold.kind)) for fold in folds])
             found = counts if found is None else found + counts
-    return np.zeros((len(folds), 1)) if found is None else found
+    return np.zeros((len(folds), 1, 1)) if found is None else found
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,9 +157,15 @@ def _of_fold(fold: Fold, see: Any, batch: Any, labels: Array) -> FloatArray:
     else:
         X = X[:, fold.on_path]
         X = X if fold.idf is None else scaled(X, fold.idf)
-    weight = fold.weight_of(labels)
-    wrong = weight_of_wrong(fold.every_k, X, labels, fold.classes, weight)
-    return np.append(wrong, weight.sum())
+    if is_share(fold.scoring):
+        weight = fold.weight_of(labels)
+        wrong = weight_of_wrong(fold.every_k, X, labels, fold.classes, weight)
+        return np.append(wrong, weight.sum())[:, None]
+    sums = [
+        sums_of(fold.scoring, scores, labels, fold.classes, fold.names)
+        for _, scores in fold.every_k.scores(X)
+    ]
+    return np.array([*sums, totals_of(fold.scoring, labels, fold.names)])
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,9 @@ from naively.judging.parting import (
     UNLABELLED,
     Parting,
     for_rows,
+    is_repetitive,
     kinds_in,
+    times_in,
 )
 from naively.read.batch import Batch, Part
 from naively.read.errors import InputError
@@ -116,7 +118,9 @@ def rows_by_kind(task: Task, part: Part) -> Iterator[Seen]:
             check_exposure(batch, task.features.exposure)
         labels = np.empty(0, dtype=str) if batch.labels is None else batch.labels
         names, codes = np.unique(labels, return_inverse=True)
-        keys = part_keys(batch) if chooser.asks_keys else None
+        keys = None
+        if chooser.asks_keys:
+            keys = _keys(chooser.parting, batch, part, task.layout)
         kinds = chooser.kinds(len(batch), keys, _split(batch, part, task.layout))
         if batch.labels is not None:
             kinds[labels == ""] = UNLABELLED
@@ -136,27 +140,65 @@ def _split(batch: Batch, part: Part, layout: Layout) -> IntArray | None:
 def parted(parting: Parting, parts: Sequence[Part], layout: Layout) -> Parting:
     """Return the parting of the rows of some parts.
 
-    Few rows are read, and dealt out exactly; of groups all are.
+    Few rows are read, and dealt out exactly; of groups, times, and rows that mostly repeat others
+    all are.
+
+    Raises
+    ------
+    InputError
+        If times cannot be read, or tell too few rows apart.
     """
     if not parting.asks_content:
         return parting
-    keys, labels, split, sizes = list[Array](), list[Array](), list[IntArray](), dict[str, int]()
+    keys, codes, split, sizes = list[Array](), list[IntArray](), list[IntArray](), dict[str, int]()
+    classes: dict[str, int] = {}
+    asks_all = parting.grouped or parting.timed or parting.singly
     batches = ((part, batch) for part in parts for batch in batches_of(part, layout))
     for own, batch in batches:
-        keys.append(part_keys(batch))
-        labels.append(np.empty(0, dtype=str) if batch.labels is None else batch.labels)
+        keys.append(_keys(parting, batch, own, layout))
+        labels = np.empty(0, dtype=str) if batch.labels is None else batch.labels
+        names, which = np.unique(labels, return_inverse=True)
+        of_names = [classes.setdefault(name, len(classes)) for name in names.tolist()]
+        codes.append(np.array(of_names, dtype=np.int64)[which])
         given = _split(batch, own, layout)
         split += [] if given is None else [given]
         sizes[own.name] = sizes.get(own.name, 0) + len(batch)
-        whole = parting.grouped or sum(sizes.values()) <= FEW_ROWS
-        if not whole:
-            break
+        if not asks_all and sum(sizes.values()) > FEW_ROWS:
+            if not is_repetitive(np.concatenate(keys)):
+                return parting
+            asks_all = True
     if not keys:
         return parting
-    return for_rows(
-        parting, np.concatenate(keys), np.concatenate(labels),
-        np.concatenate(split) if split else None, sizes, whole=whole,
-    )  # fmt: skip
+    names = np.array(sorted(classes), dtype=str)
+    place = np.empty(len(classes), dtype=np.int64)
+    place[[classes[name] for name in names.tolist()]] = np.arange(len(names))
+    every = place[np.concatenate(codes)]
+    try:
+        return for_rows(
+            parting, np.concatenate(keys), every, names,
+            np.concatenate(split) if split else None, sizes,
+        )  # fmt: skip
+    except ValueError as error:
+        raise InputError(f"{parts[0].source}: `--time {layout.group}`: {error}.") from error
+
+
+def _keys(parting: Parting, batch: Batch, part: Part, layout: Layout) -> Array:
+    """By what rows are divided (n,): their content, their group, or their time."""
+    if not parting.timed:
+        return part_keys(batch)
+    assert batch.group is not None
+    try:
+        return times_in(batch.group)
+    except ValueError as error:
+        raise InputError(f"{part.source}: column `{layout.group}` {error}.") from error
+
+
+def n_alone(parts: Sequence[Part], layout: Layout, *, grouped: bool) -> int:
+    """Count the rows, or the groups of rows, each of which may be left out alone."""
+    batches = (batch for part in parts for batch in batches_of(part, layout))
+    labelled = (b if b.labels is None else b.take(b.labels != "") for b in batches)
+    keys = [part_keys(batch) for batch in labelled]
+    return len(np.unique(np.concatenate(keys))) if grouped and keys else sum(map(len, keys))
 
 
 def _marked(seen: Seen) -> tuple[Batch, Array]:
