@@ -403,7 +403,7 @@ def test_a_model_file_of_words(reviews, options):
     assert [code["predict"](row) for row in rows] == answers
     told = json.loads(export(load_model(path), "json"))
     assert told["text"]["analyzer"] == "word"
-    with pytest.raises(ValueError, match="words of texts; use 'python', 'sql' or 'json'"):
+    with pytest.raises(ValueError, match="words of texts.* Use 'sql' or 'python' or 'json'"):
         export(path, "onnx")
 
 
@@ -448,7 +448,7 @@ REFUSED = {
         (fitted("gaussian")[0], "sql"),
         {"layout": "words"},
         ValueError,
-        "cannot express this gaussian model.*'quadratic'",
+        "is of linear rules.*'quadratic'. Use layout='columns'",
     ),
     "missing words": (
         (fitted("poisson, missing")[0], "sql"),

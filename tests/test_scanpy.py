@@ -154,7 +154,17 @@ def test_what_cannot_be_ranked_is_refused_and_nothing_is_written(case):
     with pytest.raises(kind, match=message):
         naively.scanpy.rank_genes(cells, **({"groupby": "type"} | options))
     assert not cells.uns
+    assert not hasattr(cells.obs["type"], "cat")
     assert cells.var.empty
+
+
+def test_without_a_matrix_a_layer_is_wanted():
+    cells, counts = some_cells()
+    bare = anndata.AnnData(X=None, obs=cells.obs, var=cells.var, layers={"counts": counts})
+    with pytest.raises(ValueError, match="`layer` must be given"):
+        naively.scanpy.rank_genes(bare, "type")
+    naively.scanpy.rank_genes(bare, "type", layer="counts")
+    assert bare.obs["type"].cat.categories.tolist() == GROUPS
 
 
 def test_other_objects_are_refused():

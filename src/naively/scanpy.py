@@ -96,8 +96,8 @@ def rank_genes(
     matrix, var = _matrix(adata, layer, use_raw)
     groups = _groups(adata, groupby)
     estimator = _estimator(model, k)
+    _check_values(estimator._asked().name, matrix)
     fitted = estimator.fit(matrix, np.asarray(groups).astype(str))
-    _check_values(fitted, matrix)
     names = np.asarray(var.index, dtype=object)
     n = len(names) if n_genes is None else n_genes
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= len(names):
@@ -116,6 +116,8 @@ def rank_genes(
         **_ranking(fitted, names, int(n), [str(each) for each in groups.cat.categories]),
     }
     _mark(var, fitted)
+    if not hasattr(adata.obs[groupby], "cat"):
+        adata.obs[groupby] = groups
     return fitted
 
 
@@ -135,6 +137,8 @@ def _matrix(adata: Any, layer: str | None, use_raw: bool) -> tuple[Any, Any]:
             raise ValueError("`use_raw` must be False: this AnnData has no `raw`.")
         return adata.raw.X, adata.raw.var
     if layer is None:
+        if adata.X is None:
+            raise ValueError("`layer` must be given: this AnnData has no X.")
         return adata.X, adata.var
     if layer not in adata.layers:
         known = list(adata.layers.keys())
@@ -160,7 +164,6 @@ def _groups(adata: Any, groupby: str) -> Any:
     column = adata.obs[groupby]
     if not hasattr(column, "cat"):
         column = column.astype(str).astype("category")
-        adata.obs[groupby] = column
     return column.cat.remove_unused_categories()
 
 
@@ -178,9 +181,8 @@ def _estimator(model: str | AbstractSparseClassifier[Any], k: K) -> AbstractSpar
     return kind(k=k, **parameters)
 
 
-def _check_values(fitted: AbstractSparseClassifier[Any], matrix: Any) -> None:
+def _check_values(name: str, matrix: Any) -> None:
     """Refuse logarithms where counts are wanted: ranking them as counts would go unnoticed."""
-    name = fitted.model_.name
     values = matrix.data if is_sparse(matrix) else np.asarray(matrix)
     if MODELS[name].takes != "counts" or values.dtype.kind in "biu":
         return

@@ -43,7 +43,14 @@ class Decision:
         return self.names if self.named else self.columns
 
 
-def single(decision: Decision, format: str, *kinds: type[Any]) -> SingleRule:
+ABLE: Mapping[str, tuple[type[Any], ...]] = {  # kinds of rules that formats can express
+    "onnx": (LinearRule, QuadraticRule, AbsoluteRule),
+    "sql": (LinearRule, QuadraticRule, AbsoluteRule, TableRule),
+    "python": (LinearRule, QuadraticRule, AbsoluteRule, TableRule),
+}
+
+
+def single(decision: Decision, format: str) -> SingleRule:
     """Return the rule if a format can express it.
 
     Raises
@@ -51,28 +58,28 @@ def single(decision: Decision, format: str, *kinds: type[Any]) -> SingleRule:
     ValueError
         Saying which formats can.
     """
-    reason = decision.unsaid
-    if not reason and not isinstance(decision.rule, kinds):
-        reason = f"its rule is of the kind {kind_of(decision.rule)!r}"
-    if not reason and decision.exposure == "total" and format != "onnx":
-        reason = "it sees the total of a row over all columns"
+    reason = _hindrance(decision, format)
     if reason:
+        able = [repr(each) for each in ABLE if not _hindrance(decision, each)]
         raise ValueError(
             f"`format`={format!r} cannot express this {decision.model} model: {reason}. "
-            f"{_ways(decision)}"
+            f"Use {' or '.join([*able, repr('json')])}."
         )
     rule: SingleRule = decision.rule  # type: ignore[assignment]
     return rule
 
 
-def _ways(decision: Decision) -> str:
-    able = ["'json'"]
-    if not decision.unsaid:
-        if decision.exposure == "total":
-            able.insert(0, "'onnx'")
-        elif isinstance(decision.rule, TableRule):
-            able = ["'sql'", "'python'", *able]
-    return f"Use {' or '.join(able)}."
+def _hindrance(decision: Decision, format: str) -> str:
+    """Return what keeps a format from telling the rule; nothing if it can."""
+    if decision.unsaid:
+        return decision.unsaid
+    if not isinstance(decision.rule, ABLE[format]):
+        return f"its rule is of the kind {kind_of(decision.rule)!r}"
+    if decision.exposure == "total" and format != "onnx":
+        return "it sees the total of a row over all columns"
+    if decision.of_words and format == "onnx":
+        return "it sees words of texts, and a graph takes a matrix with the columns of training"
+    return ""
 
 
 def start_of(rule: SingleRule) -> FloatArray:

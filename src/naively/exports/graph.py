@@ -63,12 +63,7 @@ def graph(decision: Decision) -> Any:
     ImportError
         If onnx is not installed.
     """
-    rule = single(decision, "onnx", LinearRule, QuadraticRule, AbsoluteRule)
-    if decision.of_words:
-        raise ValueError(
-            "`format`='onnx' takes a matrix with the columns of training, and the features of this "
-            "model are words of texts; use 'python', 'sql' or 'json'."
-        )
+    rule = single(decision, "onnx")
     try:
         from onnx import TensorProto, checker, helper
     except ImportError as error:

@@ -78,7 +78,7 @@ _PRIOR = """    if max(total) == -math.inf:  # every class is ruled out
 
 def source(decision: Decision) -> str:
     """Return the source of a module with the functions `scores`, `predict`, `probabilities`."""
-    rule = single(decision, "python", LinearRule, QuadraticRule, AbsoluteRule, TableRule)
+    rule = single(decision, "python")
     head = _HEAD.format(
         model=decision.model,
         k=len(decision.names),

@@ -24,7 +24,7 @@ from naively.exports.decision import (
     vetoes_of,
 )
 from naively.models.rules import ROUNDING, LinearRule, winners
-from naively.models.value_rules import AbsoluteRule, QuadraticRule, TableRule
+from naively.models.value_rules import AbsoluteRule, QuadraticRule, TableRule, kind_of
 
 _WIDE = 50  # terms in a pair of brackets: engines limit how deep an expression may be
 
@@ -65,7 +65,7 @@ def number(value: float) -> str:
 
 def over_columns(decision: Decision, table: str) -> str:
     """Return the statement that adds scores and label to the rows of a table."""
-    rule = single(decision, "sql", LinearRule, QuadraticRule, AbsoluteRule, TableRule)
+    rule = single(decision, "sql")
     inputs = [f"r.{identifier(name)}" for name in decision.names]
     classes = range(len(decision.classes))
     scores = ",\n    ".join(
@@ -82,8 +82,12 @@ def over_words(decision: Decision, table: str) -> str:
 
     The table has the columns row, word and count, each pair of row and word once.
     """
-    rule = single(decision, "sql", LinearRule)
-    assert isinstance(rule, LinearRule)
+    rule = single(decision, "sql")
+    if not isinstance(rule, LinearRule):
+        raise ValueError(
+            f"`layout`='words' is of linear rules, in which a word that is not there adds nothing; "
+            f"that of this {decision.model} model is {kind_of(rule)!r}. Use layout='columns'."
+        )
     if decision.missing:
         raise ValueError(
             "`layout`='words' has no missing values: what is not there was counted 0 times; use "
