@@ -182,11 +182,11 @@ def weighted_parts(folder, phase, name, length, rows):
 
 
 def chosen(name):
-    """Ours that is best in the folds of the training rows."""
+    """Ours of 1,000 words that is best in the folds of the training rows."""
     found = {
         row["classifier"]: float(row["accuracy"])
         for row in results()
-        if (row["phase"], row["set"]) == ("choose", name)
+        if (row["phase"], row["set"], row["words"]) == ("choose", name, str(WORDS))
     }
     return max(found, key=found.__getitem__) if found else None
 
@@ -194,7 +194,7 @@ def chosen(name):
 def tables():
     yield line(*HEADS[1:])
     yield "| --- | --- |" + " ---: |" * (len(HEADS) - 3)
-    titles = [*OURS, *MORE, *OTHERS]
+    titles = [*OURS, *ELIMINATED, *MORE, *OTHERS]
     tested = [row for row in results() if row["phase"] == "test"]
     tested.sort(key=lambda row: (SETS.index(row["set"]), titles.index(row["classifier"])))
     for row in tested:
@@ -202,12 +202,18 @@ def tables():
         cells = ["" if each == "nan" else each for each in list(row.values())[3:]]
         yield line(row["set"], row["classifier"] + best, *cells)
     yield ""
-    yield from ["Ours in folds of the training rows, accuracy:", ""]
-    titles = [title for title in OURS if "calibrated" not in title]
-    rows = {(row["set"], row["classifier"]): row for row in results() if row["phase"] == "choose"}
-    names = [name for name in SETS if (name, titles[-1]) in rows]
-    accuracies = [[rows[name, title]["accuracy"] for name in names] for title in titles]
-    yield from table(["", *names], [line(t, *a) for t, a in zip(titles, accuracies, strict=True)])
+    yield from ["In folds of the training rows, accuracy:", ""]
+    judged = {
+        (row["classifier"], row["set"]): row["accuracy"]
+        for row in results()
+        if row["phase"] == "choose"
+    }
+    rows = [
+        line(title, *(judged.get((title, name), "") for name in SETS))
+        for title in titles
+        if any((title, name) in judged for name in SETS)
+    ]
+    yield from table(["", *SETS], rows)
 
 
 def main():
