@@ -337,6 +337,9 @@ HEAD = b"%%MatrixMarket matrix coordinate real general\n"
         HEAD,
         HEAD + b"3 4 1\n1 1 1\0\n",  # was a segmentation fault
         HEAD + b"3 4 1\n1 1 \xff\n",
+        HEAD + b"3 4 1\n1 1 1rket",  # another: SciPy reads on behind the last line
+        b"%%MatrixMarket matrix array integer general\n2 2\n0\n1\n2\n0d",
+        b"%%MatrixMarket matrix array integer general\n2 2\n0\n1\n2d\n0\n",
         HEAD + b"3 4 999999999999\n1 1 1\n",
         HEAD + b"3 4 2\n1 1 1\n",
         HEAD + b"3 4 1\n9 9 1\n",

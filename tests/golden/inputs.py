@@ -423,7 +423,7 @@ def mistakes() -> Files:
         "unlabelled.csv": b"text,label\na,x\nb,\n",
         "ragged.csv": b"text,label\na,x\nb\n",
         "longer.csv": b"text,label\na,x\nb,y,z\n",
-        "bytes.csv": b"text,label\na,x\n\xff,y\n",
+        "bytes.csv": b"text,label\na,x\n\x81,y\n",
         "quote.csv": b'text,label\n"a,x\n',
         "stray.csv": b'text,label\n"ab"c,x\nd,y\n',
         "wordless.csv": b"text,label\n?,x\n!,y\n",

@@ -227,7 +227,9 @@ def check_rows(recipe: Recipe, data: Data, kinds: Kinds) -> None:
                 "use --test or --holdout instead of --split-column."
             )
     if len(found) < 2:
-        raise one_class(name, found, "is --label the right column?")
+        bare = data.n_rows(UNLABELLED)
+        hint = f"{bare:,} row{'s' * (bare > 1)} without a label left out; " * bool(bare)
+        raise one_class(name, found, f"{hint}is --label the right column?")
     if n >= 20 and 2 * len(found) > n:
         raise InputError(
             f"{name}: the labels have {len(found):,} different values in {n:,} rows, "

@@ -18,7 +18,7 @@ from naively.read.layout import Layout
 from naively.read.matrix import check_rows, chosen, whole_batches
 
 _HEAD = b"%%MatrixMarket matrix "
-_BODY = bytes([*range(9, 14), *range(32, 127)])
+_NUMBERS = b"0123456789+-.eE \t\r\n" + b"nNaAiIfFtTyY"  # and nan, inf, infinity
 
 cut = whole_file
 
@@ -43,7 +43,7 @@ def _content(part: Part) -> bytes:
             size += len(block)
             check_memory(part.source, 2 * size, "its lines")
             pieces.append(block)
-    return b"".join(pieces)
+    return b"".join([*pieces, b"\n"])  # SciPy reads on behind a last line that does not end
 
 
 def _matrix(part: Part, layout: Layout) -> Any:
@@ -63,8 +63,8 @@ def _shape(source: str, content: bytes, *, turned: bool) -> tuple[int, int]:
         start = 0
         while content[start : start + 1] in (b"%", b"\n", b"\r"):
             start = content.index(b"\n", start) + 1
-        if content[start:].translate(None, _BODY):
-            raise ValueError("there are bytes that are no text")
+        if odd := content[start:].translate(None, _NUMBERS):
+            raise ValueError(f"there is {odd[:1]!r}, which is of no number")
         sizes = [int(each) for each in content[start:].split(b"\n", 1)[0].split()]
         rows, columns = sizes[:2]
         n_entries = sizes[2] if layout == b"coordinate" else rows * columns
