@@ -520,6 +520,7 @@ CONSTRAINTS: Options = [
     click.option(
         "--quota",
         type=QuotaType(),
+        metavar="N|even",
         help="Choose N features or more that speak for each class; even: as many as -k has for "
         "each.",
     ),

@@ -101,8 +101,8 @@ class Pairs:
 
     What is reported is the separation -log F, in nats. Features are taken one by one, each time
     the one of most separation; the first 64 are then put into the order in which they are best
-    kept. So the features of a smaller k are among those of a larger one. Two classes have one
-    pair, and the k largest distances are the optimum.
+    kept. So the features of a smaller k are among those of a larger one, but for budgets and
+    quotas. Two classes have one pair, and the k largest distances are the optimum.
 
     Attributes
     ----------

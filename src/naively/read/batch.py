@@ -14,7 +14,7 @@ from naively._types import Array, IntArray
 from naively.read.bytes import lines_before
 from naively.read.columns import Columns
 from naively.read.formats import FORMATS
-from naively.read.layout import Style
+from naively.read.style import Style
 from naively.statistics.matrix import is_sparse
 from naively.text.labels import name_text
 from naively.text.utf8 import Texts, TokenRows, as_texts, as_tokens

@@ -9,16 +9,8 @@ from typing import Literal
 from naively.read.columns import Wanted
 from naively.read.errors import InputError
 from naively.read.formats import FORMATS
+from naively.read.style import Style
 from naively.read.variables import Variables
-
-
-@dataclass(frozen=True, slots=True)
-class Style:
-    """How a text file is written."""
-
-    encoding: str = "utf-8"
-    delimiter: str | None = None  # of CSV
-    skip: int = 0  # lines before the first of CSV, such as sep=;
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@ from naively.read.batch import Part
 from naively.read.bytes import BROKEN, unpacked
 from naively.read.errors import InputError
 from naively.read.formats import USUAL_DELIMITER
-from naively.read.layout import Layout, Style
+from naively.read.layout import Layout
+from naively.read.style import Style
 from naively.read.table import wanted_columns
 from naively.text.labels import clean
 
