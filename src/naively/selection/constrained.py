@@ -13,6 +13,7 @@ Where gains are coupled, quotas and budgets keep the dual, over the sets that ar
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
@@ -50,6 +51,7 @@ from naively.selection.path import (
     grouped_path,
     ordered_path,
 )
+from naively.selection.polytope import Allowed
 from naively.selection.solve import (
     best_classes,
     best_counts,
@@ -125,16 +127,22 @@ def _task(
         speak = partial(_spoken_rows, model, statistics)
         speaks = None if plain else NONE  # which the groups know
         n_classes = len(statistics.classes)
-        repeating = _Repeating(constraints, speaks, n_classes, problem, model.family, speak)
+        repeating = _Repeating(constraints, speaks, n_classes, speak, problem, model.family)
         _check_quota(repeating, statistics.classes)
         return repeating
+    if single and not plain and isinstance(problem, Coupled) and isinstance(problem.alpha, float):
+        found = _distinct(problem)
+        speak = partial(_spoken_shares, _totals(problem, found), problem.alpha)
+        tied = _Tied(constraints, NONE, len(statistics.classes), speak, problem, found)
+        _check_quota(tied, statistics.classes)
+        return tied
     groups = None
     if not isinstance(problem, Separable) and not (plain and isinstance(problem, Coupled)):
         groups = _distinct(problem)
     task = spoken_task(model, statistics, groups)
     known = constraints, task.speaks, task.n_classes
     if isinstance(problem, Coupled):
-        return _Tied(*known, problem, groups)
+        return _Tied(*known, None, problem, groups)
     return Adding.of(*known, problem, model.family, groups)
 
 
@@ -183,12 +191,9 @@ def speaks_for(model: Model[S], statistics: S, groups: Groups | None = None) -> 
     problem = objective_of(model.family.problem(statistics))
     if isinstance(problem, Coupled):
         groups = groups or _distinct(problem)
-        table, alpha = groups.dense(), np.reshape(problem.alpha, (-1, 1))
-        totals = groups.size @ table + np.broadcast_to(alpha, (len(problem.table), 1)).sum()
-        totals = np.where(totals > 0, totals, 1.0)
-        parts = [(table[each] + alpha[each if len(alpha) > 1 else slice(1)]) / totals
-                 for each in blocks(*table.shape)]  # fmt: skip
-        return groups.columns.labels(np.concatenate([NONE, *map(_largest, parts)]))
+        alpha = problem.alpha if isinstance(problem.alpha, float) else problem.alpha[:, None]
+        spoken = _spoken_shares(_totals(problem, groups), alpha, groups.dense())
+        return groups.columns.labels(spoken)
     if isinstance(statistics, ClassMoments):
         return _largest(statistics.mean)
     if hasattr(statistics, "center"):  # medians, (C, m)
@@ -196,6 +201,22 @@ def speaks_for(model: Model[S], statistics: S, groups: Groups | None = None) -> 
     if groups is not None:
         return groups.columns.labels(_spoken_rows(model, statistics, groups.dense()))
     return _spoken(model, statistics)
+
+
+def _totals(problem: Coupled, groups: Groups) -> FloatArray:
+    """Smoothed counts of each class in all columns, (C,); 1 where there are none."""
+    smooth = np.broadcast_to(problem.alpha, len(problem.table)).sum()
+    totals = groups.size @ groups.dense() + smooth
+    return np.where(totals > 0, totals, 1.0)
+
+
+def _spoken_shares(totals: FloatArray, alpha: float | FloatArray, table: Array) -> IntArray:
+    """Class in whose counts each row (d, C) has the largest share: (d,)."""
+    parts = [
+        (table[each] + (alpha if isinstance(alpha, float) else alpha[each])) / totals
+        for each in blocks(*table.shape)
+    ]
+    return np.concatenate([NONE, *map(_largest, parts)])
 
 
 def _spoken_rows(model: Model[Any], statistics: Any, table: Array) -> IntArray:
@@ -224,35 +245,64 @@ def _largest(values: FloatArray, *, least: float = 0.0) -> IntArray:
 # --- gains that add up ----------------------------------------------------------------------------
 
 
-@final
 @dataclass(frozen=True, eq=False)
-class _Repeating(Task):
+class _Grouped(Task):
     """Counts that repeat, of which some columns are in and some are out: the others in groups."""
 
-    problem: SeparableCounts
-    family: Family[Any]
-    speak: Callable[[Array], IntArray]  # counts (d, C): class that each row speaks for
+    speak: Callable[[Array], IntArray] | None  # counts (d, C): class that each row speaks for
+
+    @property
+    @abstractmethod
+    def _table(self) -> Any:
+        """Counts of all columns."""
+
+    @property
+    @abstractmethod
+    def _groups(self) -> Groups:
+        """Groups of all columns."""
 
     @cached_property
     def _others(self) -> Groups:
-        return without(count_groups(self.problem.table), self.settled)
+        return without(self._groups, self.settled)
 
     @cached_property
     def _spoken(self) -> IntArray:
         """Class that each group of the others speaks for: (d,)."""
+        assert self.speak is not None
         return self.speak(self._others.dense())
 
     @cached_property
     def has(self) -> IntArray:
         """See `Task`."""
-        required = self.speak(np.asarray(self.problem.table[self.required]))
+        if self.speak is None:
+            return super().has
+        required = self.speak(np.asarray(self._table[self.required]))
         return np.bincount(required, minlength=self.n_classes)
 
     @cached_property
     def there_are(self) -> IntArray:
         """See `Task`."""
+        if self.speak is None:
+            return super().there_are
         counted = np.bincount(self._spoken, self._others.size, self.n_classes)
         return counted.astype(np.int64)
+
+
+@final
+@dataclass(frozen=True, eq=False)
+class _Repeating(_Grouped):
+    """Gains that add up and repeat."""
+
+    problem: SeparableCounts
+    family: Family[Any]
+
+    @property
+    def _table(self) -> Any:
+        return self.problem.table
+
+    @cached_property
+    def _groups(self) -> Groups:
+        return count_groups(self.problem.table)
 
     def _best(self, n: int) -> tuple[IntArray, float]:
         """Positions of the best n of the others, each class its quota first, and the baseline."""
@@ -474,11 +524,15 @@ def _alike(task: Task, free: IntArray, take: BoolArray, key: Array) -> tuple[Int
 
 @final
 @dataclass(frozen=True, eq=False)
-class _Tied(Task):
+class _Tied(_Grouped):
     """Gains tied together by the class totals of what is chosen."""
 
     counts: Coupled
     distinct: Groups | None  # columns that nothing tells apart, if they are known
+
+    @property
+    def _table(self) -> Any:
+        return self.counts.table
 
     @cached_property
     def _groups(self) -> Groups:
@@ -559,12 +613,9 @@ class _Tied(Task):
 
         They are sums over the columns of a group that have counts.
         """
-        constraints, alpha = self.constraints, self.counts.alpha
-        distinct = self._groups
+        constraints, distinct = self.constraints, self._groups
         number = distinct.columns.labels(np.arange(len(distinct.size)))
-        counts = distinct.counts.astype(np.float64, copy=False)
-        smooth = np.where(distinct.seen, alpha, 0.0)
-        entropy = entropies(counts, smooth)
+        counts, smooth, entropy = self._distinct_units()
         if constraints.groups is None:
             return counts, smooth, entropy, number
         shape, ones = (constraints.n_units, len(smooth)), np.ones(len(number))
@@ -572,21 +623,53 @@ class _Tied(Task):
         everything = np.arange(constraints.n_units)
         return members @ counts, members @ smooth, members @ entropy, everything
 
+    def _distinct_units(self) -> tuple[Matrix, FloatArray, FloatArray]:
+        """Return counts, smoothing and entropies of the groups of columns."""
+        counts = self._groups.counts.astype(np.float64, copy=False)
+        smooth = np.where(self._groups.seen, self.counts.alpha, 0.0)
+        return counts, smooth, entropies(counts, smooth)
+
     def _chosen(self, n: int, limits: Limits) -> Selection:
         """Select n free units, or at most n, among the sets that are allowed."""
+        if self.speak is not None:
+            return self._chosen_groups(n, limits)
         counts, alpha, entropy, row = self._units()
-        order = class_order(self.counts.table)
         inside = row[self.required]
         base = self._base(counts[inside], alpha[inside], entropy[inside])
         alike = self.alike(row[self.free], n)
         some = row[self.free[alike.first]]
-        inner = of_classes(counts[some], order)
+        units = counts[some], alpha[some], entropy[some]
+        found = self._within(base, units, self.allowed(n, alike), limits)
+        return self._selection(found, self.free[alike.lowest(found.take)])
+
+    def _chosen_groups(self, n: int, limits: Limits) -> Selection:
+        """Select n free columns, as numbers of each group."""
+        others, d = self._others, len(self._others.size)
+        counts, alpha, entropy = self._distinct_units()
+        inside = self._groups.columns.groups(self.required)
+        base = self._base(counts[inside], alpha[inside], entropy[inside])
+        some, take = np.flatnonzero(others.size), np.zeros(d, dtype=np.int64)
+        allowed = Allowed(
+            k=n, size=others.size[some], speaks=self._spoken[some], quota=self.quota(n)
+        )
+        found = self._within(base, (counts[some], alpha[some], entropy[some]), allowed, limits)
+        take[some] = found.take
+        columns, _ = others.columns.take(np.arange(d), take)
+        return self._selection(found, self.units_at(columns))
+
+    def _within(
+        self, base: Base, units: tuple[Matrix, FloatArray, FloatArray], allowed: Allowed,
+        limits: Limits,
+    ) -> Found:  # fmt: skip
+        order = class_order(self.counts.table)
+        inner = of_classes(units[0], order)
         inner = inner if sparse.issparse(inner) else np.ascontiguousarray(inner)
-        problem = base.under(Problem(inner, alpha[some], entropy[some], alike.size), order)
-        found = best_within(problem, self.allowed(n, alike), limits)
-        columns = self.support(self.free[alike.lowest(found.take)])
-        certificate = self._certificate(found, columns)
-        return Selection(columns, self._gains(columns), certificate)
+        problem = base.under(Problem(inner, *units[1:], allowed.size), order)
+        return best_within(problem, allowed, limits)
+
+    def _selection(self, found: Found, units: IntArray) -> Selection:
+        columns = self.support(units)
+        return Selection(columns, self._gains(columns), self._certificate(found, columns))
 
     def _certificate(self, found: Found, columns: IntArray) -> Certificate:
         baseline = self._baseline()
