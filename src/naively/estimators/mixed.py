@@ -358,7 +358,7 @@ class SparseMixedNB(AbstractSparseNaiveBayes[ClassMixed]):
     # -- what was found -------------------------------------------------------------------------
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
-        """Names of the selected variables.
+        """Return the names of the selected variables.
 
         Parameters
         ----------
@@ -379,7 +379,7 @@ class SparseMixedNB(AbstractSparseNaiveBayes[ClassMixed]):
 
     @property
     def variable_names_(self) -> Array:
-        """Names of all variables, (n_features,)."""
+        """All variables by name, (n_features,)."""
         check_is_fitted(self)
         names = self._names or [f"x{i}" for i in range(self._n_variables)]
         return np.array(names, dtype=object)
