@@ -29,7 +29,7 @@ X_train, y_train, X_test, y_test = X[::2], y[::2], X[1::2], y[1::2]
 # gain and what no k pixels can exceed; the lower one what they are worth on images not seen.
 search = SparsityCV(SparseMultinomialNB(), ks=np.arange(2, 65)).fit(X_train, y_train)
 SparsityPathDisplay.from_estimator(search, X_train, y_train)
-print(f"best k {search.best_k_}, within one standard error {search.one_standard_error_k_}")
+print(f"best k {search.best_k_}, within one standard error {search.simplest_k_}")
 print(f"accuracy on test images with the best k {search.score(X_test, y_test):.3f}")
 
 # %%

@@ -95,7 +95,7 @@ def test_weights_count_as_rows():
 @pytest.mark.parametrize("n", [60, 150, 600])
 def test_the_path_chooses_the_k_of_a_fit(n):
     X, y = documents(n=n)
-    for k, choice in (("auto", "one_standard_error"), ("best", "best")):
+    for k, choice in (("auto", "auto"), ("simplest", "simplest"), ("best", "best")):
         fitted = SparseMultinomialNB(k=k).fit(X, y)
         chosen = fitted.fold_errors_.best_k(choice)
         assert len(fitted.get_support(indices=True)) == chosen
@@ -128,7 +128,8 @@ def test_standard_error_and_choice():
     assert folds.best_k("best") == 9
     assert folds.best_k() == 9
     wider = FoldErrors(folds.k, errors + [[0, 0, -0.1, 0], [0, 0, 0.1, 0], [0] * 4], np.ones(3), 3)
-    assert wider.best_k() == 5
+    assert wider.best_k("simplest") == 5
+    assert wider.best_k() == 9
     with pytest.raises(ValueError, match="`choice` must be"):
         folds.best_k("largest")
 

@@ -500,7 +500,7 @@ def test_k_auto_is_chosen_on_folds_of_the_training_rows(folder):
     splits = [(np.flatnonzero(folds != t), np.flatnonzero(folds == t)) for t in range(5)]
     ks = range(10)
     search = SparsityCV(SparseMultinomialNB(), ks=ks, cv=splits).fit(X[train], y[train])
-    assert len(load_model("result/model.npz").names) == search.one_standard_error_k_
+    assert len(load_model("result/model.npz").names) == search.simplest_k_
     points = summary_of("result")["path"]["points"]
     accuracy = {point["k"]: point["accuracy"] for point in points}
     means = search.cv_results_["mean_test_score"]

@@ -285,16 +285,16 @@ def test_default_grid():
 
 def test_one_standard_error():
     X, y = documents(n=150, m=40, rate=0.5, seed=2)
-    search = SparsityCV(SparseMultinomialNB(), refit="one_standard_error").fit(X, y)
+    search = SparsityCV(SparseMultinomialNB(), refit="simplest").fit(X, y)
     scores = split_scores(search)
     mean, error = scores.mean(axis=0), scores.std(axis=0, ddof=1) / np.sqrt(5)
     best = int(np.argmax(mean))
     ks = np.asarray(search.cv_results_["param_k"])
     expected = ks[np.flatnonzero(mean >= mean[best] - error[best])[0]]
-    assert search.one_standard_error_k_ == search.best_k_ == expected
+    assert search.simplest_k_ == search.best_k_ == expected
     assert search.get_support().sum() == expected
     widest = SparsityCV(SparseMultinomialNB()).fit(X, y)
-    assert widest.one_standard_error_k_ == expected
+    assert widest.simplest_k_ == expected
     assert widest.best_k_ == ks[best] > expected
 
 
@@ -518,7 +518,7 @@ def test_needs_classifiers_with_k():
         SparsityCV(MultinomialNB()).fit(X, y)
     with pytest.raises(TypeError, match="got Pipeline. In a pipeline, make SparsityCV"):
         SparsityCV(make_pipeline(SparseMultinomialNB())).fit(X, y)
-    with pytest.raises(ValueError, match=r"'all', 'auto' or 'best'; got '10'"):
+    with pytest.raises(ValueError, match=r"'all', 'auto', 'simplest' or 'best'; got '10'"):
         SparseMultinomialNB(k="10").fit(X, y)
     with pytest.raises(TypeError, match="got the class SparseMultinomialNB"):
         SparsityCV(SparseMultinomialNB).fit(X, y)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -34,5 +34,6 @@ class Frame(Protocol):
 MatrixLike: TypeAlias = "ArrayLike | spmatrix | sparray | Frame"  # rows as users have them
 K: TypeAlias = (
     int | float | str | None
-)  # a number of features, a share of them, "all", "auto" or "best"; None: what a budget pays
-Choice: TypeAlias = Literal["one_standard_error", "best"]  # of k, by its loss over some folds
+)  # a number of features, a share of them, "all", "fdr" or a choice; None: what a budget pays
+Choice: TypeAlias = Literal["auto", "simplest", "best"]  # of k, by its loss over some folds
+AUTO: tuple[Choice, ...] = get_args(Choice)

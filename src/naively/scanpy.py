@@ -73,7 +73,7 @@ def rank_genes(
         What entries are, by default "poisson": counts, in proportion to the total of the cell
         (`exposure="total"`, also of "negative-binomial"). All but "gaussian" and "bernoulli" take
         counts, not their logarithms. An estimator is fitted as it is, `k` its own.
-    k : int, float, "all", "auto", "best" or "fdr", default=50
+    k : int, float, "all", "auto", "simplest", "best" or "fdr", default=50
         Size of the panel, as in the estimators.
     n_genes : int, default=None
         Genes that are ranked for each group; by default all.

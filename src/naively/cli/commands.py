@@ -22,6 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeAlias, TypeVar
 import click
 
 import naively as package
+from naively._types import AUTO
 from naively.judging.names import SCORINGS
 from naively.models.kinds import ASKED, MODELS
 from naively.read.errors import InputError, OutputError, reason
@@ -133,18 +134,18 @@ def _give_up_output() -> None:
 class Amount(AnyType):
     """How many features: a number, a share of all, all of them, or what cross-validation finds."""
 
-    name = "INTEGER|FRACTION|all|fdr|auto|best"
+    name = "INTEGER|FRACTION|all|fdr|auto|simplest|best"
 
     def __init__(self, *, auto: bool = True) -> None:
-        self.words = ("all", "fdr", "auto", "best") if auto else ("all", "fdr")
+        self.words = ("all", "fdr", *AUTO) if auto else ("all", "fdr")
         self.name = "|".join(["INTEGER", "FRACTION", *self.words])
 
     def convert(self, value: Any, param: Any, ctx: Any) -> int | float | str:
-        """Read 100, 0.01, 1%, all, auto or best."""
+        """Read 100, 0.01, 1%, all, fdr, auto, simplest or best."""
         text = str(value).strip().lower()
         if text in self.words:
             return text
-        if text in ("auto", "best"):
+        if text in AUTO:
             self.fail(
                 f"-k {text} cross-validates, which needs the rows themselves and not only their "
                 "statistics; give a number, or the files to `naively select`.",

@@ -83,11 +83,12 @@ def show_summary(summary: Summary, out: str) -> None:
         console.print(Text(threshold_sentence(each, alone=alone)))
     console.print(Text(f"The model was {summary.settings.final_rows}{_shared(summary)}."))
     if is_auto(summary.settings.k):
-        rule = "within one standard error of the best" * (summary.settings.k == "auto")
-        rule = f"the smallest {rule or 'that does best'}"
-        console.print(
-            Text(f"k = {len(summary.features):,} was chosen by cross-validation: {rule}.")
-        )
+        rule = {
+            "auto": "within a quarter of a standard error of the best",
+            "simplest": "within one standard error of the best",
+        }.get(str(summary.settings.k), "that does best")
+        said = f"k = {len(summary.features):,} was chosen by cross-validation"
+        console.print(Text(f"{said}: the smallest {rule}."))
     for note in summary.notes:
         console.print(Text(printable(note)))
     report = visible(str(Path(out) / "report.html"))

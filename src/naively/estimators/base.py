@@ -181,7 +181,7 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
     rule_: Rule
     refitted_: Refitted | None
     temperature_: float
-    fold_errors_: FoldErrors  # with k="auto" or "best"
+    fold_errors_: FoldErrors  # with k="auto", "simplest" or "best"
     stability_: SelectionStability  # with `stable`
 
     # -- training -------------------------------------------------------------------------------

@@ -39,12 +39,12 @@ class SparseL2Centers(
 
     Parameters
     ----------
-    k : int, float, "all", "auto" or "best", default=10
+    k : int, float, "all", "auto", "simplest" or "best", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
-        with the selection inside each fold (see :func:`naively.error_path`): the fewest within one
-        standard error of the best, and "best" the best. "all" gives the
-        centers of :class:`~sklearn.neighbors.NearestCentroid` and, as long as classes weigh the
-        same, its predictions; see the notes.
+        with the selection inside each fold (see :func:`naively.error_path`): the fewest within a
+        quarter of a standard error of the best; "simplest" those within one, "best" the best.
+        "all" gives the centers of :class:`~sklearn.neighbors.NearestCentroid` and, as long as
+        classes weigh the same, its predictions; see the notes.
     scale : {None, "std", "variance"}, default=None
         What every feature is divided by: its standard deviation within the classes (diagonal
         Mahalanobis distance) or its variance within the classes. A feature without spread within
@@ -188,12 +188,12 @@ class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedia
 
     Parameters
     ----------
-    k : int, float, "all", "auto" or "best", default=10
+    k : int, float, "all", "auto", "simplest" or "best", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
-        with the selection inside each fold (see :func:`naively.error_path`): the fewest within one
-        standard error of the best, and "best" the best. "all" gives the
-        centers of :class:`~sklearn.neighbors.NearestCentroid` with `metric="manhattan"` and, as
-        long as classes weigh the same, its predictions; see the notes.
+        with the selection inside each fold (see :func:`naively.error_path`): the fewest within a
+        quarter of a standard error of the best; "simplest" those within one, "best" the best.
+        "all" gives the centers of :class:`~sklearn.neighbors.NearestCentroid` with
+        `metric="manhattan"` and, as long as classes weigh the same, its predictions; see the notes.
     priors : {None, "uniform", "empirical"} or array-like of shape (n_classes,), default=None
         Log priors added to minus the distance. By default classes weigh the same.
 

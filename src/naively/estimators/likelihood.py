@@ -34,11 +34,11 @@ class SparseGaussianNB(AbstractSparseNaiveBayes[ClassMoments]):
 
     Parameters
     ----------
-    k : int, float, "all", "auto", "best" or "fdr", default=10
+    k : int, float, "all", "auto", "simplest", "best" or "fdr", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
-        with the selection inside each fold (see :func:`naively.error_path`): the fewest within one
-        standard error of the best, and "best" the best; "fdr" takes all
-        that are significant (see `q`). "all" gives
+        with the selection inside each fold (see :func:`naively.error_path`): the fewest within a
+        quarter of a standard error of the best; "simplest" those within one, "best" the best;
+        "fdr" takes all that are significant (see `q`). "all" gives
         :class:`~sklearn.naive_bayes.GaussianNB`.
     variance : {"class", "shared"}, default="class"
         Whether the variance of a selected feature differs between the classes, or only its mean
@@ -187,11 +187,11 @@ class SparsePoissonNB(ExposedMixin[ClassCounts], AbstractSparseNaiveBayes[ClassC
 
     Parameters
     ----------
-    k : int, float, "all", "auto", "best" or "fdr", default=10
+    k : int, float, "all", "auto", "simplest", "best" or "fdr", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
-        with the selection inside each fold (see :func:`naively.error_path`): the fewest within one
-        standard error of the best, and "best" the best; "fdr" takes all
-        that are significant (see `q`).
+        with the selection inside each fold (see :func:`naively.error_path`): the fewest within a
+        quarter of a standard error of the best; "simplest" those within one, "best" the best;
+        "fdr" takes all that are significant (see `q`).
     alpha : float or array-like of shape (n_features,), default=1.0
         Smoothing: added to the sums of the classes, on average over the classes, in proportion
         to their rows. With 0, a row can rule out a class; a row that rules out every class gets
@@ -340,11 +340,11 @@ class SparseNegativeBinomialNB(ExposedMixin[ClassMoments], AbstractSparseNaiveBa
 
     Parameters
     ----------
-    k : int, float, "all", "auto", "best" or "fdr", default=10
+    k : int, float, "all", "auto", "simplest", "best" or "fdr", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
-        with the selection inside each fold (see :func:`naively.error_path`): the fewest within one
-        standard error of the best, and "best" the best; "fdr" takes all
-        that are significant (see `q`).
+        with the selection inside each fold (see :func:`naively.error_path`): the fewest within a
+        quarter of a standard error of the best; "simplest" those within one, "best" the best;
+        "fdr" takes all that are significant (see `q`).
     alpha : float or array-like of shape (n_features,), default=1.0
         Smoothing: added to the sums of the classes, on average over the classes, in proportion
         to their rows. With 0, a row can rule out a class; a row that rules out every class gets
@@ -525,11 +525,11 @@ class SparseCategoricalNB(AbstractSparseNaiveBayes[ClassCategories]):
 
     Parameters
     ----------
-    k : int, float, "all", "auto", "best" or "fdr", default=10
+    k : int, float, "all", "auto", "simplest", "best" or "fdr", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
-        with the selection inside each fold (see :func:`naively.error_path`): the fewest within one
-        standard error of the best, and "best" the best; "fdr" takes all
-        that are significant (see `q`). "all" gives
+        with the selection inside each fold (see :func:`naively.error_path`): the fewest within a
+        quarter of a standard error of the best; "simplest" those within one, "best" the best;
+        "fdr" takes all that are significant (see `q`). "all" gives
         :class:`~sklearn.naive_bayes.CategoricalNB`.
     alpha : float, default=1.0
         Smoothing, added to the count of every category in every class. With 0, a row can rule

@@ -40,11 +40,11 @@ class SparseMixedNB(AbstractSparseNaiveBayes[ClassMixed]):
 
     Parameters
     ----------
-    k : int, float, "all", "auto", "best" or "fdr", default=10
+    k : int, float, "all", "auto", "simplest", "best" or "fdr", default=10
         Number of columns, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
-        with the selection inside each fold (see :func:`naively.error_path`): the fewest within one
-        standard error of the best, and "best" the best; "fdr" takes all that are significant (see
-        `q`).
+        with the selection inside each fold (see :func:`naively.error_path`): the fewest within a
+        quarter of a standard error of the best; "simplest" those within one, "best" the best;
+        "fdr" takes all that are significant (see `q`).
     columns : mapping or sequence of str, default=None
         Kind of some columns, by name or position, or of all in their order: "gaussian" (real
         numbers), "categorical", "bernoulli" (booleans; numbers: whether they are above 0) or

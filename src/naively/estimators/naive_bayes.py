@@ -75,11 +75,11 @@ class SparseMultinomialNB(AbstractCountNaiveBayes):
 
     Parameters
     ----------
-    k : int, float, "all", "auto", "best" or "fdr", default=10
+    k : int, float, "all", "auto", "simplest", "best" or "fdr", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
-        with the selection inside each fold (see :func:`naively.error_path`): the fewest within one
-        standard error of the best, and "best" the best; "fdr" takes all
-        that are significant (see `q`). "all" gives
+        with the selection inside each fold (see :func:`naively.error_path`): the fewest within a
+        quarter of a standard error of the best; "simplest" those within one, "best" the best;
+        "fdr" takes all that are significant (see `q`). "all" gives
         :class:`~sklearn.naive_bayes.MultinomialNB`. `k=1` selects a feature but cannot use it:
         two probability vectors cannot differ in one entry only.
     alpha : float or array-like of shape (n_features,), default=1.0
@@ -230,11 +230,11 @@ class SparseBernoulliNB(AbstractCountNaiveBayes):
 
     Parameters
     ----------
-    k : int, float, "all", "auto", "best" or "fdr", default=10
+    k : int, float, "all", "auto", "simplest", "best" or "fdr", default=10
         Number of features, or a fraction of them in (0, 1]; "auto" chooses by cross-validation
-        with the selection inside each fold (see :func:`naively.error_path`): the fewest within one
-        standard error of the best, and "best" the best; "fdr" takes all
-        that are significant (see `q`). "all" gives
+        with the selection inside each fold (see :func:`naively.error_path`): the fewest within a
+        quarter of a standard error of the best; "simplest" those within one, "best" the best;
+        "fdr" takes all that are significant (see `q`). "all" gives
         :class:`~sklearn.naive_bayes.BernoulliNB`.
     alpha : float or array-like of shape (n_features,), default=1.0
         Smoothing: (count + alpha) / (rows of the class + 2 alpha). With 0, a row can rule out a

@@ -95,8 +95,8 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         number, larger is better. None is accuracy.
     alphas : array-like of float, default=None
         Smoothings to try: values for the parameter `alpha` (or `var_smoothing`) of the estimators.
-    refit : bool, "one_standard_error" or callable, default=True
-        Train the best model on all rows; False: do not. "one_standard_error" takes the smallest k
+    refit : bool, "simplest" or callable, default=True
+        Train the best model on all rows; False: do not. "simplest" takes the smallest k
         whose mean score is within one standard error of the best; a callable takes `cv_results_`
         and returns an index.
 
@@ -118,7 +118,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         Its parameters.
     best_estimator_ : estimator
         Trained on all rows, unless `refit=False`.
-    one_standard_error_k_ : int
+    simplest_k_ : int
         Fewest features within one standard error of the best mean score, for the winning
         estimator and smoothing.
     ranking_ : Ranking
@@ -152,7 +152,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
     >>> from naively import SparseBernoulliNB, SparseMultinomialNB, SparsityCV
     >>> X, y = load_digits(return_X_y=True)
     >>> search = SparsityCV([SparseMultinomialNB(), SparseBernoulliNB(binarize=7)]).fit(X, y)
-    >>> search.best_k_, search.one_standard_error_k_
+    >>> search.best_k_, search.simplest_k_
     (44, 31)
     >>> search.ranking_.winner.name
     'SparseMultinomialNB'
@@ -309,7 +309,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
                 "`scoring` must give a number for at least one candidate in every fold; every mean "
                 "score is NaN."
             )
-        self.one_standard_error_k_ = int(winner.k[winner.position("one_standard_error")])
+        self.simplest_k_ = int(winner.k[winner.position("simplest")])
         self.multimetric_ = False
         if callable(self.refit):
             self.best_index_ = self._checked_index(self.refit(self.cv_results_))
@@ -321,12 +321,11 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         self.best_score_ = float(self.cv_results_["mean_test_score"][self.best_index_])
 
     def _choice(self) -> Choice:
-        if isinstance(self.refit, str) and self.refit == "one_standard_error":
-            return "one_standard_error"
+        if isinstance(self.refit, str) and self.refit == "simplest":
+            return "simplest"
         if not isinstance(self.refit, bool | np.bool_):
             raise ValueError(
-                "`refit` must be True, False, 'one_standard_error' or a callable; got "
-                f"{self.refit!r}."
+                f"`refit` must be True, False, 'simplest' or a callable; got {self.refit!r}."
             )
         return "best"
 

@@ -321,7 +321,7 @@ def _contender(
 
 
 def _simplest_k(curve: Curve) -> int:
-    return int(curve.k[curve.position("one_standard_error")])
+    return int(curve.k[curve.position("simplest")])
 
 
 def _point(curve: Curve, g: int) -> CvPoint:

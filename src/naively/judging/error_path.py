@@ -26,16 +26,21 @@ def equal_rows(rows: Mapping[str, int], scoring: str) -> float:
     return 1 / sum(rows[name] * each**2 for name, each in weight.items())
 
 
+_ERRORS: dict[Choice, float] = {"auto": 0.25, "simplest": 1.0, "best": 0.0}  # of the best
+
+
 def chosen(
     loss: FloatArray, standard_error: FloatArray, choice: Choice, n_rows: float | None = None
 ) -> int:
     """Position of the number of features to choose: the rule of every `auto`, and of searches.
 
-    It is the smallest k whose mean loss is within one standard error of the least mean loss
-    (Breiman et al. 1984, section 3.4.3). The standard error is that of the spread over the folds
-    or, where the loss is a share of rows, that of counting them if this is larger: where e of n
-    rows are decided wrongly, sqrt((e + 1) (1 - e / n)) / n, which is one row if none is. Folds that
-    all make no error, or as many each, have no spread, and yet are no certainty.
+    It is the smallest k whose mean loss is within some standard errors of the least mean loss: a
+    quarter ("auto": as good as the best on all open sets, experiments/README.md), one ("simplest":
+    Breiman et al. 1984, section 3.4.3) or none ("best"). The standard error is that of the spread
+    over the folds or, where the loss is a share of rows, that of counting them if this is larger:
+    where e of n rows are decided wrongly, sqrt((e + 1) (1 - e / n)) / n, which is one row if none
+    is. Folds that all make no error, or as many each, have no spread, and yet are no certainty: one
+    row more or less is no difference, but for "best".
 
     Parameters
     ----------
@@ -43,18 +48,18 @@ def chosen(
         Mean loss over the folds along an ascending grid; NaN is never chosen.
     standard_error : ndarray of shape (G,)
         Its standard error.
-    choice : {"one_standard_error", "best"}
-        That, or the smallest k of the least mean loss.
+    choice : {"auto", "simplest", "best"}
+        How near the best.
     n_rows : float, default=None
         Rows that were judged, each counted once; None if the loss is no share of them.
     """
-    if choice not in {"one_standard_error", "best"}:
-        raise ValueError(f"`choice` must be 'one_standard_error' or 'best'; got {choice!r}.")
+    if choice not in _ERRORS:
+        raise ValueError(f"`choice` must be 'auto', 'simplest' or 'best'; got {choice!r}.")
     loss = np.where(np.isnan(loss), np.inf, loss)
     best = int(np.argmin(loss))
-    doubt = 0.0
-    if choice == "one_standard_error":
-        doubt = max(standard_error[best], counting_error(float(loss[best]), n_rows))
+    doubt = _ERRORS[choice] * max(standard_error[best], counting_error(float(loss[best]), n_rows))
+    if doubt and n_rows and 0 <= loss[best] <= 1:
+        doubt = max(doubt, 1 / n_rows)
     return int(np.flatnonzero(loss <= loss[best] + doubt + 1e-12)[0])
 
 
@@ -93,14 +98,15 @@ class FoldErrors:
         spread = share @ np.square(self.errors - self.mean)
         return np.asarray(np.sqrt(spread / max(self.n_folds - 1, 1)))
 
-    def best_k(self, choice: Choice = "one_standard_error") -> int:
+    def best_k(self, choice: Choice = "auto") -> int:
         """Choose the number of features.
 
         Parameters
         ----------
-        choice : {"one_standard_error", "best"}
-            The smallest k whose error is within one standard error of the smallest error, and at
-            least within one row of it, or the smallest k of the smallest error.
+        choice : {"auto", "simplest", "best"}
+            The smallest k whose error is within a quarter of a standard error of the smallest
+            error, or within one, and at least within one row of it; or the smallest k of the
+            smallest error.
 
         Returns
         -------
@@ -163,19 +169,18 @@ class ErrorPath:
              f"{self.folds.standard_error[g]:.4f}")
             for g in points_shown(len(self.k))
         ]  # fmt: skip
-        title = (
-            f"Error over {len(self.k):,} k; k = {self.best_k():,} by the one-standard-error rule"
-        )
+        title = f"Error over {len(self.k):,} k; nearly as good as the best from {self.best_k():,} on"
         return f"<p>{title}</p>" + table_html(("k", *curves, "standard error"), rows)
 
-    def best_k(self, choice: Choice = "one_standard_error") -> int:
+    def best_k(self, choice: Choice = "auto") -> int:
         """Choose the number of features by the cross-validated error.
 
         Parameters
         ----------
-        choice : {"one_standard_error", "best"}
-            The smallest k whose error is within one standard error of the smallest error, and at
-            least within one row of it, or the smallest k of the smallest error.
+        choice : {"auto", "simplest", "best"}
+            The smallest k whose error is within a quarter of a standard error of the smallest
+            error, or within one, and at least within one row of it; or the smallest k of the
+            smallest error.
 
         Returns
         -------

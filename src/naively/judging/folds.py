@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from functools import reduce
 from numbers import Integral
 from operator import add
-from typing import Generic, TypeAlias
+from typing import Generic, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from naively._types import Array, FloatArray, IntArray, K
+from naively._types import Array, Choice, FloatArray, IntArray, K
 from naively._warn import warn
 from naively.judging.error_path import FoldErrors
 from naively.judging.leave_one_out import multinomial_errors
@@ -22,7 +22,7 @@ from naively.models.family import Coupled
 from naively.models.model import Model, RowsOver, S
 from naively.models.rules import winners
 from naively.selection.redundancy import own
-from naively.selection.train import AUTO, choices, model_grid, model_path
+from naively.selection.train import choices, model_grid, model_path
 from naively.statistics.matrix import Matrix, is_sparse
 from naively.statistics.rows import LabelledRows
 from naively.statistics.threads import in_threads
@@ -51,8 +51,8 @@ def choose_k(
         Weight of each row.
     statistics
         Class statistics of all rows.
-    k : {"auto", "best"}
-        Take the fewest features within one standard error of the best, or the best.
+    k : {"auto", "simplest", "best"}
+        See :func:`naively.judging.error_path.chosen`.
 
     Returns
     -------
@@ -64,7 +64,7 @@ def choose_k(
     Warns
     -----
     UserWarning
-        If no number of features does better than none by more than one standard error.
+        If no number of features does better than none by more than the rule of `k` asks.
     """
     _, least = choices(model, statistics.n_features, len(statistics.classes))
     grid = model_grid(model, statistics.n_features, len(statistics.classes))
@@ -80,14 +80,14 @@ def repeats_of(n_rows: int) -> int:
 
 
 def chosen_k(folds: FoldErrors, k: K) -> int:
-    """Return the number of features that `k`, "auto" or "best", takes; warn if it is none."""
-    found = folds.best_k(AUTO[k])
+    """Return the number of features that `k` takes by cross-validation; warn if it is none."""
+    found = folds.best_k(cast("Choice", k))
     if found == 0:
         best = int(np.argmin(folds.mean))
         warn(
             f"`k`={k!r} selects no feature: the cross-validated error is {folds.mean[0]:.3g} "
             f"without any, and {folds.mean[best]:.3g} at best (k={folds.k[best]})"
-            + (", which is within one standard error" if found != folds.k[best] else "")
+            + (", which is too near to it" if found != folds.k[best] else "")
             + ". Set `k` to use features all the same.",
         )
     return found

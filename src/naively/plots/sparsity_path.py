@@ -211,7 +211,7 @@ class SparsityPathDisplay:
         )
         best = self.search.best_k_
         self.chosen_line_ = ax.axvline(best, color="0.4", linewidth=1, label=f"chosen: {best}")
-        few = self.search.one_standard_error_k_
+        few = self.search.simplest_k_
         ax.axvline(few, color="0.4", linewidth=1, linestyle=":", label=f"one standard error: {few}")
         scoring = self.search.scoring
         ax.set_ylabel("Accuracy" if scoring is None else str(scoring))

@@ -8,7 +8,7 @@ from typing import Any, Generic, Self
 
 import numpy as np
 
-from naively._types import Array, Choice, FloatArray, IntArray, K
+from naively._types import AUTO, Array, FloatArray, IntArray, K
 from naively._warn import warn
 from naively.models.contrast import relative_errors
 from naively.models.exposure import sized
@@ -27,9 +27,6 @@ from naively.selection.refit import Refitted, logistic_rule
 from naively.selection.solve import solve
 from naively.statistics.matrix import Matrix
 from naively.statistics.mixed import ClassMixed
-
-# What `k` may say instead of a number: the fewest features within one standard error, or the best.
-AUTO: dict[object, Choice] = {"auto": "one_standard_error", "best": "best"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -202,7 +199,7 @@ def k_of(model: Model[S], statistics: S, k: K) -> int:
 
 
 def is_auto(k: object) -> bool:
-    """Whether the number of features is to be chosen by cross-validation: "auto" or "best"."""
+    """Whether the number of features is to be chosen by cross-validation."""
     return isinstance(k, str) and k in AUTO
 
 
@@ -258,5 +255,5 @@ def resolve_k(k: K, n_features: int) -> int:
         )
     raise ValueError(
         f"`k` must be an int in [0, {n_features}] (n_features={n_features}), a fraction in "
-        f"(0, 1], 'all', 'auto' or 'best'; got {k!r}."
+        f"(0, 1], 'all', 'auto', 'simplest' or 'best'; got {k!r}."
     )
