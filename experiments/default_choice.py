@@ -12,9 +12,9 @@ regression; the latter is left out where the own rule is 5 points or more behind
 The rule: of a kind of data, and for up to 20 features and more apart, the option of the largest
 mean over the sets, the k and both rules is the default; once among the single estimators, once
 among all ("in two steps": four times as many features, then elimination by a logistic regression).
-The default of before (`BEFORE`) stays where it is within 0.1 points of that; else the best option of
-its model is named, where that is. Options on rows that others are not given (`OTHER_ROWS`: logs of
-genes, weights of words) are judged, but not named.
+The default of before (`BEFORE`) stays where it is within 0.1 points of that; else the best option
+of its model is named, where that is. Options on rows that others are not given (`OTHER_ROWS`: logs
+of genes, weights of words) are judged, but not named.
 """
 
 import argparse
