@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from naively.read import batch as limits, bytes as stored, jsonl
+from naively.read import batch as limits, bytes as stored, jsonl, parts
 from naively.read.bytes import fingerprint, lines_before
 from naively.read.errors import OutputError, explained, reason, told_of
 from naively.read.formats import format_by_name, format_of
@@ -154,3 +154,16 @@ def test_what_is_not_needed_is_not_loaded(tmp_path):
         assert not strange, strange
     """
     subprocess.run([sys.executable, "-c", code], check=True, env=os.environ)
+
+
+@pytest.mark.parametrize("most", [1 << 29, 1000])
+def test_rows_are_held_unless_they_are_too_many(tmp_path, monkeypatch, most):
+    """A few packed bytes may hold any number of rows; these are then read again and again."""
+    monkeypatch.setattr(parts, "HELD_BYTES", most)
+    rows = "text,label\n" + "sun and rain,a\nsnow,b\n" * 2000
+    (tmp_path / "a.csv.gz").write_bytes(gzip.compress(rows.encode()))
+    layout = Layout(text=("text",))
+    plain = parts_of(tmp_path / "a.csv.gz", layout)
+    found = parts.held(plain, layout)
+    assert [part.held is not None for part in found] == [most > 1000]
+    assert len(collected(found, layout)) == 4000

@@ -17,6 +17,7 @@ from naively.jobs.engines import Workers
 from naively.jobs.model_file import ModelFile
 from naively.jobs.rows import HeldRows
 from naively.jobs.settings import DEFAULT_K, ModelSettings, asked_k, in_options
+from naively.jobs.strangers import case_note
 from naively.judging.stability import FIRM, HALVES, tail_bound
 from naively.models import MODELS
 from naively.models.constraints import Constraints
@@ -37,7 +38,6 @@ from naively.statistics.categories import ClassCategories
 from naively.statistics.mixed import ClassMixed
 from naively.statistics.moments import ClassMoments
 from naively.text.features import FeatureDefinition, TextFeatures
-from naively.text.labels import folded
 
 _SHOWN = 5  # groups of classes, or features, in a note
 _TOGETHER = 10  # times in a row, ...
@@ -148,7 +148,7 @@ def fit(
         notes=(
             *_default_note(settings, most),
             *_missing_note(counted),
-            *_case_note(trained.classes),
+            *case_note(trained.classes.astype(str).tolist()),
             *(_tie_note(trained, settings) if support is None else ()),
             *_discovery_note(trained, settings),
             *_burst_note(data, shown, kinds, columns),
@@ -205,20 +205,6 @@ def _missing_note(counted: Any) -> Iterator[str]:
         yield (
             f"{missing:,.0f} of {values:,.0f} values ({100 * missing / values:.2g} %) are missing; "
             "each is left out of its own column."
-        )
-
-
-def _case_note(classes: Array) -> Iterator[str]:
-    """Say which classes a reader would take for one."""
-    alike: dict[str, list[str]] = {}
-    for name in classes.astype(str).tolist():
-        alike.setdefault(folded(name), []).append(short(name))
-    groups = [" and ".join(names) for names in alike.values() if len(names) > 1]
-    if groups:
-        more = f" (and {len(groups) - _SHOWN} more)" if len(groups) > _SHOWN else ""
-        yield (
-            f"Classes that differ by case or spelling only are kept apart: "
-            f"{'; '.join(groups[:_SHOWN])}{more}."
         )
 
 

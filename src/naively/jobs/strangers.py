@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from naively._nearest import short
 from naively.text.labels import folded
@@ -54,6 +54,20 @@ def unlabelled_note(rows: int, source: str = "", what: str = "left out") -> Iter
         yield (
             f"{rows:,} row{'s' * (rows > 1)}{of} without a label "
             f"{'were' if rows > 1 else 'was'} {what}."
+        )
+
+
+def case_note(classes: Iterable[str]) -> Iterator[str]:
+    """Say which classes a reader would take for one."""
+    alike: dict[str, list[str]] = {}
+    for name in classes:
+        alike.setdefault(folded(name), []).append(short(name))
+    groups = [" and ".join(names) for names in alike.values() if len(names) > 1]
+    if groups:
+        more = f" (and {len(groups) - _SHOWN} more)" if len(groups) > _SHOWN else ""
+        yield (
+            f"Classes that differ by case or spelling only are kept apart: "
+            f"{'; '.join(groups[:_SHOWN])}{more}."
         )
 
 

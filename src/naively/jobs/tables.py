@@ -15,12 +15,13 @@ from naively._nearest import short
 from naively._types import IntArray
 from naively.jobs.against import logistic
 from naively.jobs.constraints import constrained, weighed
-from naively.jobs.data import Data, data_of, parts_to_read
+from naively.jobs.data import Data, data_of, notes_on, parts_to_read
 from naively.jobs.engines import Workers, working
 from naively.jobs.folds import default_grid, n_divisions, repeated_errors, training
 from naively.jobs.learn import check_rows
 from naively.jobs.rows import HeldRows
 from naively.jobs.settings import Recipe, in_options
+from naively.jobs.strangers import case_note
 from naively.judging.curves import Curve, best_curve, ranking
 from naively.judging.parting import Parting
 from naively.models import MODELS
@@ -112,9 +113,8 @@ def path_of(recipe: Recipe, ks: Sequence[int] | None, progress: Progress = silen
         before = support
     words = model.words
     n_rows = data.n_rows(*kinds)
-    return PathTable(
-        statistics.n_features, n_rows, words.quantity, words.unit, tuple(rows), data.notes
-    )
+    notes = (*data.notes, *case_note(sorted(data.labelled_rows)), *notes_on(recipe, data))
+    return PathTable(statistics.n_features, n_rows, words.quantity, words.unit, tuple(rows), notes)
 
 
 def _check_ks(name: str, ks: Sequence[int] | None, there_are: int) -> None:
@@ -227,7 +227,9 @@ def cross_validate(
             groups.append([logistic(recipe, data, parting)])
     kept = data.kept(training(parting), recipe.model)
     notes = _notes_on_folds(data.rows_of_classes(*training(parting)), parting)
-    notes += data.notes + tuple(dict.fromkeys(str(each.message) for each in caught))
+    own = replace(recipe, model=replace(recipe.model, kind=kinds[0]))
+    notes += (*data.notes, *case_note(sorted(data.labelled_rows)), *notes_on(own, data))
+    notes += tuple(dict.fromkeys(str(each.message) for each in caught))
     winner = best_curve([curve for curves in groups for curve in curves])
     ranked = ranking(groups)
     points = tuple(_point(curve, g) for curves in groups for curve in curves

@@ -169,7 +169,7 @@ class ErrorPath:
              f"{self.folds.standard_error[g]:.4f}")
             for g in points_shown(len(self.k))
         ]  # fmt: skip
-        title = f"Error over {len(self.k):,} k; nearly as good as the best from {self.best_k():,} on"
+        title = f"Error over {len(self.k):,} k; `auto` takes {self.best_k():,}"
         return f"<p>{title}</p>" + table_html(("k", *curves, "standard error"), rows)
 
     def best_k(self, choice: Choice = "auto") -> int:

@@ -89,6 +89,16 @@ class Batch:
     def __len__(self) -> int:
         return len(self.places)
 
+    @property
+    def nbytes(self) -> int:
+        """Memory that the rows take, in bytes, about."""
+        rows = self.rows
+        if isinstance(rows, Texts | TokenRows):
+            return int(rows.offsets[-1] - rows.offsets[0]) + rows.offsets.nbytes
+        if is_sparse(rows):
+            return int(rows.data.nbytes + rows.indices.nbytes + rows.indptr.nbytes)
+        return int(rows.nbytes)
+
     def place(self, row: int) -> str:
         """Place of a row, for messages."""
         return self.places.of(row)

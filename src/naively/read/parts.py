@@ -38,6 +38,8 @@ __all__ = [
     "told",
 ]
 
+HELD_BYTES = 1 << 29  # of rows in memory
+
 Patterns = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
 
@@ -198,9 +200,20 @@ def aligned(parts: Sequence[Part], layout: Layout) -> Layout:
 
 
 def held(parts: Sequence[Part], layout: Layout) -> list[Part]:
-    """Return the same parts, carrying their rows: what is read again and again is read once."""
-    layout = aligned(parts, layout)
-    return [replace(part, held=tuple(batches_of(part, layout))) for part in parts]
+    """Return the same parts, carrying their rows: what is read again and again is read once.
+
+    Parts stay as they are if their rows, which a few packed bytes may hold, are too many for that.
+    """
+    own, found, size = aligned(parts, layout), list[Part](), 0
+    for part in parts:
+        batches = list[Batch]()
+        for batch in batches_of(part, own):
+            batches.append(batch)
+            size += batch.nbytes
+            if size > HELD_BYTES:
+                return list(parts)
+        found.append(replace(part, held=tuple(batches)))
+    return found
 
 
 def targeted(parts: Sequence[Part], layout: Layout) -> Layout:
