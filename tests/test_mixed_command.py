@@ -402,6 +402,7 @@ def test_more_refusals(here):
     run(*SELECT, "t.csv")
     said = run("predict", "result", "t.csv", "--text", "note", status=2)
     assert "--text has no effect, since the model was trained on columns of a table" in said
+    assert "a table with columns of several kinds" in run("explain", "result", "ache", status=2)
     write(frame.drop(columns="age"), y, "narrow.csv")
     assert "there is no column `age`" in run("predict", "result", "narrow.csv", status=2)
     assert (
