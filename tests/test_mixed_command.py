@@ -379,6 +379,9 @@ def test_an_option_without_effect_is_refused(options, match, here):
 
 def test_more_refusals(here):
     frame, y = here
+    write(frame.assign(note__ache=1), y, "twice.csv")
+    said = run("select", "twice.csv", "--model", "mixed", "--text", "note", status=2)
+    assert "twice.csv: Names of variables must differ, and two are called 'note__ache'" in said
     write(frame.assign(visits=-1.0), y, "negative.csv")
     said = run(*SELECT, "negative.csv", status=2)
     assert "line 2: the value of `visits` must be a count, which is never negative; got -1" in said

@@ -280,7 +280,8 @@ def looked(
         return reduce(add, found)
 
     layout = with_kinds(layout, all_of(kinds_of))
-    return with_values(layout, all_of(values_of))
+    with told_of(recipe.name):
+        return with_values(layout, all_of(values_of))
 
 
 def notes_on(recipe: Recipe, data: Data) -> Iterator[str]:
