@@ -95,7 +95,7 @@ def written(out):
 TEXT_MODELS = [
     "multinomial", "bernoulli", "negative-binomial", "hybrid", "l1-centers", "l2-centers"
 ]  # fmt: skip
-NUMBER_MODELS = list(MODELS)
+NUMBER_MODELS = [name for name, kind in MODELS.items() if kind.takes != "table"]
 WAYS = {
     "held": {},
     "streamed in small batches": {"held": 0, "rows": 17},

@@ -223,8 +223,11 @@ def shards(here):
     return "part-?.csv"
 
 
+@pytest.mark.filterwarnings("ignore")  # of a cluster, of processes that end while it closes
 @pytest.mark.parametrize("engine", [(), ("--engine", "dask", "--jobs", 2), ("--checkpoint", "c")])
 def test_shards_are_the_whole(shards, engine, here):
+    if "dask" in engine:
+        pytest.importorskip("dask")
     frame, y = here
     run(*SELECT, shards, "-k", 4, "--text", "note", "--holdout", 0, *engine)
     model = SparseMixedNB(k=4, columns=COLUMNS, text=["note"]).fit(frame, y)
@@ -379,6 +382,9 @@ def test_an_option_without_effect_is_refused(options, match, here):
 
 def test_more_refusals(here):
     frame, y = here
+    write(frame.assign(note__ache=1), y, "twice.csv")
+    said = run("select", "twice.csv", "--model", "mixed", "--text", "note", status=2)
+    assert "twice.csv: Names of variables must differ, and two are called 'note__ache'" in said
     write(frame.assign(visits=-1.0), y, "negative.csv")
     said = run(*SELECT, "negative.csv", status=2)
     assert "line 2: the value of `visits` must be a count, which is never negative; got -1" in said
@@ -402,6 +408,7 @@ def test_more_refusals(here):
     run(*SELECT, "t.csv")
     said = run("predict", "result", "t.csv", "--text", "note", status=2)
     assert "--text has no effect, since the model was trained on columns of a table" in said
+    assert "a table with columns of several kinds" in run("explain", "result", "ache", status=2)
     write(frame.drop(columns="age"), y, "narrow.csv")
     assert "there is no column `age`" in run("predict", "result", "narrow.csv", status=2)
     assert (

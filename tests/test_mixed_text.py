@@ -160,6 +160,12 @@ def test_bad_texts(settings, match):
         SparseMixedNB(k=1, **settings).fit(frame, y)
 
 
+def test_names_of_words_and_columns_differ():
+    frame, y = notes()
+    with pytest.raises(ValueError, match="two are called 'note__ache'.*Rename a column"):
+        SparseMixedNB(k=1, text=["note"]).fit(frame.assign(note__ache=1.0), y)
+
+
 def test_texts_need_all_rows_at_once():
     frame, y = notes()
     model = SparseMixedNB(k=1, text=["note"])

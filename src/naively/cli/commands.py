@@ -28,7 +28,7 @@ from naively.models.kinds import ASKED, MODELS
 from naively.read.errors import InputError, OutputError, reason
 from naively.read.formats import FORMATS, format_of
 from naively.report.names import printable
-from naively.statistics.mixed_columns import KINDS
+from naively.statistics.column_kinds import KINDS
 from naively.text.features import LARGEST_NGRAM, PRESETS, TOKEN_PATTERN, WEIGHTS
 
 if TYPE_CHECKING:

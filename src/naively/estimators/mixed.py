@@ -239,6 +239,7 @@ class SparseMixedNB(AbstractSparseNaiveBayes[ClassMixed]):
         self._text_at = text
         called = [named[i] for i in text] if named else []
         self._words = TableWords.of(called, texts_of(X, text, called), least)
+        self._words.check_names(self._table)
 
     def _least_documents(self) -> int:
         least = self.min_documents

@@ -300,7 +300,8 @@ def looked(
         return reduce(add, found)
 
     layout = with_kinds(layout, all_of(kinds_of))
-    return with_values(layout, all_of(values_of))
+    with told_of(recipe.name):
+        return with_values(layout, all_of(values_of))
 
 
 def parts_to_read(recipe: Recipe, workers: Workers) -> Sequence[Part]:

@@ -33,9 +33,12 @@ def explain_text(model_path: str, texts: Sequence[str]) -> Explanation:
     """
     model = load_model(model_file(model_path))
     if model.features is None:
+        what = "a table of numbers, not on text"
+        if model.variables is not None:
+            what = "a table with columns of several kinds, not on text alone"
         raise InputError(
-            f"{model_path}: was trained on a table of numbers, not on text; give the row to "
-            "explain with --file FILE --row N."
+            f"{model_path}: was trained on {what}; give the row to explain with --file FILE --row "
+            "N."
         )
     wanted = model.text_columns
     if len(texts) != len(wanted) and (len(texts) != 1 or model.n_regions > 1):

@@ -29,9 +29,10 @@ from naively.models.value_rules import RULES, MixedRule, kind_of, restored
 from naively.read.bytes import opened
 from naively.read.errors import InputError, cause
 from naively.read.variables import Variables
+from naively.statistics.column_kinds import KINDS
 from naively.statistics.exposure import Exposure
 from naively.statistics.matrix import Matrix
-from naively.statistics.mixed_columns import KINDS, MixedColumns
+from naively.statistics.mixed_columns import MixedColumns
 from naively.text.features import LARGEST_NGRAM, WEIGHTS, TextFeatures, Weights
 from naively.text.labels import clean
 from naively.text.table_words import TableWords

@@ -144,6 +144,7 @@ def with_values(layout: Layout, found: Found) -> Layout:
         variables.columns, labels=tuple(tuple(sorted(own)) for own in found.categories)
     )
     words = replace(variables.words, words=found.words)
+    words.check_names(columns)
     return replace(layout, variables=replace(variables, columns=columns, words=words))
 
 

@@ -80,7 +80,7 @@ def check_columns(
 
 def _way_out(layout: Layout, names: Sequence[str], numeric: Sequence[bool]) -> str:
     if not layout.text:
-        return _LABELS + _TURNED
+        return _LABELS + _TURNED * (layout.variables is None)
     # Beside the numbers of the features stand a label and perhaps the name of the row.
     return (_NUMBERS if sum(numeric) >= max(len(names) - 2, 2) else "") + layout.roles_way
 

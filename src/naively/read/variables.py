@@ -22,8 +22,9 @@ from naively._types import FloatArray, IntArray
 from naively.read.batch import Places
 from naively.read.cells import texts_of, tokens_of
 from naively.read.errors import InputError
+from naively.statistics.column_kinds import KINDS
 from naively.statistics.matrix import Matrix
-from naively.statistics.mixed_columns import KINDS, MixedColumns
+from naively.statistics.mixed_columns import MixedColumns
 from naively.text.labels import label_text
 from naively.text.table_words import TableWords
 

@@ -18,9 +18,10 @@ import numpy.typing as npt
 from naively._types import Array, FloatArray, IntArray
 from naively.statistics.addition import is_nothing
 from naively.statistics.categories import ClassCategories
+from naively.statistics.column_kinds import KINDS
 from naively.statistics.counts import ClassCounts
 from naively.statistics.matrix import as_matrix, is_sparse
-from naively.statistics.mixed_columns import KINDS, MixedColumns
+from naively.statistics.mixed_columns import MixedColumns
 from naively.statistics.moments import ClassMoments
 from naively.statistics.sparse_table import column_positions
 

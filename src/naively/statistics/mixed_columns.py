@@ -21,9 +21,9 @@ from typing import Any, Self, TypeAlias, final
 import numpy as np
 
 from naively._types import Array, FloatArray
+from naively.statistics.column_kinds import KINDS
 from naively.statistics.matrix import Matrix, as_matrix, is_sparse, unmasked
 
-KINDS = ("gaussian", "categorical", "bernoulli", "poisson")
 Labels: TypeAlias = tuple[Any, ...]  # of the categories of a column, in the order of their codes
 
 

@@ -8,9 +8,10 @@ import math
 import re
 import reprlib
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal, TypeAlias, final
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 
-from naively.statistics.mixed_columns import MixedColumns
+if TYPE_CHECKING:
+    from naively.statistics.mixed_columns import MixedColumns
 
 Weights: TypeAlias = Literal["counts", "presence", "log", "tfidf"]
 Norm: TypeAlias = Literal["l2"]
@@ -319,6 +320,8 @@ def from_json(text: str) -> FeatureDefinition:
         )
     if kind == "columns":
         if fields.get("variables") is not None:
+            from naively.statistics.mixed_columns import MixedColumns
+
             kinds, labels, names = (fields["variables"][of] for of in ("kinds", "labels", "names"))
             fields["variables"] = MixedColumns(
                 tuple(kinds), tuple(map(tuple, labels)), tuple(names)

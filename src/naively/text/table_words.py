@@ -62,6 +62,17 @@ class TableWords:
         both = zip(self.columns, self.words, strict=True)
         return tuple(f"{column}__{word}" for column, words in both for word in words)
 
+    def check_names(self, columns: MixedColumns) -> None:
+        """Raise ValueError if a word is called like a column, or like the word of another text."""
+        known = set(columns.names or ())
+        for name in self.names:
+            if name in known:
+                raise ValueError(
+                    f"Names of variables must differ, and two are called {name!r}: words of texts "
+                    "are called column__word. Rename a column."
+                )
+            known.add(name)
+
     def variables(self, columns: MixedColumns) -> MixedColumns:
         """Return all variables of a table with these other columns."""
         names = self.names

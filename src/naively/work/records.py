@@ -22,9 +22,10 @@ from numpy.lib import format as npy
 from naively._types import Array
 from naively.statistics.base import AbstractStatistics, keyed_rows, parts_of
 from naively.statistics.categories import ClassCategories
+from naively.statistics.column_kinds import KINDS
 from naively.statistics.counts import ClassCounts
 from naively.statistics.mixed import ClassMixed
-from naively.statistics.mixed_columns import KINDS, MixedColumns
+from naively.statistics.mixed_columns import MixedColumns
 from naively.statistics.moments import SIGNED, ClassMoments
 from naively.statistics.sparse_table import DENSE_CELLS, SparseTable, index_type, settled
 from naively.text.features import (
