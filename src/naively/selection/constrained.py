@@ -311,13 +311,15 @@ class _Repeating(_Grouped):
             return best, baseline
         groups = self._others
         table, gain, baseline = grouped_gains(self.problem, groups)
-        error, left, taken = self.problem.rounding(table, gain), groups.size, [NONE]
+        error, label, quotas = self.problem.rounding(table, gain), np.empty(len(gain), int), [NONE]
         for c, quota in enumerate(self.quota(n).tolist()):
-            columns, some = _lowest_of_best(groups, gain, error, self._spoken == c, quota, NONE)
-            taken.append(columns)
-            left = left - np.bincount(some, minlength=len(left))
-        first = np.sort(np.concatenate(taken))
-        rest, _ = _lowest_of_best(groups, gain, error, left > 0, n - len(first), first)
+            at = np.flatnonzero(self._spoken == c)
+            tie, of_tie = best_classes(gain[at], error[at], groups.size[at], quota)
+            label[at] = sum(map(len, quotas)) + tie
+            quotas.append(of_tie)
+        first, of = groups.columns.take(label, np.concatenate(quotas))
+        left = groups.size - np.bincount(of, minlength=len(gain))
+        rest = _lowest_of_best(groups, gain, error, left, n - len(first), (first, of))
         return np.sort(np.concatenate([first, rest])), baseline
 
     @property
@@ -348,28 +350,22 @@ class _Repeating(_Grouped):
 
 
 def _lowest_of_best(
-    groups: Groups, gain: FloatArray, error: FloatArray, some: BoolArray, n: int, taken: IntArray
-) -> tuple[IntArray, IntArray]:
-    """Columns of the n largest gains of some groups but those taken, and the group of each."""
-    at = np.flatnonzero(some)
+    groups: Groups, gain: FloatArray, error: FloatArray, left: IntArray, n: int,
+    taken: tuple[IntArray, IntArray],
+) -> IntArray:  # fmt: skip
+    """Columns of the n largest gains but those taken, of which so many are left in each group."""
+    at = np.flatnonzero(left)
     if n <= 0 or len(at) == 0:
-        return NONE, NONE
-    mine, of_taken = np.full(len(gain), -1), groups.columns.groups(taken)
-    mine[at] = np.arange(len(at))
-    before = mine[of_taken[mine[of_taken] >= 0]]
-    size = groups.size[at]
-    left = size - np.bincount(before, minlength=len(at))
-    tie, quota = best_classes(gain[at], error[at], left, n)
-    label = np.full(len(gain), len(quota), dtype=np.int64)  # the last: of none
+        return NONE
+    tie, quota = best_classes(gain[at], error[at], left[at], n)
+    label = np.full(len(gain), len(quota), dtype=np.int64)  # the last: nothing is left
     label[at] = tie
     # As many more as are taken, of which none is wanted twice.
-    more = np.bincount(tie[before], minlength=len(quota)) * (quota > 0)
+    more = np.bincount(label[taken[1]], minlength=len(quota) + 1)[:-1] * (quota > 0)
     columns, of = groups.columns.take(label, np.append(quota + more, 0))
-    new = ~np.isin(columns, taken, assume_unique=True)
+    new = ~np.isin(columns, taken[0], assume_unique=True)
     columns, of = columns[new], of[new]
-    keep = np.zeros(len(columns), dtype=np.bool_)
-    keep[lowest(label[of], quota)] = True
-    return columns[keep], of[keep]
+    return np.asarray(columns[lowest(label[of], np.append(quota, 0))])
 
 
 @final
