@@ -123,27 +123,28 @@ def _task(
     single = constraints.groups is None and constraints.costs is None
     plain = single and not constraints.quota
     n_free = Task.plain(constraints).n_free if single else 0
+    groups = None if plain or isinstance(problem, Separable) else _distinct(problem)
+    by_column = by_column or not (groups is None or groups.repeat)
     if single and isinstance(problem, SeparableCounts) and not by_column and n_free:
         speak = partial(_spoken_rows, model, statistics)
         speaks = None if plain else NONE  # which the groups know
         n_classes = len(statistics.classes)
-        repeating = _Repeating(constraints, speaks, n_classes, speak, problem, model.family)
+        known = constraints, speaks, n_classes, speak, groups
+        repeating = _Repeating(*known, problem, model.family)
         _check_quota(repeating, statistics.classes)
         return repeating
-    if single and not plain and isinstance(problem, Coupled) and isinstance(problem.alpha, float):
-        found = _distinct(problem)
-        speak = partial(_spoken_shares, _totals(problem, found), problem.alpha)
-        tied = _Tied(constraints, NONE, len(statistics.classes), speak, problem, found)
+    if isinstance(problem, Coupled) and isinstance(problem.alpha, float) and groups and single:
+        speak = partial(_spoken_shares, _totals(problem, groups), problem.alpha)
+        tied = _Tied(constraints, NONE, len(statistics.classes), speak, groups, problem)
         _check_quota(tied, statistics.classes)
         return tied
-    groups = None
-    if not isinstance(problem, Separable) and not (plain and isinstance(problem, Coupled)):
+    if groups is None and isinstance(problem, SeparableCounts):
         groups = _distinct(problem)
     task = spoken_task(model, statistics, groups)
-    known = constraints, task.speaks, task.n_classes
     if isinstance(problem, Coupled):
-        return _Tied(*known, None, problem, groups)
-    return Adding.of(*known, problem, model.family, groups)
+        return _Tied(constraints, task.speaks, task.n_classes, None, groups, problem)
+    spoken = constraints, task.speaks, task.n_classes
+    return Adding.of(*spoken, problem, model.family, groups)
 
 
 def spoken_task(model: Model[S], statistics: S, groups: Groups | None = None) -> Task:
@@ -250,6 +251,7 @@ class _Grouped(Task):
     """Counts that repeat, of which some columns are in and some are out: the others in groups."""
 
     speak: Callable[[Array], IntArray] | None  # counts (d, C): class that each row speaks for
+    distinct: Groups | None  # of all columns, if they are known
 
     @property
     @abstractmethod
@@ -302,7 +304,7 @@ class _Repeating(_Grouped):
 
     @cached_property
     def _groups(self) -> Groups:
-        return count_groups(self.problem.table)
+        return self.distinct or _distinct(self.problem)
 
     def _best(self, n: int) -> tuple[IntArray, float]:
         """Positions of the best n of the others, each class its quota first, and the baseline."""
@@ -524,7 +526,6 @@ class _Tied(_Grouped):
     """Gains tied together by the class totals of what is chosen."""
 
     counts: Coupled
-    distinct: Groups | None  # columns that nothing tells apart, if they are known
 
     @property
     def _table(self) -> Any:
