@@ -34,6 +34,7 @@ def ways_of(n_features, n_classes, k):
         "required + excluded": {"required": settled[: k // 10], "excluded": settled[k // 10 :]},
         "groups": {"groups": np.arange(m) // 3},
         "quota": {"quota": k // (2 * n_classes)},
+        "quota, even": {"quota": "even"},
         "budget": {"costs": costs, "budget": 2.0 * k},
         "class weights": {"class_weight": {0: 1.7}},
         "pairs": {"objective": "pairs"},

@@ -460,3 +460,22 @@ def test_a_path_within_a_budget_is_its_fits():
         for k in (1, 2, 4):
             fitted = SparseMultinomialNB(k=k, **asked).fit(X, y, sample_weight=weight)
             np.testing.assert_array_equal(path.support(k), fitted.get_support(indices=True))
+
+
+@pytest.mark.parametrize("asked", [name for name in NAMES if name.startswith(("quota", "even"))])
+@pytest.mark.parametrize("name", ["bernoulli", "poisson"])
+def test_quotas_by_groups_are_those_by_columns(name: str, asked: str, monkeypatch: Any) -> None:
+    for seed in range(4):
+        model = _made(name, _kinds_of_constraints(M, seed)[asked])
+        X, y = _rows(seed, 3)
+        statistics = model.gather(np.hstack([np.minimum(X, 1)[:, :6], X[:, 6:]]), y)
+        spoken = np.bincount(speaks_for(model, statistics)[[1, 3, 4, 5, 6, 7]], minlength=3)
+        if "quota" in asked and not spoken.all():
+            continue  # no choice can meet it
+        for k in range(6, 9 - len(model.constraints.excluded) + 1):  # type: ignore[union-attr]
+            found = []
+            for repeated in (0, 100):  # columns to a group, from which groups are taken
+                monkeypatch.setattr("naively.selection.groups._REPEATED", repeated)
+                found.append(train(model, statistics, k).selection)
+            assert found[0].support.tolist() == found[1].support.tolist()
+            assert found[0].proof.objective == pytest.approx(found[1].proof.objective)

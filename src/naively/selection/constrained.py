@@ -123,27 +123,28 @@ def _task(
     single = constraints.groups is None and constraints.costs is None
     plain = single and not constraints.quota
     n_free = Task.plain(constraints).n_free if single else 0
+    groups = None if plain or isinstance(problem, Separable) else _distinct(problem)
+    by_column = by_column or not (groups is None or groups.repeat)
     if single and isinstance(problem, SeparableCounts) and not by_column and n_free:
         speak = partial(_spoken_rows, model, statistics)
         speaks = None if plain else NONE  # which the groups know
         n_classes = len(statistics.classes)
-        repeating = _Repeating(constraints, speaks, n_classes, speak, problem, model.family)
+        known = constraints, speaks, n_classes, speak, groups
+        repeating = _Repeating(*known, problem, model.family)
         _check_quota(repeating, statistics.classes)
         return repeating
-    if single and not plain and isinstance(problem, Coupled) and isinstance(problem.alpha, float):
-        found = _distinct(problem)
-        speak = partial(_spoken_shares, _totals(problem, found), problem.alpha)
-        tied = _Tied(constraints, NONE, len(statistics.classes), speak, problem, found)
+    if isinstance(problem, Coupled) and isinstance(problem.alpha, float) and groups and single:
+        speak = partial(_spoken_shares, _totals(problem, groups), problem.alpha)
+        tied = _Tied(constraints, NONE, len(statistics.classes), speak, groups, problem)
         _check_quota(tied, statistics.classes)
         return tied
-    groups = None
-    if not isinstance(problem, Separable) and not (plain and isinstance(problem, Coupled)):
+    if groups is None and isinstance(problem, SeparableCounts):
         groups = _distinct(problem)
     task = spoken_task(model, statistics, groups)
-    known = constraints, task.speaks, task.n_classes
     if isinstance(problem, Coupled):
-        return _Tied(*known, None, problem, groups)
-    return Adding.of(*known, problem, model.family, groups)
+        return _Tied(constraints, task.speaks, task.n_classes, None, groups, problem)
+    spoken = constraints, task.speaks, task.n_classes
+    return Adding.of(*spoken, problem, model.family, groups)
 
 
 def spoken_task(model: Model[S], statistics: S, groups: Groups | None = None) -> Task:
@@ -250,6 +251,7 @@ class _Grouped(Task):
     """Counts that repeat, of which some columns are in and some are out: the others in groups."""
 
     speak: Callable[[Array], IntArray] | None  # counts (d, C): class that each row speaks for
+    distinct: Groups | None  # of all columns, if they are known
 
     @property
     @abstractmethod
@@ -302,7 +304,7 @@ class _Repeating(_Grouped):
 
     @cached_property
     def _groups(self) -> Groups:
-        return count_groups(self.problem.table)
+        return self.distinct or _distinct(self.problem)
 
     def _best(self, n: int) -> tuple[IntArray, float]:
         """Positions of the best n of the others, each class its quota first, and the baseline."""
@@ -311,13 +313,15 @@ class _Repeating(_Grouped):
             return best, baseline
         groups = self._others
         table, gain, baseline = grouped_gains(self.problem, groups)
-        error, left, taken = self.problem.rounding(table, gain), groups.size, [NONE]
+        error, label, quotas = self.problem.rounding(table, gain), np.empty(len(gain), int), [NONE]
         for c, quota in enumerate(self.quota(n).tolist()):
-            columns, some = _lowest_of_best(groups, gain, error, self._spoken == c, quota, NONE)
-            taken.append(columns)
-            left = left - np.bincount(some, minlength=len(left))
-        first = np.sort(np.concatenate(taken))
-        rest, _ = _lowest_of_best(groups, gain, error, left > 0, n - len(first), first)
+            at = np.flatnonzero(self._spoken == c)
+            tie, of_tie = best_classes(gain[at], error[at], groups.size[at], quota)
+            label[at] = sum(map(len, quotas)) + tie
+            quotas.append(of_tie)
+        first, of = groups.columns.take(label, np.concatenate(quotas))
+        left = groups.size - np.bincount(of, minlength=len(gain))
+        rest = _lowest_of_best(groups, gain, error, left, n - len(first), (first, of))
         return np.sort(np.concatenate([first, rest])), baseline
 
     @property
@@ -348,28 +352,22 @@ class _Repeating(_Grouped):
 
 
 def _lowest_of_best(
-    groups: Groups, gain: FloatArray, error: FloatArray, some: BoolArray, n: int, taken: IntArray
-) -> tuple[IntArray, IntArray]:
-    """Columns of the n largest gains of some groups but those taken, and the group of each."""
-    at = np.flatnonzero(some)
+    groups: Groups, gain: FloatArray, error: FloatArray, left: IntArray, n: int,
+    taken: tuple[IntArray, IntArray],
+) -> IntArray:  # fmt: skip
+    """Columns of the n largest gains but those taken, of which so many are left in each group."""
+    at = np.flatnonzero(left)
     if n <= 0 or len(at) == 0:
-        return NONE, NONE
-    mine, of_taken = np.full(len(gain), -1), groups.columns.groups(taken)
-    mine[at] = np.arange(len(at))
-    before = mine[of_taken[mine[of_taken] >= 0]]
-    size = groups.size[at]
-    left = size - np.bincount(before, minlength=len(at))
-    tie, quota = best_classes(gain[at], error[at], left, n)
-    label = np.full(len(gain), len(quota), dtype=np.int64)  # the last: of none
+        return NONE
+    tie, quota = best_classes(gain[at], error[at], left[at], n)
+    label = np.full(len(gain), len(quota), dtype=np.int64)  # the last: nothing is left
     label[at] = tie
     # As many more as are taken, of which none is wanted twice.
-    more = np.bincount(tie[before], minlength=len(quota)) * (quota > 0)
+    more = np.bincount(label[taken[1]], minlength=len(quota) + 1)[:-1] * (quota > 0)
     columns, of = groups.columns.take(label, np.append(quota + more, 0))
-    new = ~np.isin(columns, taken, assume_unique=True)
+    new = ~np.isin(columns, taken[0], assume_unique=True)
     columns, of = columns[new], of[new]
-    keep = np.zeros(len(columns), dtype=np.bool_)
-    keep[lowest(label[of], quota)] = True
-    return columns[keep], of[keep]
+    return np.asarray(columns[lowest(label[of], np.append(quota, 0))])
 
 
 @final
@@ -528,7 +526,6 @@ class _Tied(_Grouped):
     """Gains tied together by the class totals of what is chosen."""
 
     counts: Coupled
-    distinct: Groups | None  # columns that nothing tells apart, if they are known
 
     @property
     def _table(self) -> Any:

@@ -38,6 +38,7 @@ Matrix: TypeAlias = "Array | sparse.csr_array"
 CHUNK = (
     1 << 20
 )  # columns per unit of parallel work: fixed, so that results do not depend on threads
+_REPEATED = 4  # columns to a group, on average, where they are worth listing
 PROBE = 4096  # columns looked at before grouping is tried
 SMALL_SUM = 256  # larger columns of a table of many classes are not worth comparing
 
@@ -90,6 +91,11 @@ class Groups:
         """Distinct columns as a plain array: (d, C)."""
         counts = self.counts
         return counts.toarray() if sparse.issparse(counts) else np.asarray(counts)
+
+    @property
+    def repeat(self) -> bool:
+        """Whether there are so few that a pass over all columns takes longer than one over them."""
+        return _REPEATED * len(self.size) < int(self.size.sum())
 
     @property
     def seen(self) -> BoolArray:
