@@ -120,7 +120,7 @@ def test_quick_tells_the_features_and_the_test_and_nothing_more(folder, way):
     assert all(row["example"] is not None for row in full["features"])
     assert quick["path"] is None
     assert all(row["example"] is None for row in quick["features"])
-    for left_out in ("coverage", "predicted_error"):
+    for left_out in ("coverage", "predicted_error", "misled"):
         assert not quick["evaluation"].pop(left_out)
         assert full["evaluation"].pop(left_out)
     assert quick["evaluation"] == full["evaluation"]

@@ -221,7 +221,7 @@ def test_the_surest_mistakes_are_told_with_what_misled(data):
     wrong = np.flatnonzero(fitted.classes_[best] != truth)
     order = wrong[np.argsort(-margin[wrong], kind="stable")][:5]
     assert [each["margin"] for each in found] == pytest.approx(margin[order])
-    assert [each["key"] for each in found] == [f"b.npz: row {i + 1}" for i in order]
+    assert [each["key"] for each in found] == [f"row {i + 1}" for i in order]
     assert [each["truth"] for each in found] == truth[order].tolist()
     columns = fitted.get_support(indices=True)
     weights = fitted.feature_log_prob_[:, columns]
@@ -232,7 +232,7 @@ def test_the_surest_mistakes_are_told_with_what_misled(data):
         assert [word["nats"] for word in each["words"]] == pytest.approx(expected)
     page = Path("r/report.html").read_text()
     assert "Surest mistakes" in page
-    assert f"b.npz: row {order[0] + 1}" in page
+    assert f"row {order[0] + 1}" in page
 
 
 def test_what_no_threshold_reaches_is_said(data):

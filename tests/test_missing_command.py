@@ -305,3 +305,17 @@ def test_what_does_not_go_together_is_refused(here):
     np.savez("t.npz", X=X, y=y)
     message = run("select", "t.npz", "--model", "poisson", "--missing", "ignore", status=2)
     assert "row 4: the value of column 3 is -1, and counts are never negative" in message
+
+
+def test_the_report_counts_the_values_that_are_missing(tmp_path):
+    rows = [
+        "label,a,b",
+        *(f"{'pq'[i % 2]},{i % 2 + i / 40},{'' if i % 5 == 0 else i}" for i in range(40)),
+    ]
+    (tmp_path / "a.csv").write_text("\n".join(rows) + "\n")
+    asked = ["--model", "gaussian", "--missing", "ignore", "-q", "--out", str(tmp_path / "r")]
+    found = CliRunner().invoke(naively, ["select", str(tmp_path / "a.csv"), *asked])
+    assert found.exit_code == 0, found.output
+    assert json.loads((tmp_path / "r" / "summary.json").read_text())["profile"]["missing"] == 8
+    page = (tmp_path / "r" / "report.html").read_text()
+    assert "each left out of its own column" in page

@@ -295,6 +295,22 @@ def test_the_command_selects_on_halves_of_the_rows(tmp_path, model, estimator):
     assert run("report", tmp_path / "r", "--format", "md")[0] == 0  # read back
 
 
+def test_the_path_of_a_report_tells_the_stability_of_every_k(tmp_path):
+    """At the chosen k it is the mean of what the features have; elsewhere that of a run with k."""
+    write(tmp_path / "a.jsonl", *texts())
+    path = {}
+    for k in (9, 4):
+        run("select", tmp_path / "a.jsonl", "-k", k, "--stability", "-q", "--out", tmp_path / "r",
+            "--force")  # fmt: skip
+        points = json.loads((tmp_path / "r" / "summary.json").read_text())["path"]["points"]
+        path[k] = {p["k"]: p["stability"] for p in points if "stability" in p}
+        assert path[k][k] == pytest.approx(np.mean(list(stability_of(tmp_path / "r").values())))
+        assert max(path[k]) <= 3 * k
+    assert path[9][4] == pytest.approx(path[4][4])
+    page = (tmp_path / "r" / "report.html").read_text()
+    assert "stability (dotted)" in page
+
+
 def test_halves_do_not_depend_on_the_order_of_the_rows(tmp_path):
     """Not even where rows are equal but for their labels."""
     rows, labels = texts()

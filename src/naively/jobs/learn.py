@@ -290,7 +290,10 @@ def _misled(recipe: Recipe, data: Data, fitted: Fitted, verdicts: Verdicts) -> t
     """Explain the surest mistakes, of a model that sees the entries themselves."""
     if recipe.quick or not is_plain(data.features):
         return ()
-    return tuple(misled_by(fitted.file, each) for each in verdicts.mistakes)
+    found = [misled_by(fitted.file, each) for each in verdicts.mistakes]
+    if recipe.test.file is None and len({part.path for part in data.parts}) > 1:
+        return tuple(found)
+    return tuple(replace(each, key=each.key.rpartition(": ")[2]) for each in found)  # of one file
 
 
 def _test_tasks(recipe: Recipe, data: Data, workers: Workers) -> Sequence[Task]:
