@@ -373,7 +373,7 @@ def names_of(columns: Columns | None) -> Vocabulary | None:
 # Statistics that add up --------------------------------------------------------------------------
 
 
-def of_record(record: Record, name: str, text_column: str) -> Data:
+def of_record(record: Record, name: str, text_columns: tuple[str, ...]) -> Data:
     """Say what a record of statistics holds: rows for training, and no way back to them."""
     found, of_text = record.in_units(), isinstance(record.features, TextFeatures)
     classes = zip(found.classes.astype(str).tolist(), found.class_rows.tolist(), strict=True)
@@ -385,7 +385,7 @@ def of_record(record: Record, name: str, text_column: str) -> Data:
         occurrences=lambda kinds: _occurrences(found),
         class_rows={TRAIN: dict(classes)},
         shards=record.shards,
-        text_columns=(text_column,) if of_text else (),
+        text_columns=text_columns if of_text else (),
     )
 
 

@@ -69,7 +69,7 @@ def select(
         summary, model = learn(recipe, progress)
         progress("writing", 0, 0)
         with atomic_directory(out, RESULT_FILES, sometimes=ALSO, force=force) as folder:
-            write_result(folder, summary, model)
+            write_result(folder, summary, model, recipe.given)
     return summary
 
 
@@ -199,7 +199,7 @@ def check_rows(recipe: Recipe, data: Data, kinds: Kinds) -> None:
         if column is not None and not rows:
             raise InputError(
                 f"{name}: no row has {which!r} in column `{column}`; "
-                "use --test or --holdout instead of --split-column."
+                "use --test instead of --read split."
             )
     if len(found) < 2:
         raise one_class(name, found, "is --label the right column?")

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from naively.jobs.repeat import Settings
 from naively.judging.thresholds import Wanted
 from naively.models import MODELS
 from naively.models.kinds import ASKED, Kind
@@ -330,7 +331,7 @@ class Recipe:
     model: ModelSettings = ModelSettings()
     test: TestSettings = field(default_factory=TestSettings)
     engine: Engine = Engine()
-    command: str = ""  # to repeat the run
+    given: Settings = field(default_factory=dict)  # to repeat the run
     wanted: tuple[Wanted, ...] = ()  # precisions or recalls, for which thresholds are chosen
     scoring: str | None = None  # by what k is chosen; None: accuracy
     stability: bool = False  # tell how often each feature is selected on halves of the rows
