@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,7 +25,7 @@ class Key:
     """A setting of a table."""
 
     name: str
-    type: click.ParamType
+    type: Any  # of click
     help: str
     default: Any = None
     many: bool = False  # may be given more than once
@@ -111,7 +110,9 @@ class Keyed(AnyType):
         """Texts by key of what a file says."""
         for name, value in said.items():
             many = name in self.keys and self.keys[name].many
-            texts = [self.checked(name, _text(each), ctx) for each in (_all(value) if many else [value])]
+            texts = [
+                self.checked(name, _text(each), ctx) for each in (_all(value) if many else [value])
+            ]
             yield name, texts if many else texts[0]
 
     def merged(

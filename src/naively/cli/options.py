@@ -23,6 +23,7 @@ from naively.models.kinds import MODELS
 from naively.read.formats import FORMATS
 from naively.text.features import WEIGHTS
 
+
 def _option(*names: str, **settings: Any) -> click.Parameter:
     return click.Option(names, **settings)
 
@@ -132,8 +133,9 @@ _TERMS = (
         "word",
     ),
     Key("ngrams", Sizes(), "Count runs of so many words or characters: 2, or from 1,2.", (1, 1)),
-    Key("stop-words", click.STRING, "Leave out these words (one a line).",
-        metavar="english|FILE"),  # fmt: skip
+    Key(
+        "stop-words", click.STRING, "Leave out these words (one a line).", metavar="english|FILE"
+    ),  # fmt: skip
     Key("token-pattern", click.STRING, "What a word is.", metavar="REGEX"),
 )
 _WORTH = (
@@ -143,14 +145,25 @@ _WORTH = (
         "What a feature that stands c times in a row is worth there: c, 1, 1 + ln c, or c times "
         "its idf; else presence for words in a multinomial or hybrid model, and counts.",
     ),
-    Key("norm", click.Choice(["l2"]), "Divide a row of text by the root of the sum of its "
-        "squares."),  # fmt: skip
+    Key(
+        "norm", click.Choice(["l2"]), "Divide a row of text by the root of the sum of its squares."
+    ),  # fmt: skip
 )
 _LEAST = (
-    Key("min-count", click.IntRange(min=0), "Leave out features counted less often in training "
-        "(numbers, too).", 1, metavar="N"),  # fmt: skip
-    Key("min-documents", click.IntRange(min=0), "Leave out features that fewer training rows hold "
-        "(numbers, too).", 1, metavar="N"),  # fmt: skip
+    Key(
+        "min-count",
+        click.IntRange(min=0),
+        "Leave out features counted less often in training (numbers, too).",
+        1,
+        metavar="N",
+    ),  # fmt: skip
+    Key(
+        "min-documents",
+        click.IntRange(min=0),
+        "Leave out features that fewer training rows hold (numbers, too).",
+        1,
+        metavar="N",
+    ),  # fmt: skip
 )
 WORDS = {"select": (*_TERMS, *_LEAST, *_WORTH), "count": (*_TERMS, *_WORTH)}
 WORDS["cv"] = WORDS["select"]
@@ -163,37 +176,86 @@ _CHOICE = (
         "apart.",
         "likelihood",
     ),
-    Key("exponent", Finite(min=0, min_open=True), "Of objective=pairs; below 1 it hedges against "
-        "dependence.", metavar="NUMBER"),  # fmt: skip
-    Key("redundancy", click.Choice(["conditional"]), "Choose each feature for what it adds to "
-        "those before it: no copies, no certificate."),  # fmt: skip
-    Key("candidates", click.IntRange(min=1), "Of redundancy: among so many features of the largest "
-        "gains; else 4000.", metavar="N"),  # fmt: skip
-    Key("require", click.STRING, "Choose these features in any case.", many=True,
-        metavar="NAME|GLOB"),  # fmt: skip
-    Key("exclude", click.STRING, "Never choose these features, such as 'MT-*'; they are counted "
-        "all the same.", many=True, metavar="NAME|GLOB"),  # fmt: skip
-    Key("groups", FILE, "Choose groups of features as a whole (a line: NAME|GLOB,GROUP); k counts "
-        "groups.", dest="feature_groups", metavar="FILE"),  # fmt: skip
-    Key("costs", FILE, "Cost of each feature (a line: NAME|GLOB,COST), with budget.",
-        metavar="FILE"),  # fmt: skip
-    Key("budget", Finite(min=0), "Most that the features may cost together; k is then the most "
-        "features.", metavar="NUMBER"),  # fmt: skip
-    Key("quota", click.IntRange(min=0), "Choose N features or more that speak for each class.",
-        metavar="N"),  # fmt: skip
+    Key(
+        "exponent",
+        Finite(min=0, min_open=True),
+        "Of objective=pairs; below 1 it hedges against dependence.",
+        metavar="NUMBER",
+    ),  # fmt: skip
+    Key(
+        "redundancy",
+        click.Choice(["conditional"]),
+        "Choose each feature for what it adds to those before it: no copies, no certificate.",
+    ),  # fmt: skip
+    Key(
+        "candidates",
+        click.IntRange(min=1),
+        "Of redundancy: among so many features of the largest gains; else 4000.",
+        metavar="N",
+    ),  # fmt: skip
+    Key(
+        "require",
+        click.STRING,
+        "Choose these features in any case.",
+        many=True,
+        metavar="NAME|GLOB",
+    ),  # fmt: skip
+    Key(
+        "exclude",
+        click.STRING,
+        "Never choose these features, such as 'MT-*'; they are counted all the same.",
+        many=True,
+        metavar="NAME|GLOB",
+    ),  # fmt: skip
+    Key(
+        "groups",
+        FILE,
+        "Choose groups of features as a whole (a line: NAME|GLOB,GROUP); k counts groups.",
+        dest="feature_groups",
+        metavar="FILE",
+    ),  # fmt: skip
+    Key(
+        "costs", FILE, "Cost of each feature (a line: NAME|GLOB,COST), with budget.", metavar="FILE"
+    ),  # fmt: skip
+    Key(
+        "budget",
+        Finite(min=0),
+        "Most that the features may cost together; k is then the most features.",
+        metavar="NUMBER",
+    ),  # fmt: skip
+    Key(
+        "quota",
+        click.IntRange(min=0),
+        "Choose N features or more that speak for each class.",
+        metavar="N",
+    ),  # fmt: skip
     Key("class-weight", click.Choice(["balanced"]), "Let all classes weigh the same."),
 )
 CHOOSE = {
     "cv": _CHOICE,
     "select": (
         *_CHOICE,
-        Key("exact", click.BOOL, "Search on until the choice is proven optimal (multinomial, and "
-            "objective=pairs).", False),  # fmt: skip
+        Key(
+            "exact",
+            click.BOOL,
+            "Search on until the choice is proven optimal (multinomial, and objective=pairs).",
+            False,
+        ),  # fmt: skip
         Key("time-limit", Finite(min=0), "Of exact.", metavar="SECONDS"),
-        Key("q", Finite(0, 1, min_open=True, max_open=True), "Of -k fdr: expected share of the "
-            "features that are there by chance, at most; else 0.1.", metavar="SHARE"),  # fmt: skip
-        Key("stable", Finite(0.5, 1, min_open=True), "Keep the features that so large a share of "
-            "100 random halves of the rows selects, such as 0.9.", metavar="SHARE"),  # fmt: skip
+        Key(
+            "q",
+            Finite(0, 1, min_open=True, max_open=True),
+            "Of -k fdr: expected share of the "
+            "features that are there by chance, at most; else 0.1.",
+            metavar="SHARE",
+        ),  # fmt: skip
+        Key(
+            "stable",
+            Finite(0.5, 1, min_open=True),
+            "Keep the features that so large a share of "
+            "100 random halves of the rows selects, such as 0.9.",
+            metavar="SHARE",
+        ),  # fmt: skip
     ),
 }
 
@@ -203,14 +265,25 @@ TRAIN = {
     "select": (
         Key("alpha", Finite(min=0), "Smoothing, added to every count; else 1.", metavar="NUMBER"),
         _SCALE,
-        Key("refit", click.Choice(["logistic"]), "Decide by a logistic regression on the chosen "
-            "features, its penalty cross-validated."),  # fmt: skip
-        Key("calibration", click.Choice(["cross-fitted"]), "Make probabilities credible: fitted to "
-            "the rows of five folds, their answers the same."),  # fmt: skip
+        Key(
+            "refit",
+            click.Choice(["logistic"]),
+            "Decide by a logistic regression on the chosen features, its penalty cross-validated.",
+        ),  # fmt: skip
+        Key(
+            "calibration",
+            click.Choice(["cross-fitted"]),
+            "Make probabilities credible: fitted to "
+            "the rows of five folds, their answers the same.",
+        ),  # fmt: skip
     ),
     "cv": (
-        Key("alpha", Smoothings(), "Smoothing, added to every count; else 1. More than one: all "
-            "are tried.", metavar="NUMBER,..."),  # fmt: skip
+        Key(
+            "alpha",
+            Smoothings(),
+            "Smoothing, added to every count; else 1. More than one: all are tried.",
+            metavar="NUMBER,...",
+        ),  # fmt: skip
         _SCALE,
     ),
 }
@@ -224,14 +297,27 @@ JUDGE = {
     "cv": (_SCORING,),
     "select": (
         _SCORING,
-        Key("seed", click.IntRange(min=0), "Of the choice of the rows that are held out; else 0.",
-            metavar="N"),  # fmt: skip
-        Key("precision", Share("precision"), "Choose a threshold by cross-validation, with which "
-            "answers CLASS are so often right.", many=True),  # fmt: skip
-        Key("recall", Share("recall"), "Or with which so many rows of CLASS are found.",
-            many=True),  # fmt: skip
-        Key("stability", click.BOOL, "Tell how many of 100 random halves of the rows select each "
-            "feature.", False),  # fmt: skip
+        Key(
+            "seed",
+            click.IntRange(min=0),
+            "Of the choice of the rows that are held out; else 0.",
+            metavar="N",
+        ),  # fmt: skip
+        Key(
+            "precision",
+            Share("precision"),
+            "Choose a threshold by cross-validation, with which answers CLASS are so often right.",
+            many=True,
+        ),  # fmt: skip
+        Key(
+            "recall", Share("recall"), "Or with which so many rows of CLASS are found.", many=True
+        ),  # fmt: skip
+        Key(
+            "stability",
+            click.BOOL,
+            "Tell how many of 100 random halves of the rows select each feature.",
+            False,
+        ),  # fmt: skip
     ),
 }
 
@@ -261,9 +347,7 @@ def _judge(command: str) -> click.Parameter:
 _TEXT = _option(
     "--text", multiple=True, metavar="NAME", help="Column of text; may be repeated.  [text]"
 )
-_LABEL = _option(
-    "--label", metavar="NAME", help="Column (in .npz: array) of labels.  [label, y]"
-)
+_LABEL = _option("--label", metavar="NAME", help="Column (in .npz: array) of labels.  [label, y]")
 _AS_TRAINED = _option(
     "--text", multiple=True, metavar="NAME", help="Column of text.  [as in training]"
 )
@@ -347,8 +431,10 @@ SELECT: Some = {
     ],
     "Run": [
         config_option(),
-        _on("So many workers here (4), or an engine (dask, spark, dask:4), or the address of one "
-            "(tcp://HOST:PORT, spark://..., sc://...).  [1]"),  # fmt: skip
+        _on(
+            "So many workers here (4), or an engine (dask, spark, dask:4), or the address of one "
+            "(tcp://HOST:PORT, spark://..., sc://...).  [1]"
+        ),  # fmt: skip
         _option(
             "--checkpoint",
             metavar="FOLDER",
@@ -402,8 +488,9 @@ EXPLAIN: Some = {
         _read("explain"),
     ],
     "Answer": [
-        _option("-n", "shown", type=click.IntRange(min=1), help="Show so many features.  "
-                     "[20]"),  # fmt: skip
+        _option(
+            "-n", "shown", type=click.IntRange(min=1), help="Show so many features.  [20]"
+        ),  # fmt: skip
         _JSON,
     ],
     "The whole result": [
@@ -444,8 +531,12 @@ COUNT: Some = {
     "Input": [_TEXT, _LABEL, _read("count"), _words("count")],
     "Statistics": [_model(ADDED, default="multinomial", more=" What it is trained on is counted.")],
     "Result": [
-        _out("A folder, for a record of each FILE; or a name in .npz or .stats, for one record of "
-             "all.", "OUT", required=True),  # fmt: skip
+        _out(
+            "A folder, for a record of each FILE; or a name in .npz or .stats, for one record of "
+            "all.",
+            "OUT",
+            required=True,
+        ),  # fmt: skip
         _QUIET,
     ],
     "Run": [config_option(), _on("So many workers here.  [1]")],
@@ -459,8 +550,6 @@ def command(
     group: click.Group, options: Some, *, example: str, **settings: Any
 ) -> Callable[[Callable[..., Any]], click.Command]:
     """Return what makes a function a command with these options, and an example below its help."""
-    groups = {
-        heading: tuple(str(each.name) for each in some) for heading, some in options.items()
-    }
+    groups = {heading: tuple(str(each.name) for each in some) for heading, some in options.items()}
     params = [each for some in options.values() for each in some]
     return group.command(cls=Command, params=params, example=example, groups=groups, **settings)

@@ -269,8 +269,8 @@ def show_cv(table: CvTable) -> None:
         console.print(Text(f"{best.model}{alpha}: {divided}", style="bold"))
         console.print(_points(table, each, rows))
         if each.unit:
-            said = f"Gain of {each.quantity} in {each.unit}, on all rows; no k features pass the bound."
-            console.print(Text(said))
+            said = f"Gain of {each.quantity} in {each.unit}, on all rows"
+            console.print(Text(f"{said}; no k features pass the bound."))
     for sentence in (*table.ranking, *table.notes):
         console.print(Text(printable(sentence)))
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
@@ -21,7 +20,7 @@ import scipy.sparse as sp
 
 from naively._types import Array, FloatArray, IntArray
 from naively.jobs.engines import Workers
-from naively.jobs.settings import ModelSettings, Recipe
+from naively.jobs.settings import ModelSettings, Recipe, in_options
 from naively.judging.parting import TRAIN, Parting
 from naively.models import MODELS
 from naively.models.exposure import checked_exposure
@@ -159,15 +158,15 @@ class Data:
         if settings.min_count > 1:
             if self.features.weights == "log" or getattr(self.features, "norm", None) is not None:
                 raise InputError(
-                    f"{self.name}: `--min-count` is of occurrences, and the weights of the rows "
-                    "are others; use --min-documents."
+                    f"{self.name}: `--words min-count` is of occurrences, and the weights of the "
+                    "rows are others; use --words min-documents."
                 )
             often &= found.totals >= settings.min_count
         if settings.min_documents > 1:
             documents = found.document_totals
             if documents is None:
                 raise InputError(
-                    f"{self.name}: `--min-documents` is of rows that hold a feature, which --model "
+                    f"{self.name}: `--words min-documents` is of rows that hold a feature, which "
                     f"{settings.kind} does not count; leave it out."
                 )
             often &= documents >= settings.min_documents
@@ -176,10 +175,10 @@ class Data:
         kept = np.flatnonzero(often)
         if len(kept) == 0:
             least, some = max(settings.min_count, 1), ""
-            way = "lower --min-count" if settings.min_count > 1 else "are the texts empty?"
+            way = "lower --words min-count" if settings.min_count > 1 else "are the texts empty?"
             if settings.min_documents > 1:
                 some = f", in {settings.min_documents:,} rows"
-                way = "lower --min-count or --min-documents"
+                way = "lower --words min-count or --words min-documents"
             raise InputError(
                 f"{self.name}: no feature is counted {least:,} times or more in training{some}; "
                 f"{way}{'.' * (way[-1] != '?')}"
@@ -322,7 +321,8 @@ def definition(
 def _exposure_of_text(exposure: str | None) -> Literal["total"] | None:
     if exposure not in (None, "total"):
         raise InputError(
-            f"`--exposure` must be total for texts, the number of terms of a row; got {exposure!r}."
+            "`--read exposure` must be total for texts, the number of terms of a row; got "
+            f"{exposure!r}."
         )
     return None if exposure is None else "total"
 
@@ -331,28 +331,16 @@ def _exposure_of_columns(exposure: str | None, columns: Columns, source: str) ->
     if exposure is None:
         return None
     names = columns.names
-    with told_of(source), options_named("exposure"):
+    with told_of(source), in_options():
         if not columns.named and exposure != "total":
             try:
                 return int(names.index(exposure))
             except ValueError:
                 raise InputError(
-                    f"{source}: `--exposure` must be total or a column, {names[0]} to {names[-1]}; "
-                    f"got {exposure!r}."
+                    f"{source}: `--read exposure` must be total or a column, {names[0]} to "
+                    f"{names[-1]}; got {exposure!r}."
                 ) from None
         return checked_exposure(exposure, names=names if columns.named else None)
-
-
-@contextmanager
-def options_named(*parameters: str) -> Iterator[None]:
-    """Let errors name the options of the command instead of parameters."""
-    try:
-        yield
-    except ValueError as error:
-        text = str(error)
-        for name in parameters:
-            text = text.replace(f"`{name}`", f"`--{name}`")
-        raise ValueError(text) from error
 
 
 def placed_exposure(exposure: Exposure, kept: IntArray | None) -> Exposure:

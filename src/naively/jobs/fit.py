@@ -308,8 +308,8 @@ def _burst_note(data: Data, figures: Figures, kinds: Kinds, columns: IntArray) -
     ]
     more = f" and {len(at) - _SHOWN:,} more" if len(at) > _SHOWN else ""
     yield (
-        f"Most of the count is of a handful of rows: {', '.join(said)}{more}; --weights presence "
-        "counts each row once."
+        f"Most of the count is of a handful of rows: {', '.join(said)}{more}; --words "
+        "weights=presence counts each row once."
     )
 
 
@@ -328,7 +328,7 @@ def _discovery_note(trained: Trained[Any], settings: ModelSettings) -> Iterator[
     if trained.model.words == COUNTS:
         bursts = (
             ", and counts to follow the law of the model: words come in bursts, and then far more "
-            "look significant than are (--weights presence counts each row once)"
+            "look significant than are (--words weights=presence counts each row once)"
         )
     yield (
         f"{n:,} features are significant at a false discovery rate of {q:g} (Benjamini and "

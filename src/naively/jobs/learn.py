@@ -84,7 +84,8 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
     model, parting = recipe.model_of(), parting_of(recipe)
     if recipe.scoring is not None and not is_auto(recipe.model.k):
         raise InputError(
-            "`--scoring` has no effect without -k auto or -k best, which choose k by it; add one."
+            "`--judge scoring` has no effect without -k auto or -k best, which choose k by it; "
+            "add one."
         )
     check_stability(recipe)
     check_markers(recipe.model, recipe.markers)
@@ -177,7 +178,8 @@ def parting_of(recipe: Recipe) -> Parting:
     parting = Parting(share, recipe.test.seed, N_FOLDS if folded else 1, grouped=grouped)
     if grouped and not parting.asks_content:
         raise InputError(
-            "`--groups` has no effect where no row is held out or cross-validated; leave it out."
+            "`--read groups` has no effect where no row is held out or cross-validated; leave it "
+            "out."
         )
     return parting
 
@@ -211,7 +213,7 @@ def check_rows(recipe: Recipe, data: Data, kinds: Kinds) -> None:
     if data.text_columns and data.n_features == 0:
         raise InputError(
             f"{name}: no text holds any word that the rules let through; check that --text names "
-            "the text, and --stop-words, --token-pattern and --ngrams."
+            "the text, and --words stop-words, --words token-pattern and --words ngrams."
         )
 
 

@@ -34,7 +34,6 @@ from naively.work.records import Record, is_record, load_record, merge_stream, s
 from naively.work.stream import Task, kept_record, run_tasks, tasks_of
 from naively.work.writing import atomic_directory, reserved_directory
 
-
 _ONE = (".npz", ".stats")  # ends of the name of one record; other names are of folders
 
 

@@ -101,12 +101,13 @@ def cross_validate(
     unsmoothed = [kind for kind in kinds if not MODELS[kind].smoothed]
     if alphas is not None and unsmoothed:
         raise InputError(
-            f"{recipe.name}: --train alpha is smoothing, which --model {unsmoothed[0]} does not have; "
-            "leave one of them out."
+            f"{recipe.name}: --train alpha is smoothing, which --model {unsmoothed[0]} does not "
+            "have; leave one of them out."
         )
     if against is not None and recipe.model.missing is not None:
         raise InputError(
-            f"`--against {against}` takes no missing values; leave out it, or --read missing=ignore."
+            f"`--against {against}` takes no missing values; leave out it, or --read "
+            "missing=ignore."
         )
     parting = Parting(n_folds=n_folds, grouped=recipe.layout.group is not None)
     with working(recipe.engine) as workers, warnings.catch_warnings(record=True) as caught:
@@ -224,7 +225,7 @@ def _reached(
     recipe: Recipe, data: Data, model: Model[Any], kinds: Kinds, kept: IntArray | None,
     grid: IntArray, workers: Workers,
 ) -> list[dict[str, Any]]:  # fmt: skip
-    """What a model gains with each k, trained on all rows, and which features come in."""
+    """Return what a model gains with each k, trained on all rows, and which features come in."""
     statistics = weighed(data.statistics(kinds, kept), recipe.model)
     held = HeldRows(data, kinds, workers).over(model, statistics, kept)
     track = model_path(of_rows(model, statistics, held), statistics, grid)

@@ -31,7 +31,9 @@ def text_features(
     try:
         plain = TextFeatures(token_pattern=token_pattern)
     except ValueError as error:
-        raise InputError(str(error).replace("`token_pattern`", "`--token-pattern`")) from error
+        raise InputError(
+            str(error).replace("`token_pattern`", "`--words token-pattern`")
+        ) from error
     words = listed(stop_words)
     stop: tuple[str, ...] = ()
     if analyzer == "word" and words:
@@ -53,7 +55,7 @@ def listed(choice: str | None) -> tuple[str, ...]:
         return tuple(sorted(ENGLISH_STOP_WORDS))
     if not os.path.exists(choice):
         raise InputError(
-            f"`--stop-words` must be english, or a file with one word a line; there is no file "
-            f"{choice!r}."
+            "`--words stop-words` must be english, or a file with one word a line; there is no "
+            f"file {choice!r}."
         )
     return tuple(sorted({word for word in read_words(choice) if word}))

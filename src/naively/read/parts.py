@@ -77,7 +77,7 @@ def parts_of(patterns: Patterns, layout: Layout) -> list[Part]:
     """
     files = find_files(patterns)
     if len(files) > 1 and (layout.labels_file or layout.names_file):
-        option = "--labels" if layout.labels_file else "--names"
+        option = "--read labels" if layout.labels_file else "--read names"
         raise InputError(f"{option} belongs to one file; got {len(files):,} files.")
     parts = [part for path in files for part in _parts(path, layout)]
     lines = [part for part in parts if part.format == "svmlight"]
@@ -130,9 +130,9 @@ def batches_of(part: Part, layout: Layout) -> Iterator[Batch]:
         for batch in batches:
             if layout.needs_label and batch.labels is None:
                 raise InputError(
-                    f"{part.source}: holds no labels; give them, one a line, with --labels FILE "
-                    "(an .npz file may hold them as an array, an .h5ad file as a column of obs: "
-                    "name it with --label)."
+                    f"{part.source}: holds no labels; give them, one a line, with --read "
+                    "labels=FILE (an .npz file may hold them as an array, an .h5ad file as a "
+                    "column of obs: name it with --label)."
                 )
             yield batch
 
