@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from sklearn import metrics
 
 from naively import SparseMultinomialNB
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 from naively.jobs.model_file import load_model
 from naively.judging.agreement import agreement, share_interval
 from naively.judging.parting import TEST, TRAIN, Parting
@@ -177,16 +177,16 @@ def test_a_threshold_is_chosen_on_folds_and_told_on_test_rows(data, goal, share)
 
 
 def test_what_no_threshold_reaches_is_said(data):
-    out = run("select", "a.npz", "-k", 2, "--precision", "rare=1", "--out", "r", "-q").stdout
+    out = run("select", "a.npz", "-k", 2, "--judge", "precision=rare=1", "--out", "r", "-q").stdout
     (found,) = threshold("r")
     if found["log_odds"] is None:
         assert "No threshold reaches a precision of 1 for rare" in " ".join(out.split())
-    message = run("select", "a.npz", "--recall", "rar=0.9", "-q", status=2).output
-    assert "`--recall` must be of a class of the training (b, rare, z); got rar" in " ".join(
+    message = run("select", "a.npz", "--judge", "recall=rar=0.9", "-q", status=2).output
+    assert "`--judge recall` must be of a class of the training (b, rare, z); got rar" in " ".join(
         message.split()
     )
-    run("select", "a.npz", "--recall", "rare=1.5", "-q", status=2)
-    run("select", "a.npz", "--precision", "0.5", "-q", status=2)
+    run("select", "a.npz", "--judge", "recall=rare=1.5", "-q", status=2)
+    run("select", "a.npz", "--judge", "precision=0.5", "-q", status=2)
     message = run("predict", "r", "b.npz", "--threshold", "x=1", status=2).output
     assert "`--threshold` must be of a class of the model (b, rare, z); got x" in " ".join(
         message.split()
@@ -195,7 +195,7 @@ def test_what_no_threshold_reaches_is_said(data):
 
 def test_predict_compares_with_the_truth(data):
     X, y = data
-    run("select", "a.npz", "-k", 6, "--holdout", 0, "--out", "r", "-q")
+    run("select", "a.npz", "-k", 6, "--test", 0, "--out", "r", "-q")
     said = run("predict", "r", "b.npz", "--truth", "y", "--margin", "--out", "o.csv", "-q").stdout
     said = " ".join(said.split())
     fitted = SparseMultinomialNB(k=6).fit(X[:1000], y[:1000])
@@ -227,9 +227,9 @@ def test_the_words_that_misled_speak_for_the_answer_against_the_truth(tmp_path, 
     with open("b.jsonl", "w") as file:
         for t, y in [("good bad good good", "no"), ("bad", "no")]:
             file.write(json.dumps({"text": t, "label": y}) + "\n")
-    run("select", "a.jsonl", "-k", 2, "--holdout", 0, "--out", "r", "-q")
+    run("select", "a.jsonl", "-k", 2, "--test", 0, "--out", "r", "-q")
     assert set(load_model("r/model.npz").names) == {"good", "bad"}
-    run("select", "a.jsonl", "-k", 2, "--weights", "counts", "--holdout", 0, "--out", "c", "-q")
+    run("select", "a.jsonl", "-k", 2, "--words", "weights=counts", "--test", 0, "--out", "c", "-q")
     said = run("predict", "c", "b.jsonl", "--truth", "label", "--out", "o.csv", "-q").stdout
     said = " ".join(said.split())
     assert "Surely wrong: row 1 is no, answered yes" in said
@@ -238,7 +238,19 @@ def test_the_words_that_misled_speak_for_the_answer_against_the_truth(tmp_path, 
 
 
 def test_hold_out_is_part_of_the_thresholds_test(data):
-    run("select", "a.npz", "-k", 6, "--recall", "rare=0.8", "--out", "r", "-q", "--seed", 4)
+    run(
+        "select",
+        "a.npz",
+        "-k",
+        6,
+        "--judge",
+        "recall=rare=0.8",
+        "--out",
+        "r",
+        "-q",
+        "--judge",
+        "seed=4",
+    )
     (found,) = threshold("r")
     parts = parts_of("a.npz", Layout())
     parting = parted(Parting(0.2, seed=4, n_folds=5), parts, Layout())

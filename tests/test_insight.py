@@ -22,7 +22,7 @@ from naively import (
     SparsityCV,
     sparsity_path,
 )
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 from naively.jobs.explain import explain_row
 from naively.jobs.model_file import load_model
 from naively.judging.parting import Parting
@@ -111,14 +111,14 @@ def test_report_renders_the_summary_in_every_form(folder):
     assert "result/report.html" in run("report", "result").stdout
     assert Path("result/report.html").read_bytes() == page
     text = Path("result/summary.json").read_text("utf-8")
-    assert run("report", "result", "--format", "json").stdout == text
-    assert run("report", "result", "--format", "md").stdout.startswith("# 4 of 12 features")
-    run("report", "result/summary.json", "--format", "md", "--out", "notes.md")
+    assert run("explain", "result", "--report", "json").stdout == text
+    assert run("explain", "result", "--report", "md").stdout.startswith("# 4 of 12 features")
+    run("explain", "result/summary.json", "--report", "md", "--out", "notes.md")
     assert Path("notes.md").read_text("utf-8").startswith("# 4 of 12 features")
 
 
 def test_select_measures_what_the_report_shows(folder):
-    run("select", "reviews.csv", "-k", 4, "--holdout", 0.5)
+    run("select", "reviews.csv", "-k", 4, "--test", 0.5)
     summary = summary_of_json(Path("result/summary.json").read_text("utf-8"))
     at_four = [point for point in summary.path.points if point.k == 4]
     assert at_four[0].accuracy == summary.evaluation.accuracy
@@ -149,7 +149,7 @@ def test_k_chosen_by_cross_validation(folder):
 
 
 def test_explain_says_which_words_moved_the_decision(folder):
-    run("select", "reviews.csv", "-k", 6, "--weights", "counts")
+    run("select", "reviews.csv", "-k", 6, "--words", "weights=counts")
     record = json.loads(run("explain", "result", "a superb film, superb and dull", "--json").stdout)
     assert record["answer"] == "p"
     said = {each["feature"]: (each["value"], each["nats"]) for each in record["contributions"]}
@@ -169,7 +169,7 @@ SMOOTHED = [name for name, kind in MODELS.items() if kind.smoothed and not kind.
 @pytest.mark.parametrize(
     ("model", "options"),
     [
-        *((model, ("--alpha", alpha)) for model in SMOOTHED for alpha in (0, 1)),
+        *((model, ("--train", f"alpha={alpha}")) for model in SMOOTHED for alpha in (0, 1)),
         ("l1-centers", ()),
         ("l2-centers", ()),
     ],
@@ -249,7 +249,13 @@ def test_presence_of_counts_is_done_and_said(folder):
     result = run("select", "counts.npz", "-k", 2, "--model", "bernoulli")
     assert "--model multinomial counts them" in " ".join(result.stdout.split())
     refused(
-        "select", "counts.npz", "--model", "bernoulli", "--weights", "presence", match=["no effect"]
+        "select",
+        "counts.npz",
+        "--model",
+        "bernoulli",
+        "--words",
+        "weights=presence",
+        match=["no effect"],
     )
 
 
@@ -262,7 +268,9 @@ def test_mistakes_in_looking_at_every_k(folder):
         refused(command, "reviews.csv", "--ks", 99, match=["`--ks`", "at most", "12", "got 99"])
     refused("path", "reviews.csv", "--model", "hybrid", match=["no path", "--model multinomial"])
     centers = ("cv", "counts.npz", "--model", "l1-centers")
-    refused(*centers, "--alphas", "0.1,1", match=["--alphas", "--model l1-centers", "leave"])
+    refused(
+        *centers, "--train", "alpha=0.1,1", match=["--train", "alpha=--model l1-centers", "leave"]
+    )
     with np.load("counts.npz") as file:
         np.savez("negative.npz", X=file["X"] - 3, y=file["y"])
     both = ("cv", "negative.npz", "--model", "l1-centers", "--model", "multinomial")
@@ -279,15 +287,15 @@ def test_classes_of_few_rows_are_said_not_warned_of(folder):
 
 
 def test_smoothing_of_gaussians(folder):
-    options = ("--model", "gaussian", "--alphas", "1e-9,0.1", "--ks", "1,2", "--json")
+    options = ("--model", "gaussian", "--train", "alpha=1e-9,0.1", "--ks", "1,2", "--json")
     found = json.loads(run("cv", "counts.npz", *options).stdout)
     assert [point["alpha"] for point in found["points"]] == [1e-9, 1e-9, 0.1, 0.1]
 
 
 def test_auto_needs_rows(folder):
     run("count", "reviews.csv", "-o", "records", "-q")
-    run("merge", "records", "-o", "all.stats", "-q")
-    refused("solve", "all.stats", "-k", "auto", match=["-k auto", "give a number"])
+    run("count", "records", "-o", "all.stats", "-q")
+    refused("select", "all.stats", "-k", "auto", match=["-k auto", "give a number"])
 
 
 def test_predict_takes_the_result_folder(folder):
@@ -333,7 +341,7 @@ COMMANDS = [
     ("path", "reviews.csv"),
     ("cv", "reviews.csv", "--ks", "1"),
     ("cv", "reviews.csv", "--ks", "1", "--json"),
-    ("report", "result", "--format", "md"),
+    ("explain", "result", "--report", "md"),
     ("explain", "result", "superb"),
 ]
 
@@ -371,7 +379,7 @@ def test_shells_complete(folder, name):
 
 def test_cv_is_that_of_the_library(folder):
     models = ("--model", "multinomial", "--model", "bernoulli")
-    options = ("--ks", "1-6", "--folds", 4, "--alphas", "0.5,1", "--out", "cv.csv", "--json")
+    options = ("--ks", "1-6", "--folds", 4, "--train", "alpha=0.5,1", "--out", "cv.csv", "--json")
     found = json.loads(run("cv", "counts.npz", *models, *options).stdout)
     estimators = [SparseMultinomialNB(k=1), SparseBernoulliNB(k=1)]
     with np.load("counts.npz") as file:
@@ -417,7 +425,7 @@ def test_cv_and_auto_choose_the_same_k(tmp_path, monkeypatch, n, model):
     np.savez("a.npz", X=rng.poisson(mean), y=y)
     found = json.loads(run("cv", "a.npz", "--model", model, "--json").stdout)
     for choice, k in (("auto", found["simplest_k"]), ("best", found["best"]["k"])):
-        run("select", "a.npz", "-k", choice, "--model", model, "--holdout", 0, "-q", "--out", "r",
+        run("select", "a.npz", "-k", choice, "--model", model, "--test", 0, "-q", "--out", "r",
             "--force")  # fmt: skip
         assert len(load_model("r/model.npz").names) == k
 
@@ -438,25 +446,25 @@ def uneven(tmp_path, monkeypatch):
 @pytest.mark.parametrize("model", ["multinomial", "gaussian"])
 def test_cv_scores_are_those_of_the_library(uneven, model):
     X, y, splits = uneven
-    options = ("--ks", "1-12", "--scoring", "balanced_accuracy", "--model", model, "--json")
+    options = ("--ks", "1-12", "--judge", "scoring=balanced_accuracy", "--model", model, "--json")
     found = json.loads(run("cv", "a.npz", *options).stdout)
     estimator = {"multinomial": SparseMultinomialNB, "gaussian": SparseGaussianNB}[model](k=1)
     search = SparsityCV(estimator, ks=range(1, 13), cv=splits, scoring="balanced_accuracy")
     expected = search.fit(X, y).cv_results_["mean_test_score"]
     assert [point["score"] for point in found["points"]] == pytest.approx(list(expected))
     assert found["best"]["k"] == search.best_k_
-    run("select", "a.npz", "-k", "best", "--scoring", "balanced_accuracy", "--holdout", 0, "-q",
+    run("select", "a.npz", "-k", "best", "--judge", "scoring=balanced_accuracy", "--test", 0, "-q",
         "--model", model, "--out", "r")  # fmt: skip
     ks = json.loads(run("cv", "a.npz", *options[2:]).stdout)["best"]["k"]
     assert len(load_model("r/model.npz").names) == ks
-    message = run("select", "a.npz", "-k", 3, "--scoring", "accuracy", "-q", status=2).stderr
-    assert "`--scoring` has no effect without -k auto" in message
+    message = run("select", "a.npz", "-k", 3, "--judge", "scoring=accuracy", "-q", status=2).stderr
+    assert "`--judge scoring` has no effect without -k auto" in message
 
 
 @pytest.mark.parametrize("scoring", ["accuracy", "balanced_accuracy"])
 def test_cv_against_logistic_regression_is_scikit_learn_on_the_same_folds(uneven, scoring):
     X, y, splits = uneven
-    options = ("--ks", "1,6,12", "--scoring", scoring, "--against", "logistic", "--json")
+    options = ("--ks", "1,6,12", "--judge", f"scoring={scoring}", "--against", "logistic", "--json")
     found = json.loads(run("cv", "a.npz", *options).stdout)
     other = make_pipeline(StandardScaler(with_mean=False), LogisticRegression())
     scores = cross_val_score(other, X, y, cv=splits, scoring=scoring)
@@ -482,4 +490,4 @@ def test_cv_on_the_screen(folder):
     assert "multinomial: 40 rows in 5 folds" in out
     assert "best" in out
     assert "folds" in run("cv", "reviews.csv", "--folds", 1, status=2).stderr
-    run("cv", "reviews.csv", "--alphas", "1,x", status=2)
+    run("cv", "reviews.csv", "--train", "alpha=1,x", status=2)

@@ -57,7 +57,7 @@ def shell_commands():
 
 @pytest.mark.parametrize("line", list(shell_commands()))
 def test_commands_in_the_pages_can_be_given(line):
-    from naively.cli.scale import naively as group
+    from naively.cli.commands import naively as group
 
     name, *arguments = shlex.split(line, comments=True)[1:]
     group.commands[name].make_context(name, arguments)  # raises for options that are not there
