@@ -22,7 +22,7 @@ _KEY = re.compile(r"(?<![\w-])--([a-z]+) ([a-z][a-z-]+)")
 
 
 def strange_options(message, name):
-    """Options and keys that a message names and its command lacks; another is named with its own."""
+    """Options and keys that a message names and its command lacks, or the command it names."""
     from naively.cli.commands import naively
     from naively.cli.keys import Keyed
 

@@ -46,7 +46,7 @@ def models():
 
 
 # Each is refused, and `conftest` looks whether the command has the options that it is told of.
-@pytest.mark.parametrize("command", ["predict", "explain", "count", "select", "path", "cv"])
+@pytest.mark.parametrize("command", ["predict", "explain", "count", "select", "cv"])
 def test_advice_for_what_a_file_lacks_is_for_the_command(command):
     models()
     table("gap.csv", "label,u,v", "a,1,", "b,2,1")
@@ -95,11 +95,12 @@ def ask(command, model, file):
 
 def test_strange_options_are_seen():
     assert list(strange_options("a.csv: add --read transpose.", "predict")) == []
-    assert list(strange_options("leave it out with --read ignore='x'", "predict")) == ["--ignore"]
-    assert list(strange_options("use `naively select --read numbers`", "report")) == []
-    assert list(
-        strange_options("use `naively explain --read numbers --report html`", "select")
-    ) == ["--read", "numbers"]
+    assert list(strange_options("leave it out with --read ignore='x'", "predict")) == [
+        "--read ignore"
+    ]
+    assert list(strange_options("use `naively select --read numbers`", "demo")) == []
+    strange = strange_options("use `naively explain --read numbers --report html`", "select")
+    assert list(strange) == ["--read numbers"]
 
 
 def test_a_refusal_that_names_a_strange_option_fails_a_test(monkeypatch):
@@ -128,30 +129,42 @@ def test_count_leaves_out_and_turns_as_select_does():
         assert Path("s/model.npz").read_bytes() == Path("r/model.npz").read_bytes()
 
 
-def test_solve_offers_what_it_does():
-    words = run("select", "--help").stdout
+def test_statistics_offer_what_they_do():
+    table("s.csv", "text,label", "a b,x", "b c,y", "a c,x")
+    run("count", "s.csv", "-o", "s.npz", "-q")
+    words = " ".join(run("count", "--help").stdout.split())
     for name, kind in MODELS.items():
-        assert (re.search(rf"(?<![\w-]){name}(?![\w-])", words) is not None) is (
-            kind.statistic is not None
-        )
-    assert "auto" not in words
-    assert "all" in words
-    found = run("select", "s.npz", "-k", "auto", status=2)
-    assert "needs the rows themselves and not only their statistics" in found.stderr
+        offered = re.search(rf"(?<![\w-]){name}(?![\w-])", words) is not None
+        assert offered is (kind.statistic is not None)
+    for k in ("auto", "best"):
+        found = run("select", "s.npz", "-k", k, status=2)
+        assert "needs the rows themselves and not only their statistics" in found.stderr
     found = run("select", "s.npz", "-k", "many", status=2)
-    assert "a share of them (0.01 or 1%), all or fdr." in found.stderr
+    assert "all, fdr, auto or best" in found.stderr
 
 
 @pytest.mark.parametrize(
-    "given", [("--read", "layer=x"), ("--read", "transpose",), ("--read", "names=y.txt"), "
-    "("--read", "
-    ""format=csv"),
-              ("--read", "encoding=utf-8"), ("--read", "header=false",), ("--text", "text")]
-)  # fmt: skip
+    "given",
+    [
+        *(
+            ("--read", key)
+            for key in (
+                "layer=x",
+                "transpose",
+                "names=y.txt",
+                "format=csv",
+                "encoding=utf-8",
+                "header=false",
+            )
+        ),
+        ("--text", "text"),
+    ],
+)
 def test_options_of_a_file_have_no_effect_on_a_text(given):
     models()
     found = run("explain", "t", "good", *given, status=2)
-    assert f"{given[0]} has no effect on a TEXT" in found.stderr
+    spelled = " ".join(given).partition("=")[0] if given[0] == "--read" else given[0]
+    assert f"{spelled} has no effect on a TEXT" in found.stderr
     run("explain", "t", "good")
 
 

@@ -154,8 +154,18 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("model", ["bernoulli", "multinomial"])
 def test_the_command_keeps_answers_and_mends_probabilities(folder, model):
     run("select", "all.csv", "-k", 16, "--model", model, "--out", "plain")
-    shown = run("select", "all.csv", "-k", 16, "--model", model, "--train", "calibration=cross-fitted",
-                "--out", "mended")  # fmt: skip
+    shown = run(
+        "select",
+        "all.csv",
+        "-k",
+        16,
+        "--model",
+        model,
+        "--train",
+        "calibration=cross-fitted",
+        "--out",
+        "mended",
+    )
     heat = float(shown.split("Scores were divided by ")[1].split(",")[0])
     assert heat > 1.1
     plain, mended = (load_model(f"{out}/model.npz") for out in ("plain", "mended"))

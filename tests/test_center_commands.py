@@ -111,7 +111,7 @@ def test_predict_finds_columns_by_name(folder):
             "new.csv",
             "--out",
             "a.csv",
-            *["--read", "transpose"][:turned],
+            *["--read", "transpose"] * turned,
         )
         with open("a.csv", newline="") as file:
             assert [row["label"] for row in csv.DictReader(file)] == expected.tolist()

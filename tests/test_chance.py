@@ -352,8 +352,20 @@ def test_the_command_chooses_what_python_does(tmp_path, name, model):
     assert f"{len(found)} features are significant at a false discovery rate of 0.2" in said
     assert ("words come in bursts" in said) == (name == "multinomial")
     assert "so many are significant" in (tmp_path / "r" / "report.html").read_text()
-    assert run("count", tmp_path / "a.csv", "--read", "numbers", "--model", name, "-o", tmp_path / "s",
-               "-q")[0] == 0  # fmt: skip
+    assert (
+        run(
+            "count",
+            tmp_path / "a.csv",
+            "--read",
+            "numbers",
+            "--model",
+            name,
+            "-o",
+            tmp_path / "s",
+            "-q",
+        )[0]
+        == 0
+    )
     (record,) = (tmp_path / "s").glob("*.npz")
     solved = ("--model", name, "-k", "fdr", "--choose", "q=0.2", "-q", "-o", tmp_path / "r2")
     assert run("select", record, *solved)[0] == 0

@@ -28,7 +28,7 @@ from naively.jobs.model_file import load_model
 
 GOOD = "great lovely superb charming film"
 BAD = "awful boring dull wretched film"
-RESULT = ["features.csv", "model.npz", "report.html", "summary.json"]
+RESULT = ["features.csv", "model.npz", "report.html", "run.toml", "summary.json"]
 
 
 def reviews(n=60):
@@ -401,7 +401,7 @@ HEAD = "text,label,split\n"
             (),
             ["broken or cut off"],
         ),
-        ("a.xyz", "text,label\n", (), ["--read format csv|tsv"]),
+        ("a.xyz", "text,label\n", (), ["--read format=csv|tsv"]),
         ("a.parquet", b"no", (), ["not a Parquet file"]),
         ("a.svmlight", "1 1:x\n", (), ["line 1 is not svmlight"]),
         ("a.npz", b"no", (), ["not an .npz file"]),
@@ -445,7 +445,7 @@ def test_matrix_without_labels(folder):
 def test_wrong_files_name_the_way_out(folder):
     refused("select", ".", match=(".: it is a folder", "'./*.csv'"))
     refused("select", "book.xlsx", match=("spreadsheet", "save the sheet as CSV"))
-    refused("select", "-", match=("/dev/stdin", "--format"))
+    refused("select", "-", match=("/dev/stdin", "--read format"))
     assert "pattern in quotes" in run("select", "a.csv", "b.csv", status=2).stderr
 
 
@@ -471,9 +471,9 @@ def test_columns_that_are_rows_are_told_of_transpose(folder):
         (("-k", "1.5"), "not a number of features"),
         (("-k", "many"), "not a number of features"),
         (("--words", "ngrams=3,1"), "not a size"),
-        (("--train", "alpha=-1"), "--alpha"),
+        (("--train", "alpha=-1"), "--train alpha"),
         (("--test", "1"), "--test"),
-        (("--test", "x", "--test", "0.1"), "--test and --test exclude each other"),
+        (("--test", "0.1", "--read", "split=x"), "--test and --read split exclude each other"),
         (("--modle", "x"), "No such option"),
         (("--read", "format=docx"), "docx"),
     ],
@@ -693,8 +693,8 @@ def test_columns_beyond_memory_are_refused_at_once(folder):
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        (("--test", "nan"), "not a finite number"),
-        (("--judge", "seed=-1"), "--seed"),
+        (("--test", "nan"), "is not a share of the rows"),
+        (("--judge", "seed=-1"), "--judge seed"),
         (("--choose", "time-limit=5"), "no effect without --choose exact"),
         (("--read", "test-labels=x"), "no effect without --test"),
         (("--words", "ngrams=1,99999999999999999999"), "not a size"),

@@ -61,9 +61,8 @@ def test_a_model_of_no_feature_answers_by_its_prior(format, model):
     run("select", path, *options, "--model", model, "-k", 0, "--test", 0, "--out", "r", "-q")
     known = load_model("r/model.npz")
     assert known.names == ()
-    names = [
-        each for each in options if each not in ("--read", "numbers", "--read", "labels=y.txt")
-    ]
+    keys = [key for key in options[1::2] if key not in ("numbers", "labels=y.txt")]
+    names = [each for key in keys for each in ("--read", key)]
     answers = run("predict", "r", path, *names, "--probabilities").stdout.splitlines()[1:]
     equal = model == "l1-centers"  # whose priors are: the class that comes first
     for line in answers:
@@ -182,8 +181,21 @@ def test_extreme_smoothing_is_used_or_refused(alpha, model):
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         try:
-            run("select", "a.csv", "--train", f"alpha={alpha}", "--model", model, "--text", "text", "-k", 2,
-                "--out", "r", "-q")  # fmt: skip
+            run(
+                "select",
+                "a.csv",
+                "--train",
+                f"alpha={alpha}",
+                "--model",
+                model,
+                "--text",
+                "text",
+                "-k",
+                2,
+                "--out",
+                "r",
+                "-q",
+            )
         except AssertionError as error:
             assert "naively: a.csv: " in str(error)  # noqa: PT017 (either answer is right)
             assert not Path("r").exists()

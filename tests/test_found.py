@@ -205,10 +205,9 @@ def table(tmp_path, monkeypatch):
 @pytest.mark.parametrize("model", ["poisson", "negative-binomial"])
 def test_thresholds_of_rows_of_some_exposure(table, exposure, model):
     shown = run(
-        "select", "t.csv", "--read", "numbers", "--model", model, "-k", 3, "--read", "
-        f"f"exposure={exposure}",
-        "--judge", "precision=a=0.7", "--json", "-q", "--out", "
-        ""out",
+        "select", "t.csv", "--read", "numbers", "--model", model, "-k", 3,
+        "--read", f"exposure={exposure}", "--judge", "precision=a=0.7", "--json", "-q",
+        "--out", "out",
     )  # fmt: skip
     [threshold] = json.loads(shown.stdout)["thresholds"]
     assert threshold["test_rows"] > 0

@@ -62,34 +62,35 @@ def run(*arguments, status=0, stdin=None):
     return result
 
 
-# path --------------------------------------------------------------------------------------------
+# cv, on all rows --------------------------------------------------------------------------------
 
 
-def test_path_is_that_of_the_library(folder):
-    found = json.loads(run("path", "counts.npz", "--json", "--out", "path.csv").stdout)
+def test_gains_are_those_of_the_path_of_the_library(folder):
+    found = json.loads(
+        run("cv", "counts.npz", "--ks", "1-10", "--json", "--out", "path.csv").stdout
+    )
     with np.load("counts.npz") as file:
-        path = sparsity_path(SparseMultinomialNB(), file["X"], file["y"])
-    assert [row["k"] for row in found["rows"]] == path.k.tolist()
-    assert [row["gain"] for row in found["rows"]] == pytest.approx(path.objective - path.baseline)
-    assert [row["limit"] for row in found["rows"]] == pytest.approx(path.bound - path.baseline)
+        path = sparsity_path(SparseMultinomialNB(), file["X"], file["y"], ks=range(1, 11))
+    assert [row["k"] for row in found["points"]] == path.k.tolist()
+    assert [row["gain"] for row in found["points"]] == pytest.approx(path.objective - path.baseline)
+    assert [row["bound"] for row in found["points"]] == pytest.approx(path.bound - path.baseline)
     second = sorted(set(path.support(2).tolist()) - set(path.support(1).tolist()))
-    assert found["rows"][1]["entered"] == [str(i) for i in second]
+    assert found["points"][1]["entered"] == [str(i) for i in second]
     with open("path.csv", newline="") as file:
         assert [int(row["k"]) for row in csv.DictReader(file)] == path.k.tolist()
 
 
-def test_path_on_the_screen_names_what_comes_in(folder):
-    out = run("path", "reviews.csv", "--ks", "1-3,8", "--model", "bernoulli").stdout
-    assert "40 rows, 12 features" in out
-    assert len(out.splitlines()) == 7
+def test_the_screen_names_what_comes_in(folder):
+    out = run("cv", "reviews.csv", "--ks", "1-3,8", "--model", "bernoulli").stdout
+    assert "no k features pass the bound" in out
     assert all(word in out for word in GOOD.split())
-    run("path", "reviews.csv", "--ks", "1,x", status=2)
+    run("cv", "reviews.csv", "--ks", "1,x", status=2)
 
 
-def test_path_shows_its_figures_on_a_narrow_terminal(folder, monkeypatch):
+def test_figures_are_shown_on_a_narrow_terminal(folder, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
-    lines = run("path", "reviews.csv", "--ks", "1,8").stdout.splitlines()
-    assert lines[1].split()[:5] == ["k", "gain", "limit", "left", "open"]
+    lines = run("cv", "reviews.csv", "--ks", "1,8").stdout.splitlines()
+    assert lines[1].split()[:5] == ["k", "accuracy", "s.e.", "gain", "bound"]
     assert lines[3].split()[0] == "8"
     assert lines[3].endswith("…")
     assert max(map(len, lines[:4])) <= 60
@@ -97,7 +98,7 @@ def test_path_shows_its_figures_on_a_narrow_terminal(folder, monkeypatch):
 
 def test_a_page_is_no_summary(folder):
     run("select", "reviews.csv", "-k", 4)
-    said = run("report", "result/report.html", status=2).stderr
+    said = run("explain", "result/report.html", "--report", "md", status=2).stderr
     assert "give the folder that `naively select` wrote" in said
 
 
@@ -108,7 +109,7 @@ def test_report_renders_the_summary_in_every_form(folder):
     run("select", "reviews.csv", "-k", 4)
     page = Path("result/report.html").read_bytes()
     Path("result/report.html").unlink()
-    assert "result/report.html" in run("report", "result").stdout
+    assert "result/report.html" in run("explain", "result", "--report", "html").stdout
     assert Path("result/report.html").read_bytes() == page
     text = Path("result/summary.json").read_text("utf-8")
     assert run("explain", "result", "--report", "json").stdout == text
@@ -237,7 +238,7 @@ def test_ten_likely_mistakes_are_told_with_the_way_out(folder):
         np.savez("negative.npz", X=file["X"] - 3, y=file["y"])
     refused("select", "negative.npz", "-k", 2, match=["are never negative", "--model"])
     refused("predict", "reviews.csv", "result/model.npz", match=["not a model", "model.npz"])
-    refused("report", ".", match=["holds no summary.json", "naively select"])
+    refused("explain", ".", "--report", "html", match=["holds no summary.json", "naively select"])
     refused("explain", "result", match=["TEXT", "--file and --row"])
     refused("explain", "result", "--file", "reviews.csv", "--row", 99, match=["1 to 40"])
     Path("kept").mkdir()
@@ -264,12 +265,11 @@ def test_mistakes_in_looking_at_every_k(folder):
     refused("cv", "six.csv", match=["six.csv: `--folds` must be at most 3", "use --folds 3"])
     Path("each.csv").write_text("text,label\n" + "".join(f"word{i} a,c{i}\n" for i in range(9)))
     refused("cv", "each.csv", "--folds", 2, match=["must be at most 1", "give more rows"])
-    for command in ("cv", "path"):
-        refused(command, "reviews.csv", "--ks", 99, match=["`--ks`", "at most", "12", "got 99"])
-    refused("path", "reviews.csv", "--model", "hybrid", match=["no path", "--model multinomial"])
+    refused("cv", "reviews.csv", "--ks", 99, match=["`--ks`", "at most", "12", "got 99"])
+    refused("cv", "reviews.csv", "--model", "hybrid", match=["'hybrid' is not one of"])
     centers = ("cv", "counts.npz", "--model", "l1-centers")
     refused(
-        *centers, "--train", "alpha=0.1,1", match=["--train", "alpha=--model l1-centers", "leave"]
+        *centers, "--train", "alpha=0.1,1", match=["--train alpha", "--model l1-centers", "leave"]
     )
     with np.load("counts.npz") as file:
         np.savez("negative.npz", X=file["X"] - 3, y=file["y"])
@@ -327,10 +327,10 @@ def test_exit_statuses_and_version(folder):
 def test_a_fault_of_its_own_is_status_1(folder):
     code = (
         "from naively.cli import main\nfrom naively.jobs import tables as paths\n"
-        "def fault(*_): raise ZeroDivisionError('a fault')\n"
-        "paths.path_of = fault\nmain()\n"
+        "def fault(*_, **__): raise ZeroDivisionError('a fault')\n"
+        "paths.cross_validate = fault\nmain()\n"
     )
-    command = [sys.executable, "-c", code, "path", "reviews.csv"]
+    command = [sys.executable, "-c", code, "cv", "reviews.csv"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 1
     assert "ZeroDivisionError: a fault" in result.stderr
@@ -338,7 +338,7 @@ def test_a_fault_of_its_own_is_status_1(folder):
 
 
 COMMANDS = [
-    ("path", "reviews.csv"),
+    ("cv", "reviews.csv"),
     ("cv", "reviews.csv", "--ks", "1"),
     ("cv", "reviews.csv", "--ks", "1", "--json"),
     ("explain", "result", "--report", "md"),

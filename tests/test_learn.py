@@ -225,8 +225,8 @@ def test_test_labels_that_training_does_not_have_are_told(folder):
     assert "(training has false, true, ...)" in note
 
 
-def test_path_and_cv_do_not_depend_on_the_way_either(folder, monkeypatch):
-    for command in (("path", "all.parquet"), ("cv", "all.parquet", "--model", "bernoulli")):
+def test_cv_does_not_depend_on_the_way_either(folder, monkeypatch):
+    for command in (("cv", "all.parquet"), ("cv", "all.parquet", "--model", "bernoulli")):
         first = run(*command, "--json")
         monkeypatch.setattr(data, "HELD_BYTES", 0)
         monkeypatch.setattr(batch, "BATCH_ROWS", 23)
@@ -638,7 +638,7 @@ def test_presence_of_words_for_a_multinomial_model(folder):
         ["select", "a.npz", "-k", "3", "--model", "l1-centers"],
         ["select", "a.npz", "-k", "3", "--model", "categorical"],
         ["select", "a.svmlight", "-k", "3", "--model", "poisson"],
-        ["path", "a.npz", "--model", "l2-centers"],
+        ["cv", "a.npz", "--model", "l2-centers"],
         ["cv", "all.parquet"],
         ["predict", "result/model.npz", "all.parquet"],
         ["explain", "result/model.npz", "a great film"],

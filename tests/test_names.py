@@ -104,7 +104,8 @@ def model(request):
 
 
 def _of_prediction(options):
-    return [each for each in options if each not in ("--read", "numbers", "--read", "labels=y.txt")]
+    keys = [key for key in options[1::2] if key not in ("numbers", "labels=y.txt")]
+    return [each for key in keys for each in ("--read", key)]
 
 
 @pytest.mark.parametrize("format", FORMATS)

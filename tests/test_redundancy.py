@@ -434,8 +434,20 @@ def run(*arguments, status=0):
 
 @pytest.mark.parametrize("model", ["bernoulli", "poisson"])
 def test_the_command_chooses_what_the_estimator_chooses(folder, model):
-    shown = run("select", "all.csv", "-k", 2, "--model", model, "--choose", "redundancy=conditional",
-                "--test", 0, "--out", "r")  # fmt: skip
+    shown = run(
+        "select",
+        "all.csv",
+        "-k",
+        2,
+        "--model",
+        model,
+        "--choose",
+        "redundancy=conditional",
+        "--test",
+        0,
+        "--out",
+        "r",
+    )
     assert "nothing is proven" in shown
     assert "also says" in shown
     assert "%" not in shown.split("nothing is proven")[0].splitlines()[-1]
@@ -455,8 +467,16 @@ def test_the_command_chooses_what_the_estimator_chooses(folder, model):
 
 
 def test_ways_to_the_rows_give_the_same(folder):
-    options = ("-k", "auto", "--choose", "redundancy=conditional", "--model", "bernoulli", "--train",
-               "refit=logistic")  # fmt: skip
+    options = (
+        "-k",
+        "auto",
+        "--choose",
+        "redundancy=conditional",
+        "--model",
+        "bernoulli",
+        "--train",
+        "refit=logistic",
+    )
     run("select", "part-*.csv", *options, "--out", "files")
     run("select", "part-*.csv", *options, "--out", "threads", "--on", 2)
     run("select", "part-*.csv", *options, "--out", "dask", "--on", "dask:1")
@@ -468,8 +488,24 @@ def test_ways_to_the_rows_give_the_same(folder):
 
 
 def test_rare_words_are_left_out_of_the_rows_too(folder):
-    run("select", "part-*.csv", "-k", 3, "--model", "bernoulli", "--words", "min-count=40", "--train",
-        "refit=logistic", "--choose", "redundancy=conditional", "--test", 0, "--out", "r")  # fmt: skip
+    run(
+        "select",
+        "part-*.csv",
+        "-k",
+        3,
+        "--model",
+        "bernoulli",
+        "--words",
+        "min-count=40",
+        "--train",
+        "refit=logistic",
+        "--choose",
+        "redundancy=conditional",
+        "--test",
+        0,
+        "--out",
+        "r",
+    )
     texts_, y = zip(*texts(), strict=True)
     words = sorted({word for text in texts_ for word in text.split()})
     X = np.array([[word in text.split() for word in words] for text in texts_], dtype=int)
@@ -483,13 +519,26 @@ def test_rare_words_are_left_out_of_the_rows_too(folder):
 
 
 def test_tables_over_k(folder):
-    shown = run("path", "all.csv", "--ks", "1-3", "--model", "bernoulli", "--choose",
+    shown = run("cv", "all.csv", "--ks", "1-3", "--model", "bernoulli", "--choose",
                 "redundancy=conditional", "--json")  # fmt: skip
-    rows = json.loads(shown)["rows"]
+    rows = json.loads(shown)["points"]
     assert [row["entered"] for row in rows[:2]] == [["awful"], ["slow"]]
     assert rows[1]["relative_gap"] > 0
-    table = json.loads(run("cv", "all.csv", "--ks", "1-4", "--choose", "redundancy=conditional", "--json",
-                           "--model", "bernoulli", "--folds", 3))  # fmt: skip
+    table = json.loads(
+        run(
+            "cv",
+            "all.csv",
+            "--ks",
+            "1-4",
+            "--choose",
+            "redundancy=conditional",
+            "--json",
+            "--model",
+            "bernoulli",
+            "--folds",
+            3,
+        )
+    )
     plain = json.loads(run("cv", "all.csv", "--ks", "1-4", "--json", "--model", "bernoulli",
                            "--folds", 3))  # fmt: skip
     found, expected = ([p["score"] for p in each["points"]] for each in (table, plain))

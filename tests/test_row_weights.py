@@ -409,8 +409,24 @@ def test_least_number_of_documents(model, weights):
     X = CountVectorizer(vocabulary=WORDS).fit_transform(TEXTS)
     documents = np.asarray((X > 0).sum(axis=0)).ravel()
     least = int(np.median(documents))
-    run("select", "all.parquet", "-k", "all", "--test", 0, "--model", model,
-        "--text", "text", "--words", f"weights={weights}", "--words", f"min-documents={least}", "--out", "r")  # fmt: skip
+    run(
+        "select",
+        "all.parquet",
+        "-k",
+        "all",
+        "--test",
+        0,
+        "--model",
+        model,
+        "--text",
+        "text",
+        "--words",
+        f"weights={weights}",
+        "--words",
+        f"min-documents={least}",
+        "--out",
+        "r",
+    )
     found = load_model("r/model.npz").columns.tolist()
     assert found == np.flatnonzero(documents >= least).tolist()
 

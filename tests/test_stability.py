@@ -264,8 +264,20 @@ def test_the_command_selects_on_halves_of_the_rows(tmp_path, model, estimator):
     rows, labels = texts()
     file = tmp_path / "a.jsonl"
     write(file, rows, labels)
-    status, said = run("select", file, "-k", 9, "--model", model, "--judge", "stability", "--quick", "-q",
-                       "--out", tmp_path / "r")  # fmt: skip
+    status, said = run(
+        "select",
+        file,
+        "-k",
+        9,
+        "--model",
+        model,
+        "--judge",
+        "stability",
+        "--quick",
+        "-q",
+        "--out",
+        tmp_path / "r",
+    )
     assert status == 0
     vectorizer = CountVectorizer(binary=True)
     X = vectorizer.fit_transform(rows)

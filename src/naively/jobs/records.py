@@ -59,8 +59,10 @@ def parted(sources: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
 
 
 def holds_records(source: str) -> bool:
-    """Whether a path is a record, or a folder of them."""
-    return any(map(is_record, Path(source).glob("*.npz") if os.path.isdir(source) else [source]))
+    """Whether a path is a record, or a folder of them; one in .stats is by its name."""
+    return source.endswith(".stats") or any(
+        map(is_record, Path(source).glob("*.npz") if os.path.isdir(source) else [source])
+    )
 
 
 def is_one(out: str) -> bool:

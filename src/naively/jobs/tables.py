@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -122,18 +122,21 @@ def cross_validate(
     notes += tuple(dict.fromkeys(str(each.message) for each in caught))
     winner = best_curve([curve for curves in groups for curve in curves])
     ranked = ranking(groups)
-    points = tuple(point for each in found for point in each.points())
+    points = tuple(
+        each.point(curve, g) for each in found for curve in each.curves for g in range(len(curve.k))
+    )
+    (best,) = (each.best(winner) for each in found if any(c is winner for c in each.curves))
     return CvTable(
         n_features=data.n_features if kept is None else len(kept),
         n_rows=data.n_rows(*training(parting)),
         folds=n_folds,
         repeats=repeats_of(data.n_rows(*training(parting))),
         scoring=recipe.scoring or "accuracy",
-        best=_point(winner, winner.position("best")),
+        best=best,
         simplest_k=_simplest_k(winner),
         contenders=tuple(
             CvContender(
-                _point(curve, curve.position("best")),
+                own.best(curve),
                 _simplest_k(curve),
                 each.behind,
                 each.behind_standard_error,
@@ -159,11 +162,17 @@ class _Contender:
     reached: Sequence[Sequence[dict[str, Any]]] = ()  # at each k, beside each curve
     words: tuple[str, str] = ("", "")  # what is gained, and in which unit
 
-    def points(self) -> Iterator[CvPoint]:
-        """All points of all curves."""
-        for i, curve in enumerate(self.curves):
-            for g in range(len(curve.k)):
-                yield replace(_point(curve, g), **(self.reached[i][g] if self.reached else {}))
+    def point(self, curve: Curve, g: int) -> CvPoint:
+        """One k of a curve."""
+        (i,) = (i for i, each in enumerate(self.curves) if each is curve)
+        reached = self.reached[i][g] if self.reached else {}
+        score, error = float(curve.mean[g]), float(curve.standard_error[g])
+        alpha = curve.settings.get("alpha")
+        return CvPoint(curve.name, int(curve.k[g]), alpha, score, error, **reached)
+
+    def best(self, curve: Curve) -> CvPoint:
+        """Return the best k of a curve."""
+        return self.point(curve, curve.position("best"))
 
 
 def _judged(
@@ -244,11 +253,6 @@ def _reached(
 
 def _simplest_k(curve: Curve) -> int:
     return int(curve.k[curve.position("one_standard_error")])
-
-
-def _point(curve: Curve, g: int) -> CvPoint:
-    accuracy, error = float(curve.mean[g]), float(curve.standard_error[g])
-    return CvPoint(curve.name, int(curve.k[g]), curve.settings.get("alpha"), accuracy, error)
 
 
 def _check_ks(name: str, ks: Sequence[int] | None, there_are: int) -> None:
