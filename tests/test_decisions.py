@@ -135,7 +135,7 @@ def threshold(path="result"):
 @pytest.mark.parametrize(("goal", "share"), [("precision", 0.8), ("recall", 0.8)])
 def test_a_threshold_is_chosen_on_folds_and_told_on_test_rows(data, goal, share):
     X, y = data
-    out = run("select", "a.npz", "--test", "b.npz", "-k", 6, f"--{goal}", f"rare={share}",
+    out = run("select", "a.npz", "--test", "b.npz", "-k", 6, "--judge", f"{goal}=rare={share}",
               "--out", "result", "-q").stdout  # fmt: skip
     (found,) = threshold()
     parts = parts_of("a.npz", Layout())

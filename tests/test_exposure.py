@@ -513,7 +513,7 @@ def test_command_is_the_estimator(files, model, exposure):
         ),
         *(*ignored, "-k", 3, "--out", "out", "-q"),
     )
-    X = files.drop(columns=["label", *ignored[1:]])
+    X = files.drop(columns=["label", *["depth"][: len(ignored)]])
     estimator = MODELS[model](k=3, exposure=exposure).fit(X, files["label"])
     # Columns in another order, and one more.
     asked = files.drop(columns="label")[list("fedcba") + ["depth"]].assign(more=7)
@@ -634,9 +634,11 @@ def test_the_total_is_a_column_that_holds_it_in_every_judgement(files, model):
     )
     total, column = ("--read", "exposure=total", "--read", "ignore=sum"), ("--read", "exposure=sum")
     ignored = [each for c in rare for each in ("--read", f"ignore={c}")]
+    over_k = ("--ks", "1-4", "--train", "alpha=0,1", "--json")
     judged = [
-        json.loads(run("cv", *how, *exposure, "--ks", "1-4", "--train", "alpha=0,1", "--json"))[
-            "points"
+        [
+            (p["k"], p["alpha"], p["score"], pytest.approx(p["gain"], rel=1e-12), p["entered"])
+            for p in json.loads(run("cv", *how, *exposure, *over_k))["points"]
         ]
         for exposure in (
             (*total, "--words", f"min-count={least}"),
@@ -722,7 +724,7 @@ def test_command_refuses(files):
     bad.to_csv("bad.csv", index=False)
     numbers = ("select", "rows.csv", "--read", "numbers", "-k", 2)
     counts = (*numbers, "--model", "poisson")
-    texts = ("select", "texts.jsonl", "-k", 2, "--model", "poisson", "--exposure")
+    texts = ("select", "texts.jsonl", "-k", 2, "--model", "poisson", "--read")
     for arguments, message in [
         ((*numbers, "--read", "exposure=depth"), "has no effect on --model multinomial"),
         ((*counts, "--read", "exposure=dept"), "did you mean `depth`?"),
@@ -731,9 +733,9 @@ def test_command_refuses(files):
             "looks at the entries",
         ),
         ((*counts, "--read", "exposure=depth", "--choose", "require=depth"), "both have `depth`"),
-        ((*texts, "depth"), "must be total for texts"),
-        ((*texts, "total", "--words", "weights=log"), "neither weighted nor normalised"),
-        ((*texts, "total", "--words", "norm=l2"), "neither weighted nor normalised"),
+        ((*texts, "exposure=depth"), "must be total for texts"),
+        ((*texts, "exposure=total", "--words", "weights=log"), "neither weighted nor normalised"),
+        ((*texts, "exposure=total", "--words", "norm=l2"), "neither weighted nor normalised"),
         (
             (
                 "select",

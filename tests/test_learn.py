@@ -317,25 +317,13 @@ def test_every_format_of_matrices_gives_the_same_numbers(folder):
             print(*row, label, sep=",", file=file)
     expected = SparseMultinomialNB(k=3).fit(X, y)
     for name in ("dense.npz", "sparse.npz", "a.mtx", "a.svmlight", "a.h5ad", "a.csv"):
-        beside = ("--read", "labels=y.txt") if name in ("sparse.npz", "a.mtx") else ()
-        run(
-            "select",
-            name,
-            "--read",
-            "numbers",
-            "-k",
-            3,
-            "--test",
-            0,
-            *beside,
-            "-q",
-            "--out",
-            name + "r",
-        )
+        how = ("--read", "labels=y.txt") if name in ("sparse.npz", "a.mtx") else ()
+        how = ("--read", "numbers") if name == "a.csv" else how
+        run("select", name, *how, "-k", 3, "--test", 0, "-q", "--out", name + "r")
         found = load_model(f"{name}r/model.npz")
         assert found.columns.tolist() == expected.get_support(indices=True).tolist()
         np.testing.assert_allclose(found.rule.weights, expected.rule_.weights, rtol=1e-12)
-        run("count", name, "--read", "numbers", *beside, "-o", name + "c")
+        run("count", name, *how, "-o", name + "c")
         (record,) = Path(name + "c").iterdir()
         assert load_record(record).statistics.table.sum() == X.sum()
 
@@ -680,7 +668,7 @@ def test_no_command_needs_scikit_learn(folder, arguments):
         (["select", "all.parquet", "--read", "names=n"], "--read names has no effect"),
         (["select", "data/*.parquet", "--read", "ignore=x"], "--read ignore has no effect"),
         (["count", "data", "-o", "x.npz"], "holds no statistics"),
-        (["select", "data/*.parquet", "--address", "tcp://x:1"], "add --on dask or spark"),
+        (["select", "data/*.parquet", "--on", "tcp:x:1"], "the address of one (tcp://HOST:PORT"),
         (
             ["select", "data/*.parquet", "--on", "tcp://127.0.0.1:1"],
             "no scheduler answers there",
@@ -694,9 +682,9 @@ def test_no_command_needs_scikit_learn(folder, arguments):
             "--read resolution is of numbers",
         ),
         (["count", "all.parquet", "-o", "x.npz", "--model", "gaussian"], "no column holds num"),
-        (["select", "no.npz", "-k", 3], "no.npz: No such file or directory; check name"),
-        (["select", "data", "-k", 3], "data: is a folder; add its records with `naively merge"),
-        (["count", "all.parquet", "-o", "x.npz"], "no statistics file of naively"),
+        (["select", "no.npz", "-k", 3], "no.npz: no such file"),
+        (["select", "no.stats", "-k", 3], "no.stats: No such file or directory; check name"),
+        (["select", "data", "-k", 3], "data: it is a folder; name a file, or many by"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_sentence(folder, arguments, message):

@@ -122,7 +122,8 @@ def test_what_holds_the_table_makes_no_difference(name, here):
     run(*SELECT, "t.csv", "--model", name)
     expected = Path("result/model.npz").read_bytes()
     for file in ("t.tsv", "t.parquet", "nulls.parquet", "t.jsonl", "t.npz", "shard?.csv"):
-        run(*SELECT, file, "--model", name, "--out", "other")
+        how = SELECT if file != "t.npz" else [SELECT[0], *SELECT[3:]]  # a matrix holds numbers
+        run(*how, file, "--model", name, "--out", "other")
         if file != "shard?.csv" or name != "gaussian":  # whose deviations depend on the batches
             assert Path("other/model.npz").read_bytes() == expected, file
         assert_same("other/model.npz", "result/model.npz")

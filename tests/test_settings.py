@@ -1,6 +1,7 @@
 """How the command is told what to do: options, tables, files of settings; nothing is silent."""
 
 import json
+import shlex
 import shutil
 import tomllib
 from pathlib import Path
@@ -84,7 +85,7 @@ VALUES = {
     },
     "words": {
         "analyzer": "char", "ngrams": "2", "stop-words": "english", "token-pattern": "[a-z]+",
-        "min-count": "9", "min-documents": "9", "weights": "log", "norm": "l2",
+        "min-count": "70", "min-documents": "40", "weights": "log", "norm": "l2",
     },
     "choose": {
         "objective": "pairs", "exponent": "0.5", "redundancy": "conditional", "candidates": "3",
@@ -117,9 +118,11 @@ def files(tmp_path_factory):
         texts = [TEXTS[(2 * rng.integers(3) + (c == "q")) % 6] for c in y]
         more = [f"{TEXTS[i % 6]} m{i % 5}" for i in range(n)]
         beside = {"label": y, "who": who, "fold": fold}
-        pd.DataFrame({"text": texts, "more": more, **beside}).to_csv("t.csv", index=False)
+        pd.DataFrame({"text": texts, "more": more, **beside}).to_csv(
+            "t.csv", index=False, quoting=2
+        )
         numbers = pd.DataFrame(X, columns=[*"abcd", "e"]).assign(**beside)
-        numbers.to_csv("n.csv", index=False)
+        numbers.to_csv("n.csv", index=False, quoting=2)
         dump_svmlight_file(sp.csr_array(X), (y == "p").astype(int), "m.svmlight")
         np.savez("m.npz", X=X, y=y, who=who, fold=fold, feature_names=[*"abcde"])
         _write_h5ad(X, y, who, fold)
@@ -202,21 +205,22 @@ def test_all_has_an_effect_or_is_refused_on_every_kind_of_input(
 def test_a_run_is_repeated_by_its_settings_and_by_its_command(files, monkeypatch, tmp_path):
     monkeypatch.chdir(files)
     asked = ("-k", 3, "--words", "ngrams=1,2", "--words", "stop-words=english", "--test", 0.25,
-             "--judge", "seed=3", "--judge", "precision=p=0.7", "--choose", "exclude=w*",
-             "--choose", "exclude=x*", "--text", "text", "--text", "more")  # fmt: skip
+             "--judge", "seed=3", "--judge", "precision=p=0.7", "--choose", "exclude=pl*",
+             "--choose", "exclude=ne*", "--text", "text", "--text", "more")  # fmt: skip
     run("select", "t.csv", *asked, "-q")
     first = {path.name: path.read_bytes() for path in Path("result").iterdir()}
     shutil.copy("result/run.toml", tmp_path / "run.toml")
     run("select", "--config", tmp_path / "run.toml", "--force", "--json")
     assert {path.name: path.read_bytes() for path in Path("result").iterdir()} == first
-    command = json.loads(first["summary.json"])["settings"]["command"].split()
+    command = json.loads(first["summary.json"])["settings"]["command"]
+    command = shlex.split(command)
     assert command[:3] == ["naively", "select", "t.csv"]
     run(*command[1:])
     assert {path.name: path.read_bytes() for path in Path("result").iterdir()} == first
     said = tomllib.loads(first["run.toml"].decode())
     assert said["file"] == "t.csv"
     assert said["words"] == {"ngrams": "1,2", "stop-words": "english"}
-    assert said["choose"] == {"exclude": ["w*", "x*"]}
+    assert said["choose"] == {"exclude": ["pl*", "ne*"]}
 
 
 def test_the_command_line_goes_before_the_file(files, monkeypatch, tmp_path):
@@ -295,6 +299,7 @@ def test_the_command_that_repeats_is_quoted():
         ("spark://h:1", "spark", "spark://h:1", None),
         ("sc://h", "spark", "sc://h", None),
         ("yarn", "spark", "yarn", None),
+        ("local[2,4]", "spark", "local[2,4]", None),
     ],
 )
 def test_where_it_runs(text, name, address, jobs):

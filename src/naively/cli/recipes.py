@@ -90,6 +90,10 @@ def layout_of(file: str, options: Options) -> Any:
     if numbers or (MODELS[options["model"]].takes == "values" and not options["text"]):
         text = ()
     _check_numbers(options, of_text=bool(text), matrix=matrix)
+    if format == "svmlight" and options["label"]:
+        raise click.UsageError(
+            "--label has no effect on svmlight, where a line begins with its label; leave it out."
+        )
     return Layout(
         text=text,
         label=options["label"],
@@ -171,7 +175,6 @@ def _test_settings(options: Options) -> Any:
     if test is not None and split is not None:
         raise click.UsageError("--test and --read split exclude each other; give one of them.")
     for name, other, idle in (
-        ("time_limit", "--choose exact", not options["exact"]),
         ("test_labels", "--test FILE", test is None or share is not None),
         ("seed", "rows that are held out at random", held == 0),
     ):

@@ -164,16 +164,16 @@ class Where(AnyType):
                 ctx,
             )
         jobs = found["here"] or found["jobs"]
-        scheme = (found["url"] or "").partition(":")[0]
+        scheme = re.split(r"[:\[]", found["url"] or "")[0]
         of_spark = found["name"] == "spark" or scheme in _OF_SPARK
         name = "local" if found["here"] else "spark" if of_spark else "dask"
         return Engine(name, found["url"], None if jobs is None else int(jobs))
 
 
-_OF_SPARK = ("spark", "sc", "k8s", "yarn")
+_OF_SPARK = ("spark", "sc", "k8s", "yarn", "local")
 _WHERE = re.compile(
     r"(?P<here>[1-9]\d{0,5})|(?P<name>dask|spark)(:(?P<jobs>[1-9]\d{0,5}))?|"
-    r"(?P<url>yarn|[a-z0-9]+://.+)"
+    r"(?P<url>yarn|local\[[^]]+\]|[a-z0-9]+://.+)"
 )
 
 

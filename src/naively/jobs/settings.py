@@ -182,6 +182,8 @@ class ModelSettings:
                 f"`--choose class-weight` has no effect on --model {self.kind}, for which all "
                 "classes weigh the same; leave it out."
             )
+        if self.time_limit is not None and not self.exact:
+            raise InputError("`--choose time-limit` has no effect without --choose exact; add it.")
         for one, other in (("costs", "budget"), ("budget", "costs")):
             if getattr(self, one) is not None and getattr(self, other) is None:
                 raise InputError(
