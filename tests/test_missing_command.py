@@ -211,9 +211,10 @@ def test_sparse_matrices(here):
     sp.save_npz("s.npz", sp.csr_array(X))
     Path("labels.txt").write_text("\n".join(y))
     np.savez("d.npz", X=X)
+    how = (SELECT[0], *SELECT[3:])
     for name in ESTIMATORS:
         for file in ("d.npz", "s.npz"):
-            run(*SELECT, file, "--read", "labels=labels.txt", "--model", name, "--out", file[0])
+            run(*how, file, "--read", "labels=labels.txt", "--model", name, "--out", file[0])
         dense, sparse = (load_model(f"{file}/model.npz") for file in "ds")
         assert dense.columns.tolist() == sparse.columns.tolist()
         np.testing.assert_allclose(
@@ -239,7 +240,7 @@ def test_h5ad(here):
                 group[key] = np.array(values, dtype="S")
     run(*SELECT, "t.csv", "--model", "gaussian")
     expected = Path("result/model.npz").read_bytes()
-    run(*SELECT, "t.h5ad", "--label", "label", "--model", "gaussian")
+    run(SELECT[0], *SELECT[3:], "t.h5ad", "--label", "label", "--model", "gaussian")
     assert Path("result/model.npz").read_bytes() == expected
 
 
@@ -247,8 +248,8 @@ def test_h5ad(here):
 def test_every_k(name, here):
     X, y = here
     options = ("--read", "numbers", "--read", "missing=ignore", "--model", name, "--json", "-q")
-    table = json.loads(run("path", "t.csv", *options, "--ks", "1-6"))
-    gains = [row["gain"] for row in table["rows"]]
+    table = json.loads(run("cv", "t.csv", *options, "--ks", "1-6"))
+    gains = [row["gain"] for row in table["points"]]
     track = sparsity_path(ESTIMATORS[name](missing="ignore"), X, y, ks=range(1, 7))
     np.testing.assert_allclose(gains, track.objective - track.baseline, rtol=1e-9)
     points = json.loads(run("cv", "t.csv", *options, "--ks", "1-6"))["points"]

@@ -452,7 +452,7 @@ def test_the_command_answers_as_the_estimator(tmp_path, monkeypatch):
     assert [row["label"] for row in answers] == fitted.predict(X).tolist()
     proba = [[float(row[f"p:{c}"]) for c in "abc"] for row in answers]
     np.testing.assert_allclose(proba, fitted.predict_proba(X), rtol=1e-9)
-    points = json.loads(run("path", "counts.csv", *options, "--ks", "1-14", "--json"))["rows"]
+    points = json.loads(run("cv", "counts.csv", *options, "--ks", "1-14", "--json"))["points"]
     track = sparsity_path(SparseNegativeBinomialNB(), X, y, ks=range(1, 15))
     gains = [point["gain"] for point in points]
     assert gains == pytest.approx((track.objective - track.baseline).tolist(), rel=1e-9)

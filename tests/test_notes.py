@@ -67,7 +67,7 @@ def test_labels_that_differ_by_case():
 def test_ties_for_the_last_places(model):
     """a, b, ..., l occur in the same rows of one class; x tells more than any of them."""
     tied = " ".join("abcdefghijkl")
-    pattern = ["--token-pattern", r"\w+", "--test", 0, "--model", model]
+    pattern = ["--words", r"token-pattern=\w+", "--test", 0, "--model", model]
     rows = [(f"x {tied}", "pos"), ("y", "neg")] * 9 + [("x", "pos"), (f"y {tied}", "neg")]
     said = "12 features tie for the last 3 places; those that come first"
     assert any(each.startswith(said) for each in notes(rows, "-k", 5, *pattern))

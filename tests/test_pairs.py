@@ -735,12 +735,12 @@ def test_the_command_selects_what_the_estimator_does(table, model, monkeypatch):
     assert {each["name"] for each in held["features"]} == names
     assert held["certificate"]["objective"] == pytest.approx(fitted.certificate_.objective)
     track = json.loads(
-        run("path", "t.csv", *options[:3], *options[5:], "--ks", "3", "--json", "-q")
+        run("cv", "t.csv", *options[:4], *options[6:], "--ks", "3", "--json", "-q")
     )
-    assert track["quantity"] == "separation of the pairs of classes"
-    assert track["rows"][0]["gain"] == pytest.approx(fitted.certificate_.gain)
+    assert track["contenders"][0]["quantity"] == "separation of the pairs of classes"
+    assert track["points"][0]["gain"] == pytest.approx(fitted.certificate_.gain)
     scores = sparsity_path(ESTIMATORS[model](objective=Pairs(exponent=0.5)), X, y, ks=[3])
-    assert track["rows"][0]["limit"] == pytest.approx(scores.bound[0] - scores.baseline)
+    assert track["points"][0]["bound"] == pytest.approx(scores.bound[0] - scores.baseline)
 
 
 def test_the_command_cross_validates_and_searches(table):

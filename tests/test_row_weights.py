@@ -288,7 +288,7 @@ def test_folds_are_weighted_by_the_other_rows(weights, norm):
 @in_the_command
 @pytest.mark.usefixtures("folder")
 def test_the_path_is_of_weighted_rows(weights, norm):
-    run("path", "all.parquet", "--ks", "5,20", *options(weights, norm), "--out", "path.csv")
+    run("cv", "all.parquet", "--ks", "5,20", *options(weights, norm), "--out", "path.csv")
     X = weighted_rows(weights, norm)
     with open("path.csv", newline="") as file:
         for row in csv.DictReader(file):
