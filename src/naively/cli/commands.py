@@ -52,12 +52,7 @@ def naively() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
 
 
-@command(
-    naively,
-    SELECT,
-    short_help="Select features, train, test, report.",
-    example="naively select reviews.csv -k 100 --words stop-words=english --test 0.3",
-)
+@command(naively, "select", SELECT)
 @explained
 def select(file: str, out: str, force: bool, as_json: bool, quiet: bool, **options: Any) -> None:
     """Select features from FILE, train a classifier on them, test it, and write a result folder.
@@ -95,23 +90,12 @@ def select(file: str, out: str, force: bool, as_json: bool, quiet: bool, **optio
         screen.show_summary(summary, out)
 
 
-@command(
-    naively,
-    PREDICT,
-    short_help="Apply a model to more rows.",
-    example="naively predict result more.csv --out labels.csv --probabilities",
-)
+@command(naively, "predict", PREDICT)
 @explained
 def predict(
-    model: str,
-    file: str,
-    out: str | None,
-    probabilities: bool,
-    margin: bool,
-    threshold: Any,
-    quiet: bool,
-    **options: Any,
-) -> None:
+    model: str, file: str, out: str | None, probabilities: bool, margin: bool, threshold: Any,
+    quiet: bool, **options: Any,
+) -> None:  # fmt: skip
     """Apply MODEL (the model.npz of a result) to the rows of FILE and write their labels as CSV.
 
     A model file is data only: opening one from a stranger never runs code.
@@ -125,24 +109,12 @@ def predict(
     screen.show_predicted(predicted, out)
 
 
-@command(
-    naively,
-    EXPLAIN,
-    short_help="Which words moved a decision; a result in another form.",
-    example='naively explain result "a dull, lovely film"',
-)
+@command(naively, "explain", EXPLAIN)
 @explained
 def explain(
-    model: str,
-    texts: tuple[str, ...],
-    file: str | None,
-    row: int | None,
-    shown: int | None,
-    report: str | None,
-    out: str | None,
-    as_json: bool,
-    **options: Any,
-) -> None:
+    model: str, texts: tuple[str, ...], file: str | None, row: int | None, shown: int | None,
+    report: str | None, out: str | None, as_json: bool, **options: Any,
+) -> None:  # fmt: skip
     """Tell what the model of RESULT (a folder, or its model.npz) makes of TEXT, word by word.
 
     TEXT may be - for the standard input. The answer and the class that comes second differ by the
@@ -195,25 +167,12 @@ def _render(result: str, form: str, out: str | None) -> None:
     click.echo(f"Report: {out}")
 
 
-@command(
-    naively,
-    CV,
-    short_help="What every number of features reaches, and how well it predicts.",
-    example="naively cv reviews.csv --model multinomial --model bernoulli --ks 10,100,1000",
-)
+@command(naively, "cv", CV)
 @explained
 def cv(
-    file: str,
-    model: tuple[str, ...],
-    ks: Any,
-    folds: int,
-    against: str | None,
-    alpha: Any,
-    out: str | None,
-    as_json: bool,
-    quiet: bool,
-    **options: Any,
-) -> None:
+    file: str, model: tuple[str, ...], ks: Any, folds: int, against: str | None, alpha: Any,
+    out: str | None, as_json: bool, quiet: bool, **options: Any,
+) -> None:  # fmt: skip
     """Cross-validate every k at once, the features selected anew in each fold of FILE.
 
     Beside the score stands the gain of the training objective on all rows, with its bound, which
@@ -250,12 +209,7 @@ def _print_json(record: Any) -> None:
     echo_json(json.dumps(finite(record), ensure_ascii=False, allow_nan=False, indent=1) + "\n")
 
 
-@command(
-    naively,
-    COUNT,
-    short_help="Count files of any size by class; add records.",
-    example="naively count 'data/*.parquet' --out records && naively select records -k 100",
-)
+@command(naively, "count", COUNT)
 @explained
 def count(
     sources: tuple[str, ...], out: str, quiet: bool, model: str, resolution: Any, **options: Any
@@ -310,12 +264,7 @@ def _counting(files: tuple[str, ...], options: dict[str, Any], resolution: float
     return Counting(files, layout, features, model, resolution, of_counts)
 
 
-@command(
-    naively,
-    DEMO,
-    short_help="Do the whole job on data that is already here.",
-    example="naively demo --out naively-demo",
-)
+@command(naively, "demo", DEMO)
 @explained
 def demo(out: str, force: bool, quiet: bool) -> None:
     """Ask which words tell whose documentation one is reading.
