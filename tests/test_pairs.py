@@ -734,9 +734,7 @@ def test_the_command_selects_what_the_estimator_does(table, model, monkeypatch):
     names = {f"x{i}" for i in fitted.get_support(indices=True)}
     assert {each["name"] for each in held["features"]} == names
     assert held["certificate"]["objective"] == pytest.approx(fitted.certificate_.objective)
-    track = json.loads(
-        run("cv", "t.csv", *options[:4], *options[6:], "--ks", "3", "--json", "-q")
-    )
+    track = json.loads(run("cv", "t.csv", *options[:4], *options[6:], "--ks", "3", "--json", "-q"))
     assert track["contenders"][0]["quantity"] == "separation of the pairs of classes"
     assert track["points"][0]["gain"] == pytest.approx(fitted.certificate_.gain)
     scores = sparsity_path(ESTIMATORS[model](objective=Pairs(exponent=0.5)), X, y, ks=[3])
