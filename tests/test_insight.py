@@ -1,4 +1,4 @@
-"""`naively path`, `report` and `explain`, and the mistakes that people make most."""
+"""`naively explain` and `cv`, a result in another form, and the mistakes that people make most."""
 
 import csv
 import json

@@ -88,7 +88,10 @@ def test_bad_rows_of_csv(tmp_path, pieces, content, match, literal):
         ("text,label,text\na,b,c\n", "2 columns are called `text`; rename all but one"),
         ("text;label\na;b\n", r"line 1: .*not separated by ','; try --read delimiter=';'"),
         ("text\tlabel\na\tb\n", r"try --read delimiter='\\t'"),
-        ("id,p,q,label\nr1,1,-2.5e3,a\n", "it has `id`.* holds numbers: `naively select --numb"),
+        (
+            "id,p,q,label\nr1,1,-2.5e3,a\n",
+            "it has `id`.* holds numbers: `naively select --read numb",
+        ),
         ("p,q,r\n1,2,3\n", "holds numbers: `naively select --read numbers`"),
         ("site,device,hour,label\na,b,3,1\n", "with --text and --label.$"),
         ("id,words,label\n1,spam,a\n", "`id`, `words`, `label`. Name .* --text and --label.$"),
@@ -576,7 +579,7 @@ def test_missing_files_and_folders(tmp_path):
 
 
 def test_formats_that_the_name_does_not_tell(tmp_path):
-    refused(tmp_path, "data.xyz", "", r"data\.xyz: .*--read format csv\|tsv")
+    refused(tmp_path, "data.xyz", "", r"data\.xyz: .*--read format=csv\|tsv")
     refused(tmp_path, "data.xlsx", "", "a spreadsheet is not read; save the sheet as CSV")
 
 
@@ -602,8 +605,8 @@ def test_formats_that_the_name_does_not_tell(tmp_path):
         (Layout(labels_file="y", text=("a",)), "csv", "--read labels has no effect on texts"),
         (Layout(names_file="y"), "csv", "--read names has no effect on numbers in csv"),
         (Layout(encoding="latin-1"), "parquet", "--read encoding has no effect"),
-        (Layout(header=False), "jsonl", "--read header=false has no effect"),
-        (Layout(quotes=False), "jsonl", "--read quotes=false has no effect"),
+        (Layout(header=False), "jsonl", "--read header has no effect"),
+        (Layout(quotes=False), "jsonl", "--read quotes has no effect"),
         (Layout(tokens=True, text=("a",)), "csv", "--words analyzer=tokens has no effect"),
     ],
 )
