@@ -129,7 +129,7 @@ def select(options):
 def arguments(options, pattern, out):
     return [
         "select", pattern, "-k", str(options.k), "--out", f"{out}/result", "--quiet",
-        "--ngrams", options.ngrams, "--jobs", str(options.jobs),
+        "--words", f"ngrams={options.ngrams}", "--on", str(options.jobs),
         *(["--quick"] if options.quick else []),
     ]  # fmt: skip
 
@@ -146,13 +146,13 @@ def count(options):
     pattern, n_rows = data(options)
     with tempfile.TemporaryDirectory() as out:
         command = [sys.executable, "-m", "naively", "select", pattern, "-k", str(options.k)]
-        command += ["--holdout", "0", "--checkpoint", f"{out}/records", "--out", f"{out}/result"]
-        command += ["--quiet", "--jobs", str(options.jobs), "--ngrams", options.ngrams]
+        command += ["--test", "0", "--checkpoint", f"{out}/records", "--out", f"{out}/result"]
+        command += ["--quiet", "--on", str(options.jobs), "--words", f"ngrams={options.ngrams}"]
         cpu, wall, peak = measured(command)
         shown("naively select --checkpoint", cpu, wall, peak, n_rows)
         merged = f"{out}/stats.npz"
-        command = [sys.executable, "-m", "naively", "merge", f"{out}/records", "-o", merged]
-        shown("naively merge", *measured([*command, "--quiet"]), n_rows)
+        command = [sys.executable, "-m", "naively", "count", f"{out}/records", "-o", merged]
+        shown("naively count, of records", *measured([*command, "--quiet"]), n_rows)
         record = load_record(merged)
         table = record.statistics.table.nbytes
         names = record.names.bytes.nbytes + record.names.starts.nbytes

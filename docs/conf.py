@@ -125,7 +125,21 @@ def _plain_help(_app: Any, _context: Any, lines: list[str]) -> None:
     lines[:] = [line.replace("*", "\\*") for line in lines]
 
 
+def _keys(_app: Any, context: Any, lines: list[str]) -> None:
+    """Write the example of a command and the keys of its tables below its options."""
+    from naively.cli.keys import Keyed
+
+    if getattr(context.command, "example", ""):
+        lines += ["", "Example::", "", f"    {context.command.example}", ""]
+    for kind in (param.type for param in context.command.params if isinstance(param.type, Keyed)):
+        lines += ["", f".. rubric:: Keys of --{kind.table}", ""]
+        for key in kind.keys.values():
+            told = key.help + " May be repeated." * key.many
+            lines += [f"``{key.form}``", "    " + told.replace("*", "\\*").replace("|", "\\|"), ""]
+
+
 def setup(app: Any) -> None:
     """Connect the hooks."""
+    app.connect("sphinx-click-process-epilog", _keys)
     app.connect("autodoc-skip-member", _skip_member)
     app.connect("sphinx-click-process-options", _plain_help)

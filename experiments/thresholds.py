@@ -13,7 +13,7 @@ from pathlib import Path
 from click.testing import CliRunner
 from datasets import arguments
 
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 
 K = 1000
 WANTED = 0.95
@@ -33,8 +33,8 @@ def main():
     print("|", " | ".join(["---"] * 2 + ["---:"] * 5 + ["---"]), "|", flush=True)
     for name in asked.only or SETS:
         with tempfile.TemporaryDirectory() as folder:
-            split = ["--split-column", "split"] if name == "imdb" else []
-            wanted = ["--precision", f"{SETS[name]}={WANTED}"]
+            split = ["--read", "split=split"] if name == "imdb" else []
+            wanted = ["--judge", f"precision={SETS[name]}={WANTED}"]
             file = str(asked.data / name / f"{name}.jsonl.gz")
             command = ["select", file, "-k", str(K), *wanted, *split, "--out", f"{folder}/r"]
             done = CliRunner().invoke(naively, [*command, "--quick", "-q"], catch_exceptions=False)

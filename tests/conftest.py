@@ -18,17 +18,28 @@ _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]+")
 _ELSEWHERE = re.compile(r"`naively [a-z]+[^`]*`|pip install.*")
 
 
-def strange_options(message, name):
-    """Options that a message names and its command lacks; those of another are named with it."""
-    from naively.cli.scale import naively
+_KEY = re.compile(r"(?<![\w-])--([a-z]+) ([a-z][a-z-]+)")
 
-    def known(command):
-        return {option for each in naively.commands[command].params for option in each.opts}
+
+def strange_options(message, name):
+    """Options and keys that a message names and its command lacks, or the command it names."""
+    from naively.cli.commands import naively
+    from naively.cli.keys import Keyed
+
+    def strange(text, command):
+        params = naively.commands[command].params
+        known = {option for each in params for option in each.opts}
+        yield from (each for each in _OPTION.findall(text) if each not in known)
+        tables = {
+            each.type.table: each.type.keys for each in params if isinstance(each.type, Keyed)
+        }
+        for table, key in _KEY.findall(text):
+            if table in tables and key not in {*tables[table], "help"}:
+                yield f"--{table} {key}"
 
     for other, rest in re.findall(r"`naively ([a-z]+)([^`]*)`", message):
-        yield from (each for each in _OPTION.findall(rest) if each not in known(other))
-    own = _OPTION.findall(_ELSEWHERE.sub("", message))
-    yield from (each for each in own if each not in known(name))
+        yield from strange(rest, other)
+    yield from strange(_ELSEWHERE.sub("", message), name)
 
 
 @pytest.fixture(autouse=True)

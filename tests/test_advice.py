@@ -11,7 +11,7 @@ import pytest
 from click.testing import CliRunner
 
 from conftest import strange_options
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 from naively.models import MODELS
 from naively.read.errors import InputError
 from naively.read.layout import Layout
@@ -35,18 +35,18 @@ NUMBERS = ["a,1,2", "b,2,1", "a,1,3", "b,3,1"]
 def models():
     """A model of numbers, one of texts and one of lists, each in a folder."""
     table("n.csv", "label,u,v", *NUMBERS)
-    run("select", "n.csv", "--numbers", "--out", "n", "--holdout", 0, "-q")
+    run("select", "n.csv", "--read", "numbers", "--out", "n", "--test", 0, "-q")
     table(
         "t.csv", "text,label", *(f"{'good' if i % 2 else 'bad'} w,{'ab'[i % 2]}" for i in range(9))
     )
     run("select", "t.csv", "--out", "t", "-q")
     rows = [{"text": ["ab"[i % 2]], "label": "ab"[i % 2]} for i in range(9)]
     Path("l.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    run("select", "l.jsonl", "--analyzer", "tokens", "--out", "l", "-q")
+    run("select", "l.jsonl", "--words", "analyzer=tokens", "--out", "l", "-q")
 
 
 # Each is refused, and `conftest` looks whether the command has the options that it is told of.
-@pytest.mark.parametrize("command", ["predict", "explain", "count", "select", "path", "cv"])
+@pytest.mark.parametrize("command", ["predict", "explain", "count", "select", "cv"])
 def test_advice_for_what_a_file_lacks_is_for_the_command(command):
     models()
     table("gap.csv", "label,u,v", "a,1,", "b,2,1")
@@ -60,7 +60,7 @@ def test_advice_for_what_a_file_lacks_is_for_the_command(command):
     Path("null.jsonl").write_text('{"text": ["a", null], "label": "b"}\n')
     for name in ("gap", "word", "minus", "few", "none"):
         ask(command, "n", f"{name}.csv")
-        run_anyway(command, "n", f"{name}.csv", "--transpose")
+        run_anyway(command, "n", f"{name}.csv", "--read", "transpose")
     for name in ("other.csv", "null.csv", "other.jsonl", "n.csv"):
         run_anyway(command, "t", name, numbers=False)
     for name in ("t.csv", "null.jsonl", "other.jsonl"):
@@ -72,9 +72,9 @@ def test_advice_for_what_a_file_lacks_is_for_the_command(command):
 def run_anyway(command, model, file, *more, numbers=True, tokens=False):
     """Run a command on a file; nothing but one sentence or success may come of it."""
     arguments = {"predict": [model, file], "explain": [model, "--file", file, "--row", 1]}
-    given = arguments.get(command, [file, *["--numbers"] * numbers])
+    given = arguments.get(command, [file, *["--read", "numbers"] * numbers])
     if tokens and command not in arguments:
-        given += ["--analyzer", "tokens"]
+        given += ["--words", "analyzer=tokens"]
     if command == "count":
         given += ["-o", "c"]
     found = CliRunner().invoke(naively, list(map(str, [command, *given, *more])))
@@ -94,15 +94,18 @@ def ask(command, model, file):
 
 
 def test_strange_options_are_seen():
-    assert list(strange_options("a.csv: add --transpose.", "predict")) == []
-    assert list(strange_options("leave it out with --ignore 'x'", "predict")) == ["--ignore"]
-    assert list(strange_options("use `naively select --numbers`", "report")) == []
-    assert list(strange_options("use `naively report --numbers`", "select")) == ["--numbers"]
+    assert list(strange_options("a.csv: add --read transpose.", "predict")) == []
+    assert list(strange_options("leave it out with --read ignore='x'", "predict")) == [
+        "--read ignore"
+    ]
+    assert list(strange_options("use `naively select --read numbers`", "demo")) == []
+    strange = strange_options("use `naively explain --read numbers --report html`", "select")
+    assert list(strange) == ["--read numbers"]
 
 
 def test_a_refusal_that_names_a_strange_option_fails_a_test(monkeypatch):
     def fault(*_):
-        raise InputError("add --transpose, or --bogus")
+        raise InputError("add --read transpose, or --bogus")
 
     monkeypatch.setattr("naively.jobs.predict.predict", fault)
     with pytest.raises(AssertionError, match="predict has no .'--bogus'."):
@@ -112,36 +115,56 @@ def test_a_refusal_that_names_a_strange_option_fails_a_test(monkeypatch):
 def test_count_leaves_out_and_turns_as_select_does():
     turned = zip(*(line.split(",") for line in ["label,u,v", *NUMBERS]), strict=True)
     table("t.csv", ",s1,s2,s3,s4", *map(",".join, turned))
-    for how in (("--transpose",), ("--transpose", "--ignore", "v")):
-        run("select", "t.csv", *how, "-k", 1, "--holdout", 0, "--out", "r", "-q")
+    for how in (
+        (
+            "--read",
+            "transpose",
+        ),
+        ("--read", "transpose", "--read", "ignore=v"),
+    ):
+        run("select", "t.csv", *how, "-k", 1, "--test", 0, "--out", "r", "-q")
         run("count", "t.csv", *how, "-o", f"c{len(how)}", "-q")
-        run("merge", f"c{len(how)}", "-o", "s.npz", "-q")
-        run("solve", "s.npz", "-k", 1, "-o", "s", "-q")
+        run("count", f"c{len(how)}", "-o", "s.npz", "-q")
+        run("select", "s.npz", "-k", 1, "-o", "s", "-q")
         assert Path("s/model.npz").read_bytes() == Path("r/model.npz").read_bytes()
 
 
-def test_solve_offers_what_it_does():
-    words = run("solve", "--help").stdout
+def test_statistics_offer_what_they_do():
+    table("s.csv", "text,label", "a b,x", "b c,y", "a c,x")
+    run("count", "s.csv", "-o", "s.npz", "-q")
+    words = " ".join(run("count", "--help").stdout.split())
     for name, kind in MODELS.items():
-        assert (re.search(rf"(?<![\w-]){name}(?![\w-])", words) is not None) is (
-            kind.statistic is not None
-        )
-    assert "auto" not in words
-    assert "all" in words
-    found = run("solve", "s.npz", "-k", "auto", status=2)
-    assert "needs the rows themselves and not only their statistics" in found.stderr
-    found = run("solve", "s.npz", "-k", "many", status=2)
-    assert "a share of them (0.01 or 1%), all or fdr." in found.stderr
+        offered = re.search(rf"(?<![\w-]){name}(?![\w-])", words) is not None
+        assert offered is (kind.statistic is not None)
+    for k in ("auto", "best"):
+        found = run("select", "s.npz", "-k", k, status=2)
+        assert "needs the rows themselves and not only their statistics" in found.stderr
+    found = run("select", "s.npz", "-k", "many", status=2)
+    assert "all, fdr, auto or best" in found.stderr
 
 
 @pytest.mark.parametrize(
-    "given", [("--layer", "x"), ("--transpose",), ("--names", "y.txt"), ("--format", "csv"),
-              ("--encoding", "utf-8"), ("--no-header",), ("--text", "text")]
-)  # fmt: skip
+    "given",
+    [
+        *(
+            ("--read", key)
+            for key in (
+                "layer=x",
+                "transpose",
+                "names=y.txt",
+                "format=csv",
+                "encoding=utf-8",
+                "header=false",
+            )
+        ),
+        ("--text", "text"),
+    ],
+)
 def test_options_of_a_file_have_no_effect_on_a_text(given):
     models()
     found = run("explain", "t", "good", *given, status=2)
-    assert f"{given[0]} has no effect on a TEXT" in found.stderr
+    spelled = " ".join(given).partition("=")[0] if given[0] == "--read" else given[0]
+    assert f"{spelled} has no effect on a TEXT" in found.stderr
     run("explain", "t", "good")
 
 
@@ -156,7 +179,7 @@ def test_text_columns_have_no_effect_on_a_model_of_numbers():
 
 
 @pytest.mark.parametrize("format", ["jsonl", "parquet"])
-@pytest.mark.parametrize("engine", [(), ("--engine", "local")])
+@pytest.mark.parametrize("engine", [(), ("--on", 1)])
 def test_null_among_tokens_is_said_to_be_null(format, engine):
     rows = {"text": [["a"], ["b", None], ["c"]], "label": ["x", "y", "x"]}
     path = f"a.{format}"
@@ -167,7 +190,7 @@ def test_null_among_tokens_is_said_to_be_null(format, engine):
         Path(path).write_text("\n".join(map(json.dumps, lines)))
     unit = "row" if format == "parquet" else "line"
     refused(
-        *("select", path, "--analyzer", "tokens", *engine, "-q"),
+        *("select", path, "--words", "analyzer=tokens", *engine, "-q"),
         match=f"{path}: {unit} 2: column `text` holds a list with null in it, and the analyzer",
     )
 
@@ -184,18 +207,18 @@ def test_whole_numbers_of_json_keep_their_digits_beside_others(role):
     assert texts == ["1.5", str(2**53 + 1), str(2**63 - 1), str(-(2**62) - 1)]
 
 
-@pytest.mark.parametrize("engine", [(), ("--engine", "local")])
+@pytest.mark.parametrize("engine", [(), ("--on", 1)])
 def test_svmlight_without_any_entry_is_refused(engine):
     Path("a.svm").write_text("1\n2\n1 # 3:4\n2 qid:7\n")
     refused("select", "a.svm", *engine, "-q", match="a.svm: no line has an entry (column:value)")
     refused("count", "a.svm", "-o", "c", match="a.svm: no line has an entry (column:value)")
     Path("b.svm").write_text("1 1:2\n2 2:1\n1 1:1\n2 2:3\n")
-    run("select", "b.svm", "--holdout", 0, "--out", "r", "-q")
+    run("select", "b.svm", "--test", 0, "--out", "r", "-q")
     answers = run("predict", "r", "a.svm").stdout.splitlines()  # of which nothing is known
     assert len(answers) == 5
 
 
-@pytest.mark.parametrize("engine", [(), ("--engine", "local")])
+@pytest.mark.parametrize("engine", [(), ("--on", 1)])
 @pytest.mark.parametrize("first", ["name,label,u,v", ",label,u,v"])
 def test_a_first_file_of_a_header_alone_names_no_more_columns_than_the_others(engine, first):
     rows = [f"s{i},{each}" for i, each in enumerate(NUMBERS)]
@@ -203,8 +226,8 @@ def test_a_first_file_of_a_header_alone_names_no_more_columns_than_the_others(en
     table("b.csv", first, *rows)
     parts = parts_of(["a.csv", "b.csv"], Layout())
     assert list(columns_of(parts, Layout()).names) == ["u", "v"]
-    run("select", "?.csv", "--numbers", "--holdout", 0, *engine, "--out", "r", "-q")
-    run("select", "b.csv", "--numbers", "--holdout", 0, "--out", "s", "-q")
+    run("select", "?.csv", "--read", "numbers", "--test", 0, *engine, "--out", "r", "-q")
+    run("select", "b.csv", "--read", "numbers", "--test", 0, "--out", "s", "-q")
     assert Path("r/model.npz").read_bytes() == Path("s/model.npz").read_bytes()
     assert list(columns_of(parts_of("a.csv", Layout()), Layout()).names)
 
@@ -240,6 +263,10 @@ def test_figures_of_classes_have_columns_while_the_page_has_room(n_classes, colu
 
 def test_layers_of_a_file_without_any():
     anndata("a.h5ad", X, list("uvwxy"))
-    refused("select", "a.h5ad", "--layer", "x", match="it has no layers. --layer X reads X.")
+    refused(
+        "select", "a.h5ad", "--read", "layer=x", match="it has no layers. --read layer=X reads X."
+    )
     path, _ = write("npz", "a", X)
-    refused("select", path, "--layer", "x", match="--layer has no effect on numbers in npz")
+    refused(
+        "select", path, "--read", "layer=x", match="--read layer has no effect on numbers in npz"
+    )

@@ -18,7 +18,7 @@ from naively import (
     SparsityCV,
     error_path,
 )
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 from naively.jobs.model_file import load_model
 from naively.judging.calibration import GRID, positions, slopes, temperature_of
 from naively.judging.folds import divided, stratified_folds
@@ -154,8 +154,18 @@ def folder(tmp_path, monkeypatch):
 @pytest.mark.parametrize("model", ["bernoulli", "multinomial"])
 def test_the_command_keeps_answers_and_mends_probabilities(folder, model):
     run("select", "all.csv", "-k", 16, "--model", model, "--out", "plain")
-    shown = run("select", "all.csv", "-k", 16, "--model", model, "--calibration", "cross-fitted",
-                "--out", "mended")  # fmt: skip
+    shown = run(
+        "select",
+        "all.csv",
+        "-k",
+        16,
+        "--model",
+        model,
+        "--train",
+        "calibration=cross-fitted",
+        "--out",
+        "mended",
+    )
     heat = float(shown.split("Scores were divided by ")[1].split(",")[0])
     assert heat > 1.1
     plain, mended = (load_model(f"{out}/model.npz") for out in ("plain", "mended"))
@@ -172,14 +182,14 @@ def test_the_command_keeps_answers_and_mends_probabilities(folder, model):
 
 
 def test_streams_give_the_same(folder):
-    options = ("--calibration", "cross-fitted", "-k", "auto", "--refit", "logistic")
+    options = ("--train", "calibration=cross-fitted", "-k", "auto", "--train", "refit=logistic")
     run("select", "part-*.csv", *options, "--out", "files")
-    run("select", "part-*.csv", *options, "--out", "threads", "--jobs", 2)
+    run("select", "part-*.csv", *options, "--out", "threads", "--on", 2)
     first, second = (load_model(f"{out}/model.npz").rule for out in ("files", "threads"))
     np.testing.assert_allclose(second.weights, first.weights, rtol=1e-9)
 
 
 def test_distances_have_no_probabilities(folder):
-    shown = run("select", "all.csv", "--model", "l1-centers", "--calibration", "cross-fitted",
+    shown = run("select", "all.csv", "--model", "l1-centers", "--train", "calibration=cross-fitted",
                 status=2)  # fmt: skip
-    assert "`--calibration` has no effect on --model l1-centers" in shown
+    assert "`--train calibration` has no effect on --model l1-centers" in shown

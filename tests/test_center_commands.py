@@ -64,7 +64,7 @@ def features():
 def test_a_marker_panel_from_a_table(folder, model, transpose):
     X, y = expression()
     write(folder / "counts.csv", X, y, transpose)
-    turned = ["--transpose"] if transpose else []
+    turned = ["--read", "transpose"] if transpose else []
     result = run("select", "counts.csv", "--label", "type", "-k", 2, "--model", model, *turned)
     rows = features()
     assert {row["feature"] for row in rows} == {"gene3", "gene7"}
@@ -105,7 +105,14 @@ def test_predict_finds_columns_by_name(folder):
         table = list(zip(*table, strict=True)) if turned else table
         with open("new.csv", "w", newline="") as file:
             csv.writer(file).writerows(table)
-        run("predict", "result/model.npz", "new.csv", "--out", "a.csv", *["--transpose"][:turned])
+        run(
+            "predict",
+            "result/model.npz",
+            "new.csv",
+            "--out",
+            "a.csv",
+            *["--read", "transpose"] * turned,
+        )
         with open("a.csv", newline="") as file:
             assert [row["label"] for row in csv.DictReader(file)] == expected.tolist()
     result = run("predict", "result/model.npz", "counts.csv", "--label", "type", "--probabilities")
@@ -118,9 +125,9 @@ def test_labels_beside_a_transposed_table(folder):
     lines = (folder / "full.csv").read_text().splitlines()
     (folder / "genes.csv").write_text("\n".join(lines[:-1]) + "\n")
     (folder / "types.txt").write_text("\n".join(y) + "\n")
-    model = ["--model", "l2-centers", "--scale", "std"]
-    labels = ["--labels", "types.txt", "--holdout", 0]
-    run("select", "genes.csv", *labels, "--transpose", "-k", 2, *model)
+    model = ["--model", "l2-centers", "--train", "scale=std"]
+    labels = ["--read", "labels=types.txt", "--test", 0]
+    run("select", "genes.csv", *labels, "--read", "transpose", "-k", 2, *model)
     assert {row["feature"] for row in features()} == {"gene3", "gene7"}
 
 
@@ -148,7 +155,18 @@ def test_npz_and_anndata(folder):
 def test_counts_in_a_table_of_numbers(folder):
     X = np.abs(np.rint(expression()[0] * 3))
     write(folder / "counts.csv", X, expression()[1])
-    run("select", "counts.csv", "--numbers", "--label", "type", "-k", 3, "--model", "multinomial")
+    run(
+        "select",
+        "counts.csv",
+        "--read",
+        "numbers",
+        "--label",
+        "type",
+        "-k",
+        3,
+        "--model",
+        "multinomial",
+    )
     row = features()[0]
     assert {key.partition(":")[0] for key in row} == {
         "rank",
@@ -191,7 +209,7 @@ def test_many_types(folder):
     X[:, 2] = np.repeat(np.arange(7.0) * 9, 6)
     write(folder / "c.csv", X, y)
     for model in ("l1-centers", "l2-centers"):
-        scale = ["--scale", "std"] if model == "l2-centers" else []
+        scale = ["--train", "scale=std"] if model == "l2-centers" else []
         run("select", "c.csv", "--label", "type", "-k", 1, "--model", model, *scale)
         assert features()[0]["feature"] == "gene2"
         page = (folder / "result/report.html").read_text()

@@ -25,7 +25,7 @@ from naively import (
     SparsePoissonNB,
     gain,
 )
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 from naively.models.alike import alike_in_rows
 from naively.selection.chance import significant
 
@@ -405,7 +405,19 @@ def test_the_command_chooses_what_python_does(tmp_path, name, model):
     fitted = write(tmp_path / "a.csv", model)
     # Sums of squares over the rows tested on and all others are rounded in another order.
     share = 0.0 if fitted.model_.name in ("negative-binomial", "gaussian") else 0.3
-    asked = ("--numbers", "--model", name, "-k", "fdr", "--q", 0.2, "-q", "--holdout", share)
+    asked = (
+        "--read",
+        "numbers",
+        "--model",
+        name,
+        "-k",
+        "fdr",
+        "--choose",
+        "q=0.2",
+        "-q",
+        "--test",
+        share,
+    )
     status, said = run("select", tmp_path / "a.csv", *asked, "--out", tmp_path / "r")
     assert status == 0, said
     summary = json.loads((tmp_path / "r" / "summary.json").read_text())
@@ -416,11 +428,23 @@ def test_the_command_chooses_what_python_does(tmp_path, name, model):
         name in ("multinomial", "poisson", "gaussian")
     )
     assert "so many are significant" in (tmp_path / "r" / "report.html").read_text()
-    assert run("count", tmp_path / "a.csv", "--numbers", "--model", name, "-o", tmp_path / "s",
-               "-q")[0] == 0  # fmt: skip
+    assert (
+        run(
+            "count",
+            tmp_path / "a.csv",
+            "--read",
+            "numbers",
+            "--model",
+            name,
+            "-o",
+            tmp_path / "s",
+            "-q",
+        )[0]
+        == 0
+    )
     (record,) = (tmp_path / "s").glob("*.npz")
-    solved = ("--model", name, "-k", "fdr", "--q", 0.2, "-q", "-o", tmp_path / "r2")
-    assert run("solve", record, *solved)[0] == 0
+    solved = ("--model", name, "-k", "fdr", "--choose", "q=0.2", "-q", "-o", tmp_path / "r2")
+    assert run("select", record, *solved)[0] == 0
     same = [(tmp_path / each / "model.npz").read_bytes() for each in ("r", "r2")]
     assert same[0] == same[1]
 
@@ -428,19 +452,22 @@ def test_the_command_chooses_what_python_does(tmp_path, name, model):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("-k", 5, "--q", 0.1), "`--q` has no effect without -k fdr"),
+        (("-k", 5, "--choose", "q=0.1"), "`--choose q` has no effect without -k fdr"),
         (("-k", "fdr", "--model", "l2-centers"), "not with --model l2-centers, which has none"),
-        (("-k", "fdr", "--class-weight", "balanced"), "not with --class-weight"),
-        (("-k", "fdr", "--weights", "log"), "not with weights that are no counts"),
-        (("-k", "fdr", "--quota", 1), "not with constraints"),
-        (("-k", "fdr", "--model", "poisson", "--exposure", "total"), "not with --exposure and"),
-        (("-k", "fdr", "--calibration", "cross-fitted"), "not with --calibration"),
-        (("-k", "fdr", "--stability"), "not with -k fdr"),
+        (("-k", "fdr", "--choose", "class-weight=balanced"), "not with --choose class-weight"),
+        (("-k", "fdr", "--words", "weights=log"), "not with weights that are no counts"),
+        (("-k", "fdr", "--choose", "quota=1"), "not with constraints"),
+        (
+            ("-k", "fdr", "--model", "poisson", "--read", "exposure=total"),
+            "not with --read exposure and",
+        ),
+        (("-k", "fdr", "--train", "calibration=cross-fitted"), "not with --train calibration"),
+        (("-k", "fdr", "--judge", "stability"), "not with -k fdr"),
     ],
 )
 def test_the_command_says_where_p_values_do_not_choose(tmp_path, options, message):
     write(tmp_path / "a.csv", SparsePoissonNB(k=1))
-    asked = ("--numbers", "--out", tmp_path / "r", *options)
+    asked = ("--read", "numbers", "--out", tmp_path / "r", *options)
     status, said = run("select", tmp_path / "a.csv", *asked)
     assert status == 2
     assert message in said
@@ -448,7 +475,17 @@ def test_the_command_says_where_p_values_do_not_choose(tmp_path, options, messag
 
 def test_a_command_of_which_nothing_is_significant(tmp_path):
     write(tmp_path / "a.csv", SparsePoissonNB(k=1))
-    asked = ("--numbers", "-k", "fdr", "--q", 1e-300, "-q", "--out", tmp_path / "r")
+    asked = (
+        "--read",
+        "numbers",
+        "-k",
+        "fdr",
+        "--choose",
+        "q=1e-300",
+        "-q",
+        "--out",
+        tmp_path / "r",
+    )
     status, said = run("select", tmp_path / "a.csv", *asked)
     assert status == 0, said
     assert "No feature is significant" in said

@@ -28,7 +28,7 @@ from naively.jobs.model_file import load_model
 
 GOOD = "great lovely superb charming film"
 BAD = "awful boring dull wretched film"
-RESULT = ["features.csv", "model.npz", "report.html", "summary.json"]
+RESULT = ["features.csv", "model.npz", "report.html", "run.toml", "summary.json"]
 
 
 def reviews(n=60):
@@ -106,7 +106,7 @@ def test_select_leaves_a_complete_result(folder):
     assert result.stderr == ""
 
 
-@pytest.mark.parametrize("way", [(), ("--token-pattern", "[a-z0-9]+")])  # streamed, in memory
+@pytest.mark.parametrize("way", [(), ("--words", "token-pattern=[a-z0-9]+")])  # streamed, in memory
 def test_quick_tells_the_features_and_the_test_and_nothing_more(folder, way):
     summaries = []
     for name, options in (("full", ()), ("quick", ("--quick",))):
@@ -143,7 +143,7 @@ def evaluation(*options):
 
 
 def test_split_by_column_trains_on_train_only(folder):
-    summary = evaluation("--split-column", "split")
+    summary = evaluation("--read", "split=split")
     assert summary["n_rows"] == 40
     assert summary["evaluation"]["test_rows"] == 20
     assert summary["evaluation"]["shared_features"] is None
@@ -167,7 +167,7 @@ def test_split_by_file_equals_split_by_column(folder):
     by_file = evaluation("--test", "more.csv")
     model = Path("result/model.npz").read_bytes()
     Path("reviews.tsv.gz").write_bytes(gzip.compress(table(rows).encode()))
-    by_column = evaluation("--split-column", "split")
+    by_column = evaluation("--read", "split=split")
     assert Path("result/model.npz").read_bytes() == model
     for name in ("accuracy", "mistakes", "test_rows"):
         assert by_file["evaluation"][name] == by_column["evaluation"][name]
@@ -175,12 +175,12 @@ def test_split_by_file_equals_split_by_column(folder):
 
 
 def test_holdout_is_tested_and_then_trained_on(folder):
-    summary = evaluation("--holdout", "0.25", "--seed", "3")
+    summary = evaluation("--test", "0.25", "--judge", "seed=3")
     assert 14 <= summary["evaluation"]["test_rows"] <= 16  # 7 or 8 of each class of 30
     assert summary["evaluation"]["train_rows"] == 60 - summary["evaluation"]["test_rows"]
     assert summary["n_rows"] == 60
     assert 0 <= summary["evaluation"]["shared_features"] <= 6
-    without = evaluation("--holdout", "0")
+    without = evaluation("--test", "0")
     assert without["evaluation"] is None
     assert without["features"] == summary["features"]
 
@@ -188,7 +188,7 @@ def test_holdout_is_tested_and_then_trained_on(folder):
 def test_dev_rows_are_left_out_and_said_so(folder):
     rows = [(t, y, "dev" if i % 3 == 0 else part) for i, (t, y, part) in enumerate(reviews())]
     Path("reviews.tsv.gz").write_bytes(gzip.compress(table(rows).encode()))
-    summary = evaluation("--split-column", "split")
+    summary = evaluation("--read", "split=split")
     assert summary["n_rows"] + summary["evaluation"]["test_rows"] == 40
     assert summary["notes"][-1].startswith("20 rows that are neither train nor test")
 
@@ -197,14 +197,14 @@ def test_labels_unseen_in_training_count_as_mistakes(folder):
     rows = reviews()
     rows[50:55] = [(text, "neutral", "test") for text, _, _ in rows[50:55]]
     Path("reviews.tsv.gz").write_bytes(gzip.compress(table(rows).encode()))
-    summary = evaluation("--split-column", "split")
+    summary = evaluation("--read", "split=split")
     assert summary["evaluation"]["unseen_rows"] == 5
     assert summary["evaluation"]["accuracy"] <= 15 / 20
     assert "5 test rows have labels that training does not have (neutral)" in summary["notes"][-1]
 
 
 def test_predict_repeats_the_accuracy_of_the_test(folder):
-    accuracy = evaluation("--split-column", "split")["evaluation"]["accuracy"]
+    accuracy = evaluation("--read", "split=split")["evaluation"]["accuracy"]
     Path("more.csv").write_text(table(reviews()[40:], ","))
     options = ("--out", "labels.csv", "--label", "label", "--probabilities")
     result = run("predict", "result/model.npz", "more.csv", *options)
@@ -231,10 +231,10 @@ def test_bernoulli_binary_and_exact(folder):
     bernoulli = evaluation("--model", "bernoulli")
     assert bernoulli["certificate"]["proven_optimal"]
     assert bernoulli["settings"]["model"] == "bernoulli"
-    assert evaluation("--exact")["certificate"]["proven_optimal"]
+    assert evaluation("--choose", "exact")["certificate"]["proven_optimal"]
     Path("more.csv").write_text("text\nsuperb superb superb dull\nsuperb dull\n")
     options = ("--probabilities", "--out", "labels.csv")
-    for chosen in ("--model=bernoulli", "--weights=presence"):
+    for chosen in ("--model=bernoulli", "--words=weights=presence"):
         evaluation(chosen)
         run("predict", "result/model.npz", "more.csv", *options)
         lines = Path("labels.csv").read_text().splitlines()
@@ -246,7 +246,7 @@ def test_without_smoothing_a_word_speaks_for_the_class_that_has_it(folder):
     rows = [(f"common {'aye' if i % 2 else 'nay'}", "yn"[i % 2 == 0], "train") for i in range(40)]
     Path("votes.tsv").write_text(table(rows))
     for model in ("multinomial", "bernoulli"):
-        run("select", "votes.tsv", "-k", 2, "--alpha", 0, "--model", model)
+        run("select", "votes.tsv", "-k", 2, "--train", "alpha=0", "--model", model)
         with open("result/features.csv", newline="") as file:
             found = {row["feature"]: row for row in csv.DictReader(file)}
         assert {name: row["class"] for name, row in found.items()} == {"aye": "y", "nay": "n"}
@@ -262,17 +262,19 @@ def names_of(*options):
 
 def test_options_of_counting(folder):
     # The last -k counts.
-    assert {"superb film", "superb"} <= {*names_of("--ngrams", "1,2", "-k", "all")}
-    assert all(len(name) == 2 for name in names_of("--ngrams", "2", "--analyzer", "char"))
+    assert {"superb film", "superb"} <= {*names_of("--words", "ngrams=1,2", "-k", "all")}
+    assert all(
+        len(name) == 2 for name in names_of("--words", "ngrams=2", "--words", "analyzer=char")
+    )
     Path("stop.txt").write_text("film\nsuperb\n")
-    kept = names_of("--stop-words", "stop.txt", "-k", "all")
+    kept = names_of("--words", "stop-words=stop.txt", "-k", "all")
     assert "film" not in kept
     assert "dull" in kept
     assert "superb" not in kept
-    assert "word3" not in names_of("--min-count", "10", "-k", "all")
-    assert len(names_of("--token-pattern", "word[0-9]", "-k", "all")) == 7
-    assert len(names_of("--token-pattern", "word[0-9]", "-k", "50%")) == 4  # 3.5 rounded
-    assert len(names_of("--fraction", "0.5", "--token-pattern", "word[0-9]")) == 4
+    assert "word3" not in names_of("--words", "min-count=10", "-k", "all")
+    assert len(names_of("--words", "token-pattern=word[0-9]", "-k", "all")) == 7
+    assert len(names_of("--words", "token-pattern=word[0-9]", "-k", "50%")) == 4  # 3.5 rounded
+    assert len(names_of("-k", "0.5", "--words", "token-pattern=word[0-9]")) == 4
 
 
 def test_several_columns_of_text(folder):
@@ -298,7 +300,7 @@ LABELS = np.array(["odd" if i % 2 else "even" for i in range(40)])
 def write_matrix(kind):
     """Write the counts as a file of some kind; return the arguments that read it."""
     Path("labels.txt").write_text("\n".join(LABELS))
-    beside = ("--labels", "labels.txt")
+    beside = ("--read", "labels=labels.txt")
     if kind == "svmlight":
         dump_svmlight_file(COUNTS, (LABELS == "odd").astype(int), "m.svmlight", zero_based=False)
         return ("m.svmlight",)
@@ -338,8 +340,8 @@ def test_matrix_with_test_file_and_names(folder):
     scipy.io.mmwrite("b.mtx", COUNTS[30:])
     Path("b.txt").write_text("\n".join(LABELS[30:]))
     run(
-        *("select", "a.mtx", "--labels", "a.txt", "--names", "names.txt", "-k", 2),
-        *("--test", "b.mtx", "--test-labels", "b.txt"),
+        *("select", "a.mtx", "--read", "labels=a.txt", "--read", "names=names.txt", "-k", 2),
+        *("--test", "b.mtx", "--read", "test-labels=b.txt"),
     )
     summary = json.loads(Path("result/summary.json").read_text("utf-8"))
     assert {row["name"] for row in summary["features"]} == {"w", "y"}
@@ -352,7 +354,7 @@ def test_parquet_and_formats_by_option(folder):
     run("select", "reviews.parquet", "-k", 4)
     model = Path("result/model.npz").read_bytes()
     Path("reviews.dat").write_text(table(reviews(), ";"))
-    run("select", "reviews.dat", "--format", "csv", "--delimiter", ";", "-k", 4)
+    run("select", "reviews.dat", "--read", "format=csv", "--read", "delimiter=;", "-k", 4)
     assert Path("result/model.npz").read_bytes() == model
 
 
@@ -382,13 +384,13 @@ HEAD = "text,label,split\n"
         ("a.csv", "text,label\na,x\nb,x\n", (), ["one class only (x)"]),
         ("a.csv", "text,label\na,x\nb\n", (), ["line 3 has 1 fields, the header has 2"]),
         ("a.csv", b"text,label\na,x\n\x81,y\n", (), ["line 3: byte 0x81 is not utf-8"]),
-        ("a.csv", 'text,label\n"a,x\n', (), ["line 2:", "--no-quotes"]),
-        ("a.csv", "text,label\n?,x\n!,y\n", ("--holdout=0",), ["no text holds any word"]),
-        ("a.csv", f"text,label\n{SHORT}", ("--min-count", "99"), ["lower --min-count"]),
+        ("a.csv", 'text,label\n"a,x\n', (), ["line 2:", "--read", "quotes=false"]),
+        ("a.csv", "text,label\n?,x\n!,y\n", ("--test=0",), ["no text holds any word"]),
+        ("a.csv", f"text,label\n{SHORT}", ("--words", "min-count=99"), ["lower --words min-count"]),
         ("a.csv", f"text,label\n{SHORT}", ("-k", "500"), ["at most", "3; got 500", "-k all"]),
         ("a.csv", f"text,id\n{KEYS}", ("--label", "id"), ["24 different values in 24 rows"]),
-        ("a.csv", f"{HEAD}a,x,left\n", ("--split-column", "split"), ["'left'"]),
-        ("a.csv", f"{HEAD}a,x,train\n", ("--split-column", "split"), ["no row has 'test'"]),
+        ("a.csv", f"{HEAD}a,x,left\n", ("--read", "split=split"), ["'left'"]),
+        ("a.csv", f"{HEAD}a,x,train\n", ("--read", "split=split"), ["no row has 'test'"]),
         ("a.jsonl", '{"text": "a", "label": NaN}\n', (), ["no row has a label (1 read)"]),
         ("a.jsonl", '{"text": "a"\n', (), ["line 1 is not JSON"]),
         ("a.tsv.gz", b"text\tlabel\n", (), ["not gz data"]),
@@ -398,7 +400,7 @@ HEAD = "text,label,split\n"
             (),
             ["broken or cut off"],
         ),
-        ("a.xyz", "text,label\n", (), ["--format csv|tsv"]),
+        ("a.xyz", "text,label\n", (), ["--read format=csv|tsv"]),
         ("a.parquet", b"no", (), ["not a Parquet file"]),
         ("a.svmlight", "1 1:x\n", (), ["line 1 is not svmlight"]),
         ("a.npz", b"no", (), ["not an .npz file"]),
@@ -432,10 +434,10 @@ def test_matrix_without_labels(folder):
     refused(
         "select",
         "m.npz",
-        match=("holds no labels", "--labels FILE", "column of obs"),
+        match=("holds no labels", "--read labels=FILE", "column of obs"),
     )
     Path("labels.txt").write_text("a\nb\n")
-    beside = ("--labels", "labels.txt")
+    beside = ("--read", "labels=labels.txt")
     refused("select", "m.npz", *beside, match=("labels.txt", "2 labels", "40 rows"))
 
 
@@ -448,10 +450,17 @@ def test_wrong_files_name_the_way_out(folder):
 
 def test_columns_that_are_rows_are_told_of_transpose(folder):
     Path("genes.csv").write_text("gene,s1,s2\ntype,a,b\ng1,1,2\ng2,4,1\n")
-    numbers = ("--label", "type", "--model", "l1-centers", "-k", 1, "--holdout", 0)
-    refused("select", "genes.csv", *numbers, match=("no column `type`", "--label", "--transpose"))
-    run("select", "genes.csv", "--transpose", *numbers)
-    refused("predict", "result/model.npz", "genes.csv", match=("column `g2`", "add --transpose"))
+    numbers = ("--label", "type", "--model", "l1-centers", "-k", 1, "--test", 0)
+    refused(
+        "select",
+        "genes.csv",
+        *numbers,
+        match=("no column `type`", "--label", "--read", "transpose"),
+    )
+    run("select", "genes.csv", "--read", "transpose", *numbers)
+    refused(
+        "predict", "result/model.npz", "genes.csv", match=("column `g2`", "add --read transpose")
+    )
 
 
 @pytest.mark.parametrize(
@@ -460,12 +469,12 @@ def test_columns_that_are_rows_are_told_of_transpose(folder):
         (("-k", "-1"), "not a number of features"),
         (("-k", "1.5"), "not a number of features"),
         (("-k", "many"), "not a number of features"),
-        (("--ngrams", "3,1"), "not a size"),
-        (("--alpha", "-1"), "--alpha"),
-        (("--holdout", "1"), "--holdout"),
-        (("--test", "x", "--holdout", "0.1"), "--test and --holdout exclude each other"),
+        (("--words", "ngrams=3,1"), "not a size"),
+        (("--train", "alpha=-1"), "--train alpha"),
+        (("--test", "1"), "--test"),
+        (("--test", "0.1", "--read", "split=x"), "--test and --read split exclude each other"),
         (("--modle", "x"), "No such option"),
-        (("--format", "docx"), "docx"),
+        (("--read", "format=docx"), "docx"),
     ],
 )
 def test_wrong_options_say_what_is_right(folder, options, match):
@@ -475,11 +484,15 @@ def test_wrong_options_say_what_is_right(folder, options, match):
 
 
 def test_wrong_expressions_and_words(folder):
-    refused("select", "reviews.tsv.gz", "--token-pattern", "(", match="regular expression")
-    refused("select", "reviews.tsv.gz", "--stop-words", "englsh", match="Did you mean `english`?")
-    refused("select", "reviews.tsv.gz", "--min-count", "9999", match="lower --min-count")
+    refused("select", "reviews.tsv.gz", "--words", "token-pattern=(", match="regular expression")
+    refused(
+        "select", "reviews.tsv.gz", "--words", "stop-words=englsh", match="Did you mean `english`?"
+    )
+    refused(
+        "select", "reviews.tsv.gz", "--words", "min-count=9999", match="lower --words min-count"
+    )
     refused("select", "review.tsv.gz", match="did you mean `reviews.tsv.gz`?")
-    refused("select", "reviews.tsv.gz", "--encoding", "utf-99", match="`--encoding`")
+    refused("select", "reviews.tsv.gz", "--read", "encoding=utf-99", match="`--read encoding`")
     refused("select", "reviews.tsv.gz", "--test", "m.npz", match="must hold the same")
 
 
@@ -614,7 +627,14 @@ def test_pipes_can_be_read(folder):
 
 def test_the_standard_input_is_read(folder):
     with process(
-        "select", "-", "--format", "tsv", "-k", "4", stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        "select",
+        "-",
+        "--read",
+        "format=tsv",
+        "-k",
+        "4",
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
     ) as running:
         out, error = running.communicate(table(reviews()), timeout=120)
     assert (running.returncode, error) == (0, "")
@@ -660,19 +680,21 @@ def test_columns_beyond_memory_are_refused_at_once(folder):
     X = sp.csr_array(([1.0] * 16, [0] * 16, range(17)), shape=(16, width))
     sp.save_npz("wide.npz", X)
     Path("labels.txt").write_text("a\nb\n" * 8)
-    refused("select", "wide.npz", "--labels", "labels.txt", match=f"{width:,} columns in 2 classes")
+    refused(
+        "select", "wide.npz", "--read", "labels=labels.txt", match=f"{width:,} columns in 2 classes"
+    )
 
 
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        (("--holdout", "nan"), "not a finite number"),
-        (("--seed", "-1"), "--seed"),
-        (("--time-limit", "5"), "no effect without --exact"),
-        (("--test-labels", "x"), "no effect without --test"),
-        (("--ngrams", "1,99999999999999999999"), "not a size"),
-        (("--names", "x"), "--names has no effect on texts in tsv"),
-        (("--delimiter", ""), "must be one character"),
+        (("--test", "nan"), "is not a share of the rows"),
+        (("--judge", "seed=-1"), "--judge seed"),
+        (("--choose", "time-limit=5"), "no effect without --choose exact"),
+        (("--read", "test-labels=x"), "no effect without --test"),
+        (("--words", "ngrams=1,99999999999999999999"), "not a size"),
+        (("--read", "names=x"), "--read names has no effect on texts in tsv"),
+        (("--read", "delimiter="), "must be one character"),
         (("--out", ""), "`--out` must be the name"),
     ],
 )
@@ -698,7 +720,18 @@ def test_an_earlier_result_that_gives_way_is_told(folder):
 def test_an_exposure_that_is_too_large_is_refused(folder):
     rows = "".join(f"{3 + i % 3},{i % 4},{1 + i % 5},{'ab'[i % 2]}\n" for i in range(40))
     Path("t.csv").write_text(f"u,v,s,label\n{rows}")
-    options = ("--numbers", "--model", "poisson", "--exposure", "s", "-k", "2", "--quick", "-q")
+    options = (
+        "--read",
+        "numbers",
+        "--model",
+        "poisson",
+        "--read",
+        "exposure=s",
+        "-k",
+        "2",
+        "--quick",
+        "-q",
+    )
     run("select", "t.csv", *options)
     Path("p.csv").write_text("u,v,s\n1,2,1e308\n")
     refused("predict", "result", "p.csv", match=("p.csv: ", "not finite"))
@@ -707,12 +740,12 @@ def test_an_exposure_that_is_too_large_is_refused(folder):
 def test_rows_of_a_turned_table_that_no_model_asks_for(folder):
     rows = "".join(f"{9 * (i % 2)},{i % 3 + 1},{'ab'[i % 2]}\n" for i in range(40))
     Path("t.csv").write_text(f"u,v,label\n{rows}")
-    run("select", "t.csv", "--numbers", "-k", "2", "--quick", "-q")
+    run("select", "t.csv", "--read", "numbers", "-k", "2", "--quick", "-q")
     Path("p.csv").write_text("gene,s1,s2\nv,1,1\nu,9,0\nkind,odd,label\n")
-    found = run("predict", "result", "p.csv", "--transpose", "-q").stdout
+    found = run("predict", "result", "p.csv", "--read", "transpose", "-q").stdout
     assert found.split() == ["row,label", "s1,b", "s2,a"]
     Path("p.csv").write_text("gene,s1,s2\nw,1,9\n")
-    refused("predict", "result", "p.csv", "--transpose", match="the row `u`")
+    refused("predict", "result", "p.csv", "--read", "transpose", match="the row `u`")
 
 
 def test_names_beside_many_files(folder):
@@ -720,5 +753,5 @@ def test_names_beside_many_files(folder):
     for name, y in (("a.npz", "xyxy"), ("b.npz", "yxyx")):
         np.savez(name, X=X + (np.array(list(y)) == "x")[:, None], y=list(y))
     Path("names.txt").write_text("u\nv\nw\n")
-    run("select", "?.npz", "--names", "names.txt", "-k", "1", "--holdout", "0", "--quick", "-q")
+    run("select", "?.npz", "--read", "names=names.txt", "-k", "1", "--test", "0", "--quick", "-q")
     assert set(load_model("result/model.npz").names) < {"u", "v", "w"}

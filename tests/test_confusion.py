@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 from tests.test_report import summary_of
 
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 from naively.jobs.study import confusion_of
 from naively.report.page import summary_html
 from naively.report.reading import summary_of_json
@@ -102,13 +102,13 @@ def written(kind):
 
     if kind == "csv":
         write_table("a.csv", transposed=False)
-        return "a.csv", ["--numbers"]
+        return "a.csv", ["--read", "numbers"]
     if kind == "named column":
         write_table("a.csv", transposed=False, head="cell")
-        return "a.csv", ["--numbers"]
+        return "a.csv", ["--read", "numbers"]
     if kind == "transposed":
         write_table("a.csv", transposed=True)
-        return "a.csv", ["--transpose"]
+        return "a.csv", ["--read", "transpose"]
     if kind == "parquet":
         import pyarrow as pa
         import pyarrow.parquet as pq
@@ -116,7 +116,7 @@ def written(kind):
         X, y = table()
         columns = {"cell": NAMES} | dict(zip(GENES, X.T, strict=True)) | {"label": y}
         pq.write_table(pa.table(columns), "a.parquet")
-        return "a.parquet", ["--numbers"]
+        return "a.parquet", ["--read", "numbers"]
     sparse = {"h5ad": np.asarray, "h5ad csr": sp.csr_matrix, "h5ad csc": sp.csc_matrix}[kind]
     write_h5ad("a.h5ad", sparse)
     return "a.h5ad", []
@@ -137,7 +137,7 @@ def test_rows_are_called_as_their_file_calls_them(folder, kind):
         assert y[i] == example["label"]
         assert X[i, GENES.index(row["name"])] == int(example["hit"])
         assert example["name"] in Path("result/report.html").read_text("utf-8")
-    turned = ["--transpose"] if kind == "transposed" else []
+    turned = ["--read", "transpose"] if kind == "transposed" else []
     run("predict", "result", path, *turned, "--out", "labels.csv")
     with open("labels.csv", newline="") as file:
         assert [row["row"] for row in csv.DictReader(file)] == NAMES
@@ -149,7 +149,7 @@ def test_rows_without_names_have_their_numbers(folder):
         csv.writer(file).writerows(
             [[*GENES, "label"], *([*r, c] for r, c in zip(X, y, strict=True))]
         )
-    run("select", "a.csv", "--numbers", "-k", 2)
+    run("select", "a.csv", "--read", "numbers", "-k", 2)
     summary = json.loads(Path("result/summary.json").read_text("utf-8"))
     assert {row["example"]["name"] for row in summary["features"]} == {""}
     run("predict", "result", "a.csv", "--out", "labels.csv")
@@ -159,7 +159,7 @@ def test_rows_without_names_have_their_numbers(folder):
 
 def test_a_summary_of_an_earlier_version_is_read(folder):
     write_table("a.csv", transposed=False)
-    run("select", "a.csv", "--numbers", "-k", 2)
+    run("select", "a.csv", "--read", "numbers", "-k", 2)
     record = json.loads(Path("result/summary.json").read_text("utf-8"))
     for row in record["features"]:
         del row["example"]["name"]

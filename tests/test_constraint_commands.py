@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from naively import SparseBernoulliNB, SparseMultinomialNB
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 from naively.jobs import data
 from naively.jobs.model_file import load_model
 from naively.read import batch
@@ -53,18 +53,52 @@ def certificate(out="out"):
 
 
 ASKED = {
-    "required": ("-k", 4, "--require", "film", "--exclude", "g*"),
-    "groups": ("-k", 3, "--feature-groups", "groups.csv", "--require", "great"),
-    "budget": ("--costs", "costs.tsv", "--budget", 9),
-    "quota": ("-k", 5, "--quota", 1, "--exclude", "the"),
-    "even": ("-k", 5, "--quota", "even", "--require", "film"),
-    "pairs": ("-k", 4, "--require", "film", "--exclude", "g*", "--objective", "pairs"),
-    "even pairs": ("-k", 5, "--quota", "even", "--objective", "pairs"),
-    "paid pairs": ("--costs", "costs.tsv", "--budget", 9, "--objective", "pairs"),
-    "even words": ("-k", 5, "--quota", "even", "--redundancy", "conditional"),
-    "redundancy": ("-k", 4, "--require", "film", "--exclude", "g*", "--redundancy", "conditional"),
-    "weights": ("-k", 4, "--class-weight", "balanced"),
-    "auto": ("-k", "auto", "--require", "film", "--quota", 1, "--class-weight", "balanced"),
+    "required": ("-k", 4, "--choose", "require=film", "--choose", "exclude=g*"),
+    "groups": ("-k", 3, "--choose", "groups=groups.csv", "--choose", "require=great"),
+    "budget": ("--choose", "costs=costs.tsv", "--choose", "budget=9"),
+    "quota": ("-k", 5, "--choose", "quota=1", "--choose", "exclude=the"),
+    "even": ("-k", 5, "--choose", "quota=even", "--choose", "require=film"),
+    "pairs": (
+        "-k",
+        4,
+        "--choose",
+        "require=film",
+        "--choose",
+        "exclude=g*",
+        "--choose",
+        "objective=pairs",
+    ),
+    "even pairs": ("-k", 5, "--choose", "quota=even", "--choose", "objective=pairs"),
+    "paid pairs": (
+        "--choose",
+        "costs=costs.tsv",
+        "--choose",
+        "budget=9",
+        "--choose",
+        "objective=pairs",
+    ),
+    "even words": ("-k", 5, "--choose", "quota=even", "--choose", "redundancy=conditional"),
+    "redundancy": (
+        "-k",
+        4,
+        "--choose",
+        "require=film",
+        "--choose",
+        "exclude=g*",
+        "--choose",
+        "redundancy=conditional",
+    ),
+    "weights": ("-k", 4, "--choose", "class-weight=balanced"),
+    "auto": (
+        "-k",
+        "auto",
+        "--choose",
+        "require=film",
+        "--choose",
+        "quota=1",
+        "--choose",
+        "class-weight=balanced",
+    ),
 }
 
 
@@ -104,10 +138,10 @@ def test_constraints_hold_whatever_the_way(folder, monkeypatch, asked, model):
     "asked", ["required", "groups", "budget", "quota", "even", "pairs", "weights"]
 )
 def test_statistics_alone_give_the_same_model(folder, asked):
-    run("select", "all.csv", *ASKED[asked], "--holdout", 0, "-q")
+    run("select", "all.csv", *ASKED[asked], "--test", 0, "-q")
     run("count", "all.csv", "--out", "records", "-q")
-    run("merge", "records", "-o", "all.npz", "-q")
-    run("solve", "all.npz", *ASKED[asked], "-o", "solved", "-q")
+    run("count", "records", "-o", "all.npz", "-q")
+    run("select", "all.npz", *ASKED[asked], "-o", "solved", "-q")
     assert chosen("solved") == chosen("result")
     for name in ("features.csv", "model.npz"):
         assert (Path("solved") / name).read_bytes() == (Path("result") / name).read_bytes()
@@ -121,11 +155,20 @@ def test_numbers_are_constrained_as_the_estimator_is(folder):
     rows = [",".join([*names, "label"])]
     rows += [",".join([*map(str, row), label]) for row, label in zip(X.tolist(), y, strict=True)]
     Path("genes.csv").write_text("\n".join(rows) + "\n")
-    ways = ("genes.csv", "--numbers", "--exclude", "MT-[01]", "--require", "g4", "-q")
+    ways = (
+        "genes.csv",
+        "--read",
+        "numbers",
+        "--choose",
+        "exclude=MT-[01]",
+        "--choose",
+        "require=g4",
+        "-q",
+    )
     for model, kind in (("multinomial", SparseMultinomialNB), ("bernoulli", SparseBernoulliNB)):
         fitted = kind(k=3, excluded=[0, 1], required=[7], class_weight="balanced").fit(X, y)
-        run("select", *ways, "--model", model, "-k", 3, "--holdout", 0, "--class-weight",
-            "balanced", "--out", model)  # fmt: skip
+        run("select", *ways, "--model", model, "-k", 3, "--test", 0, "--choose",
+            "class-weight=balanced", "--out", model)  # fmt: skip
         file = load_model(f"{model}/model.npz")
         assert file.columns.tolist() == np.flatnonzero(fitted.support_).tolist()
         own, weights = file.rule.arrays()["weights"], fitted.rule_.weights
@@ -135,18 +178,22 @@ def test_numbers_are_constrained_as_the_estimator_is(folder):
 @pytest.mark.parametrize(
     "asked",
     [
-        ("--quota", 1, "--require", "film"), ("--quota", "even"), ASKED["groups"][2:],
+        ("--choose", "quota=1", "--choose", "require=film"),
+        ("--choose", "quota=even"),
+        ASKED["groups"][2:],
         ASKED["pairs"][2:],
-        (*ASKED["groups"][2:], "--objective", "pairs"),
+        (*ASKED["groups"][2:], "--choose", "objective=pairs"),
     ],
-)  # fmt: skip
+)
 def test_path_and_folds_start_where_they_can(folder, asked):
-    path = json.loads(run("path", "all.csv", *asked, "--json", "-q"))
-    for row in path["rows"][:3]:
-        run("select", "all.csv", *asked, "-k", row["k"], "--holdout", 0, "--quick", "--force", "-q")
+    table = json.loads(run("cv", "all.csv", *asked, "--json", "-q"))
+    for row in table["points"][:3]:
+        run("select", "all.csv", *asked, "-k", row["k"], "--test", 0, "--quick", "--force", "-q")
         found = certificate("result")
         assert found["objective"] - found["baseline"] == pytest.approx(row["gain"])
-    least = 0 if "even" in asked else path["rows"][0]["k"]  # of which no feature is a choice, too
+    least = (
+        0 if "quota=even" in asked else table["points"][0]["k"]
+    )  # of which no feature is a choice, too
     table = json.loads(run("cv", "all.csv", *asked, "--model", "bernoulli", "--json", "-q"))
     assert table["points"][0]["k"] >= least
 
@@ -156,7 +203,7 @@ def test_the_summary_says_what_was_chosen_from(folder):
     assert "no other features of a cost of 9 at most reach a higher training likelihood" in said
     page = (Path("result") / "report.html").read_text()
     assert "No choice of features of a cost of 9 at most" in page
-    assert run("report", "result", "--format", "md")
+    assert run("explain", "result", "--report", "md")
     run("select", "all.csv", "-q", "--out", "plain")
     assert "choice" not in certificate("plain")
 
@@ -165,8 +212,10 @@ def test_ties_are_those_among_what_may_be_chosen(folder):
     lines = [f"{'aa bb cc dd' if i % 2 else 'ee ff gg hh'},{'xy'[i % 2]}" for i in range(40)]
     Path("ties.csv").write_text("text,label\n" + "\n".join(lines) + "\n")
     for model, free in (("multinomial", 3), ("bernoulli", 6)):  # bb to dd are alike, bb to gg tie
-        ways = ("select", "ties.csv", "--model", model, "--holdout", 0, "--json", "-q", "--force")
-        notes = json.loads(run(*ways, "-k", 3, "--require", "hh", "--exclude", "aa"))["notes"]
+        ways = ("select", "ties.csv", "--model", model, "--test", 0, "--json", "-q", "--force")
+        notes = json.loads(run(*ways, "-k", 3, "--choose", "require=hh", "--choose", "exclude=aa"))[
+            "notes"
+        ]
         (note,) = [each for each in notes if " tie for " in each]
         assert note.startswith(f"{free} features tie for 2 of the 3 places")
 
@@ -178,59 +227,97 @@ def test_a_mistake_is_told_in_one_sentence(folder):
     Path("word.csv").write_text("good,cheap\n")
     Path("three.csv").write_text("good,1,2\n")
     for arguments, message in (
-        (("--require", "goood"), "`--require goood` is no feature; did you mean `good`?"),
-        (("--require", "z*"), "`--require z*` matches no feature"),
-        (("--exclude", "z*"), "`--exclude z*` matches no feature"),
-        (("--exclude", "flim"), "did you mean `film`?"),
-        (("--require", "rare", "--min-count", 2, "--holdout", 0), "is not counted 2 times or more"),
-        (("--require", "film", "--exclude", "f*"), "`--require` and `--exclude` must not overlap"),
-        (("--require", "*", "-k", 3), "`-k` must be at least 12: 12 are required; got 3"),
-        (("--quota", 90), "`--quota` must be at most"),
-        (("--quota", 2, "-k", 5), "`-k` must be at least 6: `--quota` needs 6; got 5"),
-        (("--quota", 2, "--feature-groups", "groups.csv"), "leave out `--quota` or"),
-        (("--quota", "odd"), "is not a number of features for each class, 0 or more, or even"),
-        (("--quota", "even", "--costs", "costs.tsv", "--budget", 9), "`--quota even` shares k"),
-        (("--budget", 3), "`--budget` has no effect without --costs"),
-        (("--costs", "costs.tsv"), "`--costs` has no effect without --budget"),
-        (("--costs", "costs.tsv", "--budget", 3, "--require", "film"), "features, 9; got 3"),
-        (("--costs", "some.csv", "--budget", 3), "11 features have no cost, such as `awful`"),
-        (("--costs", "none.csv", "--budget", 3), "names no feature of all.csv"),
-        (("--costs", "twice.csv", "--budget", 3), "line 2 names `good` once more"),
-        (("--costs", "word.csv", "--budget", 3), "line 1 must be a feature and its cost"),
-        (("--feature-groups", "three.csv"), "line 1 must be the name of a feature, or a pattern"),
-        (("--feature-groups", "absent.csv"), "no such file"),
-        (("--model", "l2-centers", "--class-weight", "balanced"), "all classes weigh the same"),
-        (("-k", 13, "--exclude", "film"), "features that may be chosen, 11; got 13"),
+        (
+            ("--choose", "require=goood"),
+            "`--choose require=goood` is no feature; did you mean `good`?",
+        ),
+        (("--choose", "require=z*"), "`--choose require=z*` matches no feature"),
+        (("--choose", "exclude=z*"), "`--choose exclude=z*` matches no feature"),
+        (("--choose", "exclude=flim"), "did you mean `film`?"),
+        (
+            ("--choose", "require=rare", "--words", "min-count=2", "--test", 0),
+            "is not counted 2 times or more",
+        ),
+        (
+            ("--choose", "require=film", "--choose", "exclude=f*"),
+            "`--choose require` and `--choose exclude` must not overlap",
+        ),
+        (("--choose", "require=*", "-k", 3), "`-k` must be at least 12: 12 are required; got 3"),
+        (("--choose", "quota=90"), "`--choose quota` must be at most"),
+        (
+            ("--choose", "quota=2", "-k", 5),
+            "`-k` must be at least 6: `--choose quota` needs 6; got 5",
+        ),
+        (("--choose", "quota=2", "--choose", "groups=groups.csv"), "leave out `--choose quota` or"),
+        (
+            ("--choose", "quota=odd"),
+            "is not a number of features for each class, 0 or more, or even",
+        ),
+        (
+            ("--choose", "quota=even", "--choose", "costs=costs.tsv", "--choose", "budget=9"),
+            "`--choose quota=even` shares k",
+        ),
+        (("--choose", "budget=3"), "`--choose budget` has no effect without --choose costs"),
+        (("--choose", "costs=costs.tsv"), "`--choose costs` has no effect without --choose budget"),
+        (
+            ("--choose", "costs=costs.tsv", "--choose", "budget=3", "--choose", "require=film"),
+            "features, 9; got 3",
+        ),
+        (
+            ("--choose", "costs=some.csv", "--choose", "budget=3"),
+            "11 features have no cost, such as `awful`",
+        ),
+        (("--choose", "costs=none.csv", "--choose", "budget=3"), "names no feature of all.csv"),
+        (("--choose", "costs=twice.csv", "--choose", "budget=3"), "line 2 names `good` once more"),
+        (
+            ("--choose", "costs=word.csv", "--choose", "budget=3"),
+            "line 1 must be a feature and its cost",
+        ),
+        (("--choose", "groups=three.csv"), "line 1 must be the name of a feature, or a pattern"),
+        (("--choose", "groups=absent.csv"), "no such file"),
+        (
+            ("--model", "l2-centers", "--choose", "class-weight=balanced"),
+            "all classes weigh the same",
+        ),
+        (("-k", 13, "--choose", "exclude=film"), "features that may be chosen, 11; got 13"),
     ):
         assert message in run("select", "all.csv", *arguments, "-q", status=2), arguments
     # What is excluded and too rare to be a feature is not chosen: that is what was asked.
-    run("select", "all.csv", "--exclude", "rare", "--min-count", 2, "-k", 3, "-q")
+    run("select", "all.csv", "--choose", "exclude=rare", "--words", "min-count=2", "-k", 3, "-q")
 
 
 @pytest.mark.parametrize(
     "ways",
     [
-        ("--objective", "pairs", "--redundancy", "conditional"),
-        ("--redundancy", "conditional", "--costs", "costs.csv", "--budget", "3"),
-        ("--redundancy", "conditional", "--feature-groups", "groups.csv"),
+        ("--choose", "objective=pairs", "--choose", "redundancy=conditional"),
+        (
+            "--choose",
+            "redundancy=conditional",
+            "--choose",
+            "costs=costs.csv",
+            "--choose",
+            "budget=3",
+        ),
+        ("--choose", "redundancy=conditional", "--choose", "groups=groups.csv"),
     ],
 )
-@pytest.mark.parametrize("command", ["select", "path", "cv"])
+@pytest.mark.parametrize("command", ["select", "cv"])
 def test_of_two_ways_to_choose_one_is_to_be_left_out(command, ways, tmp_path):
     result = CliRunner().invoke(naively, [command, "no.csv", *ways])
     assert result.exit_code == 2
-    assert f"`{ways[2]}`" in result.output or f"`{' '.join(ways[:2])}`" in result.output
+    keys = [each.partition("=")[0] for each in ways[1::2]]
+    assert any(f"`--choose {key}" in result.output for key in keys[1:])
     assert "are ways to choose the features, of which one can be asked for" in result.output
 
 
 @pytest.mark.parametrize(
     "options",
     [
-        ("--analyzer", "char", "--stop-words", "english"),
-        ("--analyzer", "tokens", "--token-pattern", "x"),
+        ("--words", "analyzer=char", "--words", "stop-words=english"),
+        ("--words", "analyzer=tokens", "--words", "token-pattern=x"),
     ],
 )
 def test_options_of_words_are_refused_for_characters(options):
     result = CliRunner().invoke(naively, ["select", "no.csv", *options])
     assert result.exit_code == 2
-    assert "has no effect on --analyzer" in result.output
+    assert "has no effect on --words analyzer" in result.output

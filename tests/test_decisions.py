@@ -13,7 +13,7 @@ from hypothesis import given, settings, strategies as st
 from sklearn import metrics
 
 from naively import SparseMultinomialNB
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 from naively.jobs.model_file import load_model
 from naively.judging.agreement import agreement, share_interval
 from naively.judging.parting import TEST, TRAIN, Parting
@@ -138,7 +138,7 @@ def threshold(path="result"):
 @pytest.mark.parametrize(("goal", "share"), [("precision", 0.8), ("recall", 0.8)])
 def test_a_threshold_is_chosen_on_folds_and_told_on_test_rows(data, goal, share):
     X, y = data
-    out = run("select", "a.npz", "--test", "b.npz", "-k", 6, f"--{goal}", f"rare={share}",
+    out = run("select", "a.npz", "--test", "b.npz", "-k", 6, "--judge", f"{goal}=rare={share}",
               "--out", "result", "-q").stdout  # fmt: skip
     (found,) = threshold()
     parts = parts_of("a.npz", Layout())
@@ -190,8 +190,8 @@ def test_a_threshold_is_chosen_on_folds_and_told_on_test_rows(data, goal, share)
 
 
 def test_one_of_several_thresholds_is_for_who_predicts_to_choose(data):
-    out = run("select", "a.npz", "-k", 6, "--recall", "rare=0.5", "--precision", "rare=0.5",
-              "--out", "r", "-q").stdout  # fmt: skip
+    wanted = ("--judge", "recall=rare=0.5", "--judge", "precision=rare=0.5")
+    out = run("select", "a.npz", "-k", 6, *wanted, "--out", "r", "-q").stdout
     assert "naively predict --threshold rare=" in " ".join(out.split())
     assert load_model("r/model.npz").answer_from is None
 
@@ -236,16 +236,16 @@ def test_the_surest_mistakes_are_told_with_what_misled(data):
 
 
 def test_what_no_threshold_reaches_is_said(data):
-    out = run("select", "a.npz", "-k", 2, "--precision", "rare=1", "--out", "r", "-q").stdout
+    out = run("select", "a.npz", "-k", 2, "--judge", "precision=rare=1", "--out", "r", "-q").stdout
     (found,) = threshold("r")
     if found["log_odds"] is None:
         assert "No threshold reaches a precision of 1 for rare" in " ".join(out.split())
-    message = run("select", "a.npz", "--recall", "rar=0.9", "-q", status=2).output
-    assert "`--recall` must be of a class of the training (b, rare, z); got rar" in " ".join(
+    message = run("select", "a.npz", "--judge", "recall=rar=0.9", "-q", status=2).output
+    assert "`--judge recall` must be of a class of the training (b, rare, z); got rar" in " ".join(
         message.split()
     )
-    run("select", "a.npz", "--recall", "rare=1.5", "-q", status=2)
-    run("select", "a.npz", "--precision", "0.5", "-q", status=2)
+    run("select", "a.npz", "--judge", "recall=rare=1.5", "-q", status=2)
+    run("select", "a.npz", "--judge", "precision=0.5", "-q", status=2)
     message = run("predict", "r", "b.npz", "--threshold", "x=1", status=2).output
     assert "`--threshold` must be of a class of the model (b, rare, z); got x" in " ".join(
         message.split()
@@ -254,7 +254,7 @@ def test_what_no_threshold_reaches_is_said(data):
 
 def test_predict_compares_with_the_truth(data):
     X, y = data
-    run("select", "a.npz", "-k", 6, "--holdout", 0, "--out", "r", "-q")
+    run("select", "a.npz", "-k", 6, "--test", 0, "--out", "r", "-q")
     said = run("predict", "r", "b.npz", "--truth", "y", "--margin", "--out", "o.csv", "-q").stdout
     said = " ".join(said.split())
     fitted = SparseMultinomialNB(k=6).fit(X[:1000], y[:1000])
@@ -286,9 +286,9 @@ def test_the_words_that_misled_speak_for_the_answer_against_the_truth(tmp_path, 
     with open("b.jsonl", "w") as file:
         for t, y in [("good bad good good", "no"), ("bad", "no")]:
             file.write(json.dumps({"text": t, "label": y}) + "\n")
-    run("select", "a.jsonl", "-k", 2, "--holdout", 0, "--out", "r", "-q")
+    run("select", "a.jsonl", "-k", 2, "--test", 0, "--out", "r", "-q")
     assert set(load_model("r/model.npz").names) == {"good", "bad"}
-    run("select", "a.jsonl", "-k", 2, "--weights", "counts", "--holdout", 0, "--out", "c", "-q")
+    run("select", "a.jsonl", "-k", 2, "--words", "weights=counts", "--test", 0, "--out", "c", "-q")
     said = run("predict", "c", "b.jsonl", "--truth", "label", "--out", "o.csv", "-q").stdout
     said = " ".join(said.split())
     assert "Surely wrong: row 1 is no, answered yes" in said
@@ -297,7 +297,19 @@ def test_the_words_that_misled_speak_for_the_answer_against_the_truth(tmp_path, 
 
 
 def test_hold_out_is_part_of_the_thresholds_test(data):
-    run("select", "a.npz", "-k", 6, "--recall", "rare=0.8", "--out", "r", "-q", "--seed", 4)
+    run(
+        "select",
+        "a.npz",
+        "-k",
+        6,
+        "--judge",
+        "recall=rare=0.8",
+        "--out",
+        "r",
+        "-q",
+        "--judge",
+        "seed=4",
+    )
     (found,) = threshold("r")
     parts = parts_of("a.npz", Layout())
     parting = parted(Parting(0.2, seed=4, n_folds=5), parts, Layout())

@@ -26,7 +26,7 @@ from naively import (
     SparsePoissonNB,
     export,
 )
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 from naively.jobs.model_file import load_model
 from naively.models.value_rules import restored
 
@@ -388,7 +388,7 @@ def selected(folder, *options):
 
 @pytest.mark.parametrize(
     "options",
-    [(), ("--weights", "counts"), ("--weights", "tfidf"), ("--model", "bernoulli"),
+    [(), ("--words", "weights=counts"), ("--words", "weights=tfidf"), ("--model", "bernoulli"),
      ("--model", "poisson")],
     ids=" ".join,
 )  # fmt: skip
@@ -407,7 +407,9 @@ def test_a_model_file_of_words(reviews, options):
         export(path, "onnx")
 
 
-@pytest.mark.parametrize("options", [("--weights", "log"), ("--weights", "tfidf", "--norm", "l2")])
+@pytest.mark.parametrize(
+    "options", [("--words", "weights=log"), ("--words", "weights=tfidf", "--words", "norm=l2")]
+)
 def test_weights_that_need_the_whole_row_are_told_by_json_alone(reviews, options):
     path, _ = selected(reviews[0], *options)
     for format in ("sql", "python", "onnx"):

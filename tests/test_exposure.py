@@ -25,7 +25,7 @@ from naively import (
     selection_stability,
     sparsity_path,
 )
-from naively.cli.scale import naively as command
+from naively.cli.commands import naively as command
 from naively.judging.path_scores import linear_path, rule_rows
 from naively.models.negative_binomial import moment_dispersion
 from naively.read.layout import Layout
@@ -501,12 +501,21 @@ def probabilities(model, path):
 @pytest.mark.parametrize("model", MODELS)
 @pytest.mark.parametrize("exposure", ["depth", "total"])
 def test_command_is_the_estimator(files, model, exposure):
-    ignored = ["--ignore", "depth"] if exposure == "total" else []
+    ignored = ["--read", "ignore=depth"] if exposure == "total" else []
     run(
-        *("select", "rows.csv", "--numbers", "--model", model, "--exposure", exposure),
+        *(
+            "select",
+            "rows.csv",
+            "--read",
+            "numbers",
+            "--model",
+            model,
+            "--read",
+            f"exposure={exposure}",
+        ),
         *(*ignored, "-k", 3, "--out", "out", "-q"),
     )
-    X = files.drop(columns=["label", *ignored[1:]])
+    X = files.drop(columns=["label", *["depth"][: len(ignored)]])
     estimator = MODELS[model](k=3, exposure=exposure).fit(X, files["label"])
     # Columns in another order, and one more.
     asked = files.drop(columns="label")[list("fedcba") + ["depth"]].assign(more=7)
@@ -527,7 +536,7 @@ def test_command_is_the_estimator(files, model, exposure):
 
 @pytest.mark.parametrize("model", MODELS)
 def test_total_of_texts_counts_every_term(files, model):
-    run("select", "texts.jsonl", "--model", model, "--exposure", "total", "-k", 2, "-q")
+    run("select", "texts.jsonl", "--model", model, "--read", "exposure=total", "-k", 2, "-q")
     X = files[list("abcdef")]
     estimator = MODELS[model](k=2, exposure="total").fit(X, files["label"])
     names = [f"word{i}" for i in estimator.get_support(indices=True)]
@@ -549,16 +558,16 @@ def test_total_of_texts_counts_every_term(files, model):
 def test_shards_are_the_whole(files, model, exposure):
     for part in (0, 1):
         files[part::2].to_csv(f"part{part}.csv", index=False)
-    how = ("--model", model, "--exposure", exposure, "--numbers")
+    how = ("--model", model, "--read", f"exposure={exposure}", "--read", "numbers")
     run("count", "part0.csv", "part1.csv", *how, "-o", "records", "-q")
-    run("merge", "records", "-o", "all.npz", "-q")
-    run("solve", "all.npz", "--model", model, "-k", 3, "-o", "solved", "-q")
-    run("select", "rows.csv", *how, "-k", 3, "--holdout", 0, "--out", "out", "-q")
+    run("count", "records", "-o", "all.npz", "-q")
+    run("select", "all.npz", "--model", model, "-k", 3, "-o", "solved", "-q")
+    run("select", "rows.csv", *how, "-k", 3, "--test", 0, "--out", "out", "-q")
     asked = files.drop(columns="label")
     np.testing.assert_allclose(
         probabilities("solved", asked), probabilities("out", asked), rtol=1e-9
     )
-    message = run("solve", "all.npz", "--model", "gaussian", "-k", 3, status=2)
+    message = run("select", "all.npz", "--model", "gaussian", "-k", 3, status=2)
     assert "gaussian takes no exposure" in message
 
 
@@ -567,9 +576,27 @@ def test_shards_are_the_whole(files, model, exposure):
 def test_folds_calibration_and_rare_features(files, model, exposure):
     least = int(files[list("abcdef")].sum().sort_values().iloc[2])
     output = run(
-        *("select", "rows.csv", "--numbers", "--model", model, "--exposure", exposure),
-        *("-k", "auto", "--calibration", "cross-fitted", "--min-count", least, "--stability"),
-        *("--holdout", 0),
+        *(
+            "select",
+            "rows.csv",
+            "--read",
+            "numbers",
+            "--model",
+            model,
+            "--read",
+            f"exposure={exposure}",
+        ),
+        *(
+            "-k",
+            "auto",
+            "--train",
+            "calibration=cross-fitted",
+            "--words",
+            f"min-count={least}",
+            "--judge",
+            "stability",
+        ),
+        *("--test", 0),
     )
     assert "features tell 3 classes apart" in output
     X = files.drop(columns="label")
@@ -596,21 +623,35 @@ def test_the_total_is_a_column_that_holds_it_in_every_judgement(files, model):
     rows.to_csv("rows.csv", index=False)  # a group each: the same rows are held out
     least = int(files[letters].sum().sort_values().iloc[2])
     rare = [c for c in letters if files[c].sum() < least]
-    how = ("rows.csv", "--numbers", "--model", model, "--ignore", "depth", "--groups", "row")
-    total, column = ("--exposure", "total", "--ignore", "sum"), ("--exposure", "sum")
-    ignored = [each for c in rare for each in ("--ignore", c)]
+    how = (
+        "rows.csv",
+        "--read",
+        "numbers",
+        "--model",
+        model,
+        "--read",
+        "ignore=depth",
+        "--read",
+        "groups=row",
+    )
+    total, column = ("--read", "exposure=total", "--read", "ignore=sum"), ("--read", "exposure=sum")
+    ignored = [each for c in rare for each in ("--read", f"ignore={c}")]
+    over_k = ("--ks", "1-4", "--train", "alpha=0,1", "--json")
     judged = [
-        json.loads(run("cv", *how, *exposure, "--ks", "1-4", "--alphas", "0,1", "--json"))["points"]
+        [
+            (p["k"], p["alpha"], p["score"], pytest.approx(p["gain"], rel=1e-12), p["entered"])
+            for p in json.loads(run("cv", *how, *exposure, *over_k))["points"]
+        ]
         for exposure in (
-            (*total, "--min-count", least),
-            (*column, "--min-count", least),
+            (*total, "--words", f"min-count={least}"),
+            (*column, "--words", f"min-count={least}"),
             (*column, *ignored),
         )
     ]
     assert judged[0] == judged[1] == judged[2]
     tested = [
         json.loads(run("select", *how, *exposure, "-k", 2, "--json"))
-        for exposure in ((*total, "--min-count", least), (*column, *ignored))
+        for exposure in ((*total, "--words", f"min-count={least}"), (*column, *ignored))
     ]
     assert tested[0]["evaluation"] == tested[1]["evaluation"]
     of_k = [
@@ -661,9 +702,20 @@ def test_texts_counted_anywhere_train_and_are_answered(files):
 def test_dask_is_the_same_to_the_byte(files):
     pytest.importorskip("dask")
     for model in MODELS:
-        how = ("select", "rows.csv", "--numbers", "--model", model, "--exposure", "total", "-k", 3)
+        how = (
+            "select",
+            "rows.csv",
+            "--read",
+            "numbers",
+            "--model",
+            model,
+            "--read",
+            "exposure=total",
+            "-k",
+            3,
+        )
         run(*how, "--out", "here", "-q")
-        run(*how, "--engine", "dask", "--out", "there", "-q")
+        run(*how, "--on", "dask", "--out", "there", "-q")
         with open("here/model.npz", "rb") as here, open("there/model.npz", "rb") as there:
             assert here.read() == there.read()
 
@@ -672,28 +724,32 @@ def test_command_refuses(files):
     bad = files.copy()
     bad.loc[4, ["depth", "a"]] = [0, 5]
     bad.to_csv("bad.csv", index=False)
-    numbers = ("select", "rows.csv", "--numbers", "-k", 2)
+    numbers = ("select", "rows.csv", "--read", "numbers", "-k", 2)
     counts = (*numbers, "--model", "poisson")
-    texts = ("select", "texts.jsonl", "-k", 2, "--model", "poisson", "--exposure")
+    texts = ("select", "texts.jsonl", "-k", 2, "--model", "poisson", "--read")
     for arguments, message in [
-        ((*numbers, "--exposure", "depth"), "has no effect on --model multinomial"),
-        ((*counts, "--exposure", "dept"), "did you mean `depth`?"),
-        ((*counts, "--exposure", "depth", "--refit", "logistic"), "looks at the entries"),
-        ((*counts, "--exposure", "depth", "--require", "depth"), "both have `depth`"),
-        ((*texts, "depth"), "must be total for texts"),
-        ((*texts, "total", "--weights", "log"), "neither weighted nor normalised"),
-        ((*texts, "total", "--norm", "l2"), "neither weighted nor normalised"),
+        ((*numbers, "--read", "exposure=depth"), "has no effect on --model multinomial"),
+        ((*counts, "--read", "exposure=dept"), "did you mean `depth`?"),
+        (
+            (*counts, "--read", "exposure=depth", "--train", "refit=logistic"),
+            "looks at the entries",
+        ),
+        ((*counts, "--read", "exposure=depth", "--choose", "require=depth"), "both have `depth`"),
+        ((*texts, "exposure=depth"), "must be total for texts"),
+        ((*texts, "exposure=total", "--words", "weights=log"), "neither weighted nor normalised"),
+        ((*texts, "exposure=total", "--words", "norm=l2"), "neither weighted nor normalised"),
         (
             (
                 "select",
                 "bad.csv",
-                "--numbers",
+                "--read",
+                "numbers",
                 "-k",
                 2,
                 "--model",
                 "poisson",
-                "--exposure",
-                "depth",
+                "--read",
+                "exposure=depth",
             ),
             "bad.csv: line 6: the exposure must be > 0",
         ),

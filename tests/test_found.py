@@ -25,7 +25,7 @@ from naively import (
     expected_error,
     markers,
 )
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 from naively.jobs.study import coverage_points
 from naively.judging.parting import Parting
 from naively.work.row_keys import row_keys
@@ -212,8 +212,9 @@ def table(tmp_path, monkeypatch):
 @pytest.mark.parametrize("model", ["poisson", "negative-binomial"])
 def test_thresholds_of_rows_of_some_exposure(table, exposure, model):
     shown = run(
-        "select", "t.csv", "--numbers", "--model", model, "-k", 3, "--exposure", exposure,
-        "--precision", "a=0.7", "--json", "-q", "--out", "out",
+        "select", "t.csv", "--read", "numbers", "--model", model, "-k", 3,
+        "--read", f"exposure={exposure}", "--judge", "precision=a=0.7", "--json", "-q",
+        "--out", "out",
     )  # fmt: skip
     [threshold] = json.loads(shown.stdout)["thresholds"]
     assert threshold["test_rows"] > 0
@@ -223,10 +224,10 @@ def test_thresholds_of_rows_of_some_exposure(table, exposure, model):
 
 def test_logistic_regression_weighs_classes_as_the_others(table):
     def scores(*more):
-        shown = run("cv", "t.csv", "--numbers", "--against", "logistic", "--json", *more)
+        shown = run("cv", "t.csv", "--read", "numbers", "--against", "logistic", "--json", *more)
         return json.loads(shown.stdout)
 
-    assert scores() != scores("--class-weight", "balanced")
+    assert scores() != scores("--choose", "class-weight=balanced")
 
 
 def test_labels_of_cells_are_looked_for_by_name(tmp_path):

@@ -50,10 +50,11 @@ SELECT = ["select", "posts.parquet", "--text", "subject", "--text", "body", "--l
 
 
 @pytest.mark.parametrize(
-    ("k", "weights"), [(8, ["--weights", "counts"]), ("all", ["--weights", "counts"]), (8, [])]
+    ("k", "weights"),
+    [(8, ["--words", "weights=counts"]), ("all", ["--words", "weights=counts"]), (8, [])],
 )
 def test_the_command_is_the_library(folder, k, weights):
-    arguments = ["--model", "hybrid", "-k", k, "--split-column", "split", "--json", "-q"]
+    arguments = ["--model", "hybrid", "-k", k, "--read", "split=split", "--json", "-q"]
     summary = json.loads(run(*SELECT, *arguments, *weights).stdout)
     table = posts()
     train, test = (table[table["split"] == part] for part in ("train", "test"))
@@ -82,7 +83,7 @@ def test_the_command_is_the_library(folder, k, weights):
 
 @pytest.mark.parametrize("columns", [["body"], ["subject", "body", "body"]])
 def test_as_many_columns_of_text_as_regions(folder, columns):
-    run(*SELECT, "--model", "hybrid", "-k", "8", "--holdout", "0", "-q")
+    run(*SELECT, "--model", "hybrid", "-k", "8", "--test", "0", "-q")
     names = [part for column in columns for part in ("--text", column)]
     answer = run("predict", "result/model.npz", "posts.parquet", *names, "-q", status=2)
     assert "weighs 2 columns of text (subject, body)" in answer.stderr
@@ -90,7 +91,7 @@ def test_as_many_columns_of_text_as_regions(folder, columns):
 
 
 def test_held_out_rows_and_the_report(folder):
-    shown = run(*SELECT, "--model", "hybrid", "-k", "8", "--holdout", "0.3").output
+    shown = run(*SELECT, "--model", "hybrid", "-k", "8", "--test", "0.3").output
     assert "Weights of the regions" in shown
     assert "Weights of the regions" in (folder / "result" / "report.html").read_text()
 
@@ -100,7 +101,7 @@ def test_numbers_are_one_region(folder):
     y = rng.integers(0, 2, 80)
     X = rng.poisson(1 + np.outer(y, [2, 0, 0, 1]))
     np.savez("counts.npz", X=X, y=y)
-    run("select", "counts.npz", "--model", "hybrid", "-k", "3", "--holdout", "0", "-q")
+    run("select", "counts.npz", "--model", "hybrid", "-k", "3", "--test", "0", "-q")
     stored = load_model("result/model.npz")
     model = HybridNB(estimator=SparseMultinomialNB(k=3)).fit(X, y)
     np.testing.assert_allclose(stored.rule.theta, model.theta_, rtol=1e-9)
@@ -110,14 +111,14 @@ def test_numbers_are_one_region(folder):
 
 
 def test_smoothing_is_needed(folder):
-    result = run(*SELECT, "--model", "hybrid", "--alpha", "0", "-k", "8", "-q", status=2)
-    assert "`--alpha` must be > 0" in result.stderr
+    result = run(*SELECT, "--model", "hybrid", "--train", "alpha=0", "-k", "8", "-q", status=2)
+    assert "`--train alpha` must be > 0" in result.stderr
 
 
 def test_few_rows_say_that_they_separate(folder):
     posts(12).assign(body="a b").to_parquet("few.parquet")
     arguments = ["--text", "subject", "--text", "body", "--label", "group", "--model", "hybrid"]
-    out = run("select", "few.parquet", *arguments, "-k", "all", "--holdout", "0", "--json", "-q")
+    out = run("select", "few.parquet", *arguments, "-k", "all", "--test", "0", "--json", "-q")
     notes = json.loads(out.stdout)["notes"]
     finite = np.isfinite(load_model("result/model.npz").rule.theta).all()
     assert finite

@@ -1,4 +1,4 @@
-"""`naively path`, `report` and `explain`, and the mistakes that people make most."""
+"""`naively explain` and `cv`, a result in another form, and the mistakes that people make most."""
 
 import csv
 import json
@@ -29,7 +29,7 @@ from naively import (
     SparsityCV,
     sparsity_path,
 )
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 from naively.jobs.explain import explain_row
 from naively.jobs.model_file import load_model
 from naively.judging.parting import Parting
@@ -69,34 +69,35 @@ def run(*arguments, status=0, stdin=None):
     return result
 
 
-# path --------------------------------------------------------------------------------------------
+# cv, on all rows --------------------------------------------------------------------------------
 
 
-def test_path_is_that_of_the_library(folder):
-    found = json.loads(run("path", "counts.npz", "--json", "--out", "path.csv").stdout)
+def test_gains_are_those_of_the_path_of_the_library(folder):
+    found = json.loads(
+        run("cv", "counts.npz", "--ks", "1-10", "--json", "--out", "path.csv").stdout
+    )
     with np.load("counts.npz") as file:
-        path = sparsity_path(SparseMultinomialNB(), file["X"], file["y"])
-    assert [row["k"] for row in found["rows"]] == path.k.tolist()
-    assert [row["gain"] for row in found["rows"]] == pytest.approx(path.objective - path.baseline)
-    assert [row["limit"] for row in found["rows"]] == pytest.approx(path.bound - path.baseline)
+        path = sparsity_path(SparseMultinomialNB(), file["X"], file["y"], ks=range(1, 11))
+    assert [row["k"] for row in found["points"]] == path.k.tolist()
+    assert [row["gain"] for row in found["points"]] == pytest.approx(path.objective - path.baseline)
+    assert [row["bound"] for row in found["points"]] == pytest.approx(path.bound - path.baseline)
     second = sorted(set(path.support(2).tolist()) - set(path.support(1).tolist()))
-    assert found["rows"][1]["entered"] == [str(i) for i in second]
+    assert found["points"][1]["entered"] == [str(i) for i in second]
     with open("path.csv", newline="") as file:
         assert [int(row["k"]) for row in csv.DictReader(file)] == path.k.tolist()
 
 
-def test_path_on_the_screen_names_what_comes_in(folder):
-    out = run("path", "reviews.csv", "--ks", "1-3,8", "--model", "bernoulli").stdout
-    assert "40 rows, 12 features" in out
-    assert len(out.splitlines()) == 7
+def test_the_screen_names_what_comes_in(folder):
+    out = run("cv", "reviews.csv", "--ks", "1-3,8", "--model", "bernoulli").stdout
+    assert "no k features pass the bound" in out
     assert all(word in out for word in GOOD.split())
-    run("path", "reviews.csv", "--ks", "1,x", status=2)
+    run("cv", "reviews.csv", "--ks", "1,x", status=2)
 
 
-def test_path_shows_its_figures_on_a_narrow_terminal(folder, monkeypatch):
+def test_figures_are_shown_on_a_narrow_terminal(folder, monkeypatch):
     monkeypatch.setenv("COLUMNS", "60")
-    lines = run("path", "reviews.csv", "--ks", "1,8").stdout.splitlines()
-    assert lines[1].split()[:5] == ["k", "gain", "limit", "left", "open"]
+    lines = run("cv", "reviews.csv", "--ks", "1,8").stdout.splitlines()
+    assert lines[1].split()[:5] == ["k", "accuracy", "s.e.", "gain", "bound"]
     assert lines[3].split()[0] == "8"
     assert lines[3].endswith("…")
     assert max(map(len, lines[:4])) <= 60
@@ -104,7 +105,7 @@ def test_path_shows_its_figures_on_a_narrow_terminal(folder, monkeypatch):
 
 def test_a_page_is_no_summary(folder):
     run("select", "reviews.csv", "-k", 4)
-    said = run("report", "result/report.html", status=2).stderr
+    said = run("explain", "result/report.html", "--report", "md", status=2).stderr
     assert "give the folder that `naively select` wrote" in said
 
 
@@ -115,17 +116,17 @@ def test_report_renders_the_summary_in_every_form(folder):
     run("select", "reviews.csv", "-k", 4)
     page = Path("result/report.html").read_bytes()
     Path("result/report.html").unlink()
-    assert "result/report.html" in run("report", "result").stdout
+    assert "result/report.html" in run("explain", "result", "--report", "html").stdout
     assert Path("result/report.html").read_bytes() == page
     text = Path("result/summary.json").read_text("utf-8")
-    assert run("report", "result", "--format", "json").stdout == text
-    assert run("report", "result", "--format", "md").stdout.startswith("# 4 of 12 features")
-    run("report", "result/summary.json", "--format", "md", "--out", "notes.md")
+    assert run("explain", "result", "--report", "json").stdout == text
+    assert run("explain", "result", "--report", "md").stdout.startswith("# 4 of 12 features")
+    run("explain", "result/summary.json", "--report", "md", "--out", "notes.md")
     assert Path("notes.md").read_text("utf-8").startswith("# 4 of 12 features")
 
 
 def test_select_measures_what_the_report_shows(folder):
-    run("select", "reviews.csv", "-k", 4, "--holdout", 0.5)
+    run("select", "reviews.csv", "-k", 4, "--test", 0.5)
     summary = summary_of_json(Path("result/summary.json").read_text("utf-8"))
     at_four = [point for point in summary.path.points if point.k == 4]
     assert at_four[0].accuracy == summary.evaluation.accuracy
@@ -156,7 +157,7 @@ def test_k_chosen_by_cross_validation(folder):
 
 
 def test_explain_says_which_words_moved_the_decision(folder):
-    run("select", "reviews.csv", "-k", 6, "--weights", "counts")
+    run("select", "reviews.csv", "-k", 6, "--words", "weights=counts")
     record = json.loads(run("explain", "result", "a superb film, superb and dull", "--json").stdout)
     assert record["answer"] == "p"
     said = {each["feature"]: (each["value"], each["nats"]) for each in record["contributions"]}
@@ -180,7 +181,7 @@ SMOOTHED = [  # of matrices
 @pytest.mark.parametrize(
     ("model", "options"),
     [
-        *((model, ("--alpha", alpha)) for model in SMOOTHED for alpha in (0, 1)),
+        *((model, ("--train", f"alpha={alpha}")) for model in SMOOTHED for alpha in (0, 1)),
         ("l1-centers", ()),
         ("l2-centers", ()),
     ],
@@ -248,7 +249,7 @@ def test_ten_likely_mistakes_are_told_with_the_way_out(folder):
         np.savez("negative.npz", X=file["X"] - 3, y=file["y"])
     refused("select", "negative.npz", "-k", 2, match=["are never negative", "--model"])
     refused("predict", "reviews.csv", "result/model.npz", match=["not a model", "model.npz"])
-    refused("report", ".", match=["holds no summary.json", "naively select"])
+    refused("explain", ".", "--report", "html", match=["holds no summary.json", "naively select"])
     refused("explain", "result", match=["TEXT", "--file and --row"])
     refused("explain", "result", "--file", "reviews.csv", "--row", 99, match=["1 to 40"])
     Path("kept").mkdir()
@@ -260,7 +261,13 @@ def test_presence_of_counts_is_done_and_said(folder):
     result = run("select", "counts.npz", "-k", 2, "--model", "bernoulli")
     assert "--model multinomial counts them" in " ".join(result.stdout.split())
     refused(
-        "select", "counts.npz", "--model", "bernoulli", "--weights", "presence", match=["no effect"]
+        "select",
+        "counts.npz",
+        "--model",
+        "bernoulli",
+        "--words",
+        "weights=presence",
+        match=["no effect"],
     )
 
 
@@ -269,11 +276,12 @@ def test_mistakes_in_looking_at_every_k(folder):
     refused("cv", "six.csv", match=["six.csv: `--folds` must be at most 3", "use --folds 3"])
     Path("each.csv").write_text("text,label\n" + "".join(f"word{i} a,c{i}\n" for i in range(9)))
     refused("cv", "each.csv", "--folds", 2, match=["must be at most 1", "give more rows"])
-    for command in ("cv", "path"):
-        refused(command, "reviews.csv", "--ks", 99, match=["`--ks`", "at most", "12", "got 99"])
-    refused("path", "reviews.csv", "--model", "hybrid", match=["no path", "--model multinomial"])
+    refused("cv", "reviews.csv", "--ks", 99, match=["`--ks`", "at most", "12", "got 99"])
+    refused("cv", "reviews.csv", "--model", "hybrid", match=["'hybrid' is not one of"])
     centers = ("cv", "counts.npz", "--model", "l1-centers")
-    refused(*centers, "--alphas", "0.1,1", match=["--alphas", "--model l1-centers", "leave"])
+    refused(
+        *centers, "--train", "alpha=0.1,1", match=["--train alpha", "--model l1-centers", "leave"]
+    )
     with np.load("counts.npz") as file:
         np.savez("negative.npz", X=file["X"] - 3, y=file["y"])
     both = ("cv", "negative.npz", "--model", "l1-centers", "--model", "multinomial")
@@ -290,15 +298,15 @@ def test_classes_of_few_rows_are_said_not_warned_of(folder):
 
 
 def test_smoothing_of_gaussians(folder):
-    options = ("--model", "gaussian", "--alphas", "1e-9,0.1", "--ks", "1,2", "--json")
+    options = ("--model", "gaussian", "--train", "alpha=1e-9,0.1", "--ks", "1,2", "--json")
     found = json.loads(run("cv", "counts.npz", *options).stdout)
     assert [point["alpha"] for point in found["points"]] == [1e-9, 1e-9, 0.1, 0.1]
 
 
 def test_auto_needs_rows(folder):
     run("count", "reviews.csv", "-o", "records", "-q")
-    run("merge", "records", "-o", "all.stats", "-q")
-    refused("solve", "all.stats", "-k", "auto", match=["-k auto", "give a number"])
+    run("count", "records", "-o", "all.stats", "-q")
+    refused("select", "all.stats", "-k", "auto", match=["-k auto", "give a number"])
 
 
 def test_predict_takes_the_result_folder(folder):
@@ -330,10 +338,10 @@ def test_exit_statuses_and_version(folder):
 def test_a_fault_of_its_own_is_status_1(folder):
     code = (
         "from naively.cli import main\nfrom naively.jobs import tables as paths\n"
-        "def fault(*_): raise ZeroDivisionError('a fault')\n"
-        "paths.path_of = fault\nmain()\n"
+        "def fault(*_, **__): raise ZeroDivisionError('a fault')\n"
+        "paths.cross_validate = fault\nmain()\n"
     )
-    command = [sys.executable, "-c", code, "path", "reviews.csv"]
+    command = [sys.executable, "-c", code, "cv", "reviews.csv"]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     assert result.returncode == 1
     assert "ZeroDivisionError: a fault" in result.stderr
@@ -341,10 +349,10 @@ def test_a_fault_of_its_own_is_status_1(folder):
 
 
 COMMANDS = [
-    ("path", "reviews.csv"),
+    ("cv", "reviews.csv"),
     ("cv", "reviews.csv", "--ks", "1"),
     ("cv", "reviews.csv", "--ks", "1", "--json"),
-    ("report", "result", "--format", "md"),
+    ("explain", "result", "--report", "md"),
     ("explain", "result", "superb"),
 ]
 
@@ -382,7 +390,7 @@ def test_shells_complete(folder, name):
 
 def test_cv_is_that_of_the_library(folder):
     models = ("--model", "multinomial", "--model", "bernoulli")
-    options = ("--ks", "1-6", "--folds", 4, "--alphas", "0.5,1", "--out", "cv.csv", "--json")
+    options = ("--ks", "1-6", "--folds", 4, "--train", "alpha=0.5,1", "--out", "cv.csv", "--json")
     found = json.loads(run("cv", "counts.npz", *models, *options).stdout)
     estimators = [SparseMultinomialNB(k=1), SparseBernoulliNB(k=1)]
     with np.load("counts.npz") as file:
@@ -428,7 +436,7 @@ def test_cv_and_auto_choose_the_same_k(tmp_path, monkeypatch, n, model):
     np.savez("a.npz", X=rng.poisson(mean), y=y)
     found = json.loads(run("cv", "a.npz", "--model", model, "--json").stdout)
     for choice, k in (("auto", found["simplest_k"]), ("best", found["best"]["k"])):
-        run("select", "a.npz", "-k", choice, "--model", model, "--holdout", 0, "-q", "--out", "r",
+        run("select", "a.npz", "-k", choice, "--model", model, "--test", 0, "-q", "--out", "r",
             "--force")  # fmt: skip
         assert len(load_model("r/model.npz").names) == k
 
@@ -467,7 +475,16 @@ def test_cv_in_time_is_that_of_scikit_learn(dated, scoring, model):
     X, y, _ = dated
     made = {"multinomial": SparseMultinomialNB(), "gaussian": SparseGaussianNB(variance="class")}
     splits = list(TimeSeriesSplit(4).split(X))
-    options = ("--time", "when", "--folds", 4, "--ks", "1,3,8", "--scoring", scoring)
+    options = (
+        "--read",
+        "time=when",
+        "--folds",
+        4,
+        "--ks",
+        "1,3,8",
+        "--judge",
+        f"scoring={scoring}",
+    )
     found = json.loads(run("cv", "a.npz", *options, "--model", model, "--json").stdout)
     expected = of_folds(made[model], X, y, splits, (1, 3, 8), scoring)
     assert [point["score"] for point in found["points"]] == pytest.approx(expected)
@@ -477,7 +494,7 @@ def test_cv_in_time_is_that_of_scikit_learn(dated, scoring, model):
 @pytest.mark.parametrize("scoring", ["accuracy", "neg_log_loss"])
 def test_rows_left_out_alone_are_those_of_scikit_learn(dated, scoring):
     X, y, order = dated
-    options = ("--folds", "loo", "--ks", "1,3", "--scoring", scoring, "--json")
+    options = ("--folds", "loo", "--ks", "1,3", "--judge", f"scoring={scoring}", "--json")
     found = json.loads(run("cv", "a.npz", *options).stdout)
     expected = of_folds(SparseMultinomialNB(), X, y, list(LeaveOneOut().split(X)), (1, 3), scoring)
     assert [point["score"] for point in found["points"]] == pytest.approx(expected)
@@ -491,8 +508,8 @@ def test_rows_left_out_alone_are_those_of_scikit_learn(dated, scoring):
 def test_groups_left_out_alone_are_those_of_scikit_learn(dated):
     X, y, order = dated
     found = json.loads(
-        run("cv", "a.npz", "--folds", "loo", "--groups", "who", "--ks", "2", "--scoring",
-            "f1_macro", "--json").stdout
+        run("cv", "a.npz", "--folds", "loo", "--read", "groups=who", "--ks", "2", "--judge",
+            "scoring=f1_macro", "--json").stdout
     )  # fmt: skip
     splits = LeaveOneGroupOut().split(X, y, np.arange(61) % 9)
     expected = of_folds(SparseMultinomialNB(), X, y, splits, (2,), "f1_macro")
@@ -509,7 +526,17 @@ def test_repeats_are_means_over_divisions(uneven, scoring, model):
         parting = parted(Parting(n_folds=5, fold_seed=seed), parts, Layout())
         fold = parting.of_part(parts[0].name).kinds(len(y), None)
         splits += [(np.flatnonzero(fold != t), np.flatnonzero(fold == t)) for t in range(1, 6)]
-    options = ("--ks", "2,12", "--repeats", 3, "--scoring", scoring, "--model", model, "--json")
+    options = (
+        "--ks",
+        "2,12",
+        "--judge",
+        "repeats=3",
+        "--judge",
+        f"scoring={scoring}",
+        "--model",
+        model,
+        "--json",
+    )
     found = json.loads(run("cv", "a.npz", *options, "--against", "logistic").stdout)
     made = {"multinomial": SparseMultinomialNB(), "gaussian": SparseGaussianNB()}[model]
     search = SparsityCV(made, ks=[2, 12], cv=splits, scoring=scoring).fit(X, y)
@@ -523,7 +550,17 @@ def test_repeats_are_means_over_divisions(uneven, scoring, model):
     (other,) = (point for point in found["points"] if point["model"] == "logistic")
     assert other["score"] == pytest.approx(np.mean(logistic), rel=1e-3)
     for k in ("best", "auto"):
-        asked = ("--holdout", 0, "-q", "--scoring", scoring, "--repeats", 3, "--model", model)
+        asked = (
+            "--test",
+            0,
+            "-q",
+            "--judge",
+            f"scoring={scoring}",
+            "--judge",
+            "repeats=3",
+            "--model",
+            model,
+        )
         run("select", "a.npz", "-k", k, *asked, "--out", "r", "--force")
         every = json.loads(run("cv", "a.npz", *options[2:]).stdout)
         known = every["best"]["k"] if k == "best" else every["simplest_k"]
@@ -532,30 +569,39 @@ def test_repeats_are_means_over_divisions(uneven, scoring, model):
 
 def test_the_last_rows_are_held_out(dated):
     X, y, order = dated
-    run("select", "a.npz", "--time", "when", "-k", "3", "--calibration", "cross-fitted",
-        "--precision", "a=0.5", "-q", "--out", "r")  # fmt: skip
+    run("select", "a.npz", "--read", "time=when", "-k", "3", "--train", "calibration=cross-fitted",
+        "--judge", "precision=a=0.5", "-q", "--out", "r")  # fmt: skip
     summary = json.loads(Path("r/summary.json").read_text())
     test = summary["evaluation"]
     assert test["method"] == "the last 20 % of the rows by when"
     fitted = SparseMultinomialNB(k=3).fit(X[:49], y[:49])
     assert test["accuracy"] == pytest.approx(fitted.score(X[49:], y[49:]))
-    run("select", "a.npz", "--time", "when", "-k", "best", "-q", "--out", "r2")
+    run("select", "a.npz", "--read", "time=when", "-k", "best", "-q", "--out", "r2")
     assert "later than those trained on" in Path("r2/summary.json").read_text()
 
 
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("select a.npz --time when --groups who", "divide the rows in two ways"),
-        ("select a.npz --time when --seed 3", "`--seed` has no effect with --time"),
-        ("select a.npz --time when --holdout 0", "`--time` has no effect"),
-        ("select a.npz --time y", "must hold numbers, or dates"),
-        ("select a.npz --repeats 2", "`--repeats` has no effect without -k auto"),
-        ("select a.npz -k auto --time when --repeats 2", "`--repeats` has no effect with --time"),
-        ("cv a.npz --time when --folds loo", "`--folds loo` and `--time` divide"),
-        ("cv a.npz --time when --folds 61", "cannot be cut into stretches"),
-        ("cv a.npz --folds loo --repeats 2", "`--repeats` has no effect with --folds loo"),
-        ("cv a.npz --folds loo --scoring f1_macro", "has no sense in folds of one row"),
+        ("select a.npz --read time=when --read groups=who", "divide the rows in two ways"),
+        (
+            "select a.npz --read time=when --judge seed=3",
+            "`--judge seed` has no effect with --read time",
+        ),
+        ("select a.npz --read time=when --test 0", "`--read time` has no effect"),
+        ("select a.npz --read time=y", "must hold numbers, or dates"),
+        ("select a.npz --judge repeats=2", "`--judge repeats` has no effect without -k auto"),
+        (
+            "select a.npz -k auto --read time=when --judge repeats=2",
+            "`--judge repeats` has no effect with --read time",
+        ),
+        ("cv a.npz --read time=when --folds loo", "`--folds loo` and `--read time` divide"),
+        ("cv a.npz --read time=when --folds 61", "cannot be cut into stretches"),
+        (
+            "cv a.npz --folds loo --judge repeats=2",
+            "`--judge repeats` has no effect with --folds loo",
+        ),
+        ("cv a.npz --folds loo --judge scoring=f1_macro", "has no sense in folds of one row"),
         ("cv a.npz --folds one", "is not a number of folds"),
     ],
 )
@@ -581,25 +627,25 @@ def uneven(tmp_path, monkeypatch):
 @pytest.mark.parametrize("model", ["multinomial", "gaussian"])
 def test_cv_scores_are_those_of_the_library(uneven, model):
     X, y, splits = uneven
-    options = ("--ks", "1-12", "--scoring", "balanced_accuracy", "--model", model, "--json")
+    options = ("--ks", "1-12", "--judge", "scoring=balanced_accuracy", "--model", model, "--json")
     found = json.loads(run("cv", "a.npz", *options).stdout)
     estimator = {"multinomial": SparseMultinomialNB, "gaussian": SparseGaussianNB}[model](k=1)
     search = SparsityCV(estimator, ks=range(1, 13), cv=splits, scoring="balanced_accuracy")
     expected = search.fit(X, y).cv_results_["mean_test_score"]
     assert [point["score"] for point in found["points"]] == pytest.approx(list(expected))
     assert found["best"]["k"] == search.best_k_
-    run("select", "a.npz", "-k", "best", "--scoring", "balanced_accuracy", "--holdout", 0, "-q",
+    run("select", "a.npz", "-k", "best", "--judge", "scoring=balanced_accuracy", "--test", 0, "-q",
         "--model", model, "--out", "r")  # fmt: skip
     ks = json.loads(run("cv", "a.npz", *options[2:]).stdout)["best"]["k"]
     assert len(load_model("r/model.npz").names) == ks
-    message = run("select", "a.npz", "-k", 3, "--scoring", "accuracy", "-q", status=2).stderr
-    assert "`--scoring` has no effect without -k auto" in message
+    message = run("select", "a.npz", "-k", 3, "--judge", "scoring=accuracy", "-q", status=2).stderr
+    assert "`--judge scoring` has no effect without -k auto" in message
 
 
 @pytest.mark.parametrize("scoring", ["accuracy", "balanced_accuracy"])
 def test_cv_against_logistic_regression_is_scikit_learn_on_the_same_folds(uneven, scoring):
     X, y, splits = uneven
-    options = ("--ks", "1,6,12", "--scoring", scoring, "--against", "logistic", "--json")
+    options = ("--ks", "1,6,12", "--judge", f"scoring={scoring}", "--against", "logistic", "--json")
     found = json.loads(run("cv", "a.npz", *options).stdout)
     other = make_pipeline(StandardScaler(with_mean=False), LogisticRegression())
     scores = cross_val_score(other, X, y, cv=splits, scoring=scoring)
@@ -625,4 +671,4 @@ def test_cv_on_the_screen(folder):
     assert "multinomial: 40 rows in 5 folds" in out
     assert "best" in out
     assert "folds" in run("cv", "reviews.csv", "--folds", 1, status=2).stderr
-    run("cv", "reviews.csv", "--alphas", "1,x", status=2)
+    run("cv", "reviews.csv", "--train", "alpha=1,x", status=2)

@@ -95,7 +95,14 @@ def column(kind):
 
 
 def options(path):
-    return ("--numbers",) if path.endswith(TABLES) else ()
+    return (
+        (
+            "--read",
+            "numbers",
+        )
+        if path.endswith(TABLES)
+        else ()
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -118,7 +125,7 @@ def test_a_model_of_one_container_knows_the_labels_of_the_others(kind, train):
     )
     for path, write in WRITERS.items():
         write(path, column(kind))
-    run("select", train, *options(train), "-k", 2, "--holdout", 0, "--out", "r", "-q")
+    run("select", train, *options(train), "-k", 2, "--test", 0, "--out", "r", "-q")
     assert list(load_model("r/model.npz").classes) == KINDS[kind][1]
     accuracy = set()
     for path in (*WRITERS, "a.csv"):
@@ -147,7 +154,7 @@ def test_labels_that_no_row_of_the_training_has_are_told_by_every_command(which)
     known, strange, alike = TEXTS[which]
     csv("a.csv", np.array(known)[WHICH])
     csv("b.csv", np.array(strange)[WHICH])
-    run("select", "a.csv", "--numbers", "-k", 2, "--test", "b.csv", "--out", "r", "-q")
+    run("select", "a.csv", "--read", "numbers", "-k", 2, "--test", "b.csv", "--out", "r", "-q")
     notes = json.loads(Path("r/summary.json").read_text())["notes"]
     for out in ((), ("--out", "o.csv")):
         found = run("predict", "r", "b.csv", "--label", "label", *out, "-q")
@@ -177,7 +184,7 @@ def test_known_labels_are_nothing_to_tell():
 
 def test_classes_that_differ_by_a_point_are_told():
     csv("a.csv", np.array(["1", "1.0"])[WHICH])
-    run("select", "a.csv", "--numbers", "-k", 2, "--out", "r", "-q")
+    run("select", "a.csv", "--read", "numbers", "-k", 2, "--out", "r", "-q")
     notes = json.loads(Path("r/summary.json").read_text())["notes"]
     assert any("kept apart: 1 and 1.0." in note for note in notes)
 

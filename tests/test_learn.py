@@ -28,7 +28,7 @@ from naively import (
     SparsePoissonNB,
     SparsityCV,
 )
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 from naively.jobs import data
 from naively.jobs.model_file import load_model
 from naively.judging.parting import TEST, TRAIN, Parting
@@ -99,7 +99,7 @@ NUMBER_MODELS = [name for name, kind in MODELS.items() if kind.takes != "table"]
 WAYS = {
     "held": {},
     "streamed in small batches": {"held": 0, "rows": 17},
-    "streamed in three threads": {"held": 0, "options": ("--jobs", 3)},
+    "streamed in three threads": {"held": 0, "options": ("--on", 3)},
 }
 
 
@@ -127,7 +127,7 @@ def test_numbers_give_the_same_bytes_whatever_the_way(folder, monkeypatch, model
     lines = [",".join([*(f"g{j}" for j in range(9)), "label"])]
     lines += [",".join([*map(str, row), label]) for row, label in zip(X.tolist(), y, strict=True)]
     Path("a.csv").write_text("\n".join(lines) + "\n")
-    arguments = ("select", "a.csv", "--numbers", "-k", 3, "--model", model, *options)
+    arguments = ("select", "a.csv", "--read", "numbers", "-k", 3, "--model", model, *options)
     first = by(monkeypatch, WAYS["held"], arguments, "held")
     for name in WAYS:
         found = by(monkeypatch, WAYS[name], arguments, name)
@@ -153,9 +153,9 @@ def test_rows_that_are_tested_have_no_part_in_the_model(folder, monkeypatch, mod
     table("train.csv", range(80), heading)
     table("test.csv", range(80, 120), heading)
     monkeypatch.setattr(data, "HELD_BYTES", held)
-    options = ("--numbers", "-k", 3, "--model", model, "-q")
+    options = ("--read", "numbers", "-k", 3, "--model", model, "-q")
     run("select", "train.csv", "--test", "test.csv", *options, "--out", "apart")
-    run("select", "all.csv", "--split-column", "split", *options, "--out", "together")
+    run("select", "all.csv", "--read", "split=split", *options, "--out", "together")
     apart, together = load_model("apart/model.npz"), load_model("together/model.npz")
     assert together.columns.tolist() == apart.columns.tolist()
     rows = X[80:, apart.columns].astype(float)
@@ -174,7 +174,7 @@ def test_columns_with_numbers_for_names_are_matched_by_them(folder):
     names = [str(year) for year in range(2011, 2020)]
     Path("a.csv").write_text("\n".join([",".join(["label", *names]), *rows]) + "\n")
     Path("b.csv").write_text("\n".join([",".join(["label", *names[::-1]]), *turned]) + "\n")
-    run("select", "a.csv", "--numbers", "-k", 2, "-q")
+    run("select", "a.csv", "--read", "numbers", "-k", 2, "-q")
     assert run("predict", "result", "a.csv", "-q") == run("predict", "result", "b.csv", "-q")
     Path("c.csv").write_text("2011,2099\n1,2\n")
     assert "the model needs the column `20" in run("predict", "result", "c.csv", "-q", status=2)
@@ -186,7 +186,7 @@ def test_columns_with_numbers_for_names_are_matched_by_them(folder):
 )
 def test_a_pipe_is_read_once(folder, command):
     text = "text,label\n" + "".join(f"{text},{label}\n" for text, label in rows(100))
-    result = CliRunner().invoke(naively, [*command, "--format", "csv", "-q"], input=text)
+    result = CliRunner().invoke(naively, [*command, "--read", "format=csv", "-q"], input=text)
     assert result.exit_code == 0, result.output
 
 
@@ -194,7 +194,17 @@ def test_labels_that_were_edited_are_counted_again(folder):
     X, y = counts()
     np.savez("a.npz", X=X)
     Path("l.txt").write_text("\n".join(y) + "\n")
-    arguments = ("select", "a.npz", "--labels", "l.txt", "--checkpoint", "cp", "--holdout", 0, "-q")
+    arguments = (
+        "select",
+        "a.npz",
+        "--read",
+        "labels=l.txt",
+        "--checkpoint",
+        "cp",
+        "--test",
+        0,
+        "-q",
+    )
     run(*arguments, "-k", 3)
     first = summary_of("result")
     time.sleep(0.01)
@@ -209,14 +219,14 @@ def test_labels_that_were_edited_are_counted_again(folder):
 def test_test_labels_that_training_does_not_have_are_told(folder):
     Path("a.csv").write_text("u,label\n1,true\n3,false\n5,true\n7,false\n")
     Path("b.csv").write_text("u,label\n1,True\n3,False\n")
-    run("select", "a.csv", "--numbers", "--test", "b.csv", "-q")
+    run("select", "a.csv", "--read", "numbers", "--test", "b.csv", "-q")
     (note,) = [each for each in summary_of("result")["notes"] if "training does not have" in each]
     assert "2 test rows" in note
     assert "(training has false, true, ...)" in note
 
 
-def test_path_and_cv_do_not_depend_on_the_way_either(folder, monkeypatch):
-    for command in (("path", "all.parquet"), ("cv", "all.parquet", "--model", "bernoulli")):
+def test_cv_does_not_depend_on_the_way_either(folder, monkeypatch):
+    for command in (("cv", "all.parquet"), ("cv", "all.parquet", "--model", "bernoulli")):
         first = run(*command, "--json")
         monkeypatch.setattr(data, "HELD_BYTES", 0)
         monkeypatch.setattr(batch, "BATCH_ROWS", 23)
@@ -265,14 +275,14 @@ def test_every_format_of_tables_gives_the_same_result(folder, monkeypatch, packe
     texts, labels = zip(*rows(300), strict=True)
     split = ["train" if i % 5 else "dev" if i % 10 else "test" for i in range(300)]
     table = pa.table({"n": range(300), "words": texts, "class": labels, "part": split})
-    options = ("--text", "words", "--label", "class", "--split-column", "part", "-k", 4)
+    options = ("--text", "words", "--label", "class", "--read", "split=part", "-k", 4)
     results = {}
     for name, write in TABLES.items():
         write(table, Path(name))
         if packed:
             Path(f"{name}.gz").write_bytes(gzip.compress(Path(name).read_bytes()))
             name = f"{name}.gz"
-        run("select", name, *options, "--ngrams", "1,2", "-q", "--out", "out")
+        run("select", name, *options, "--words", "ngrams=1,2", "-q", "--out", "out")
         results[name] = written("out")
     first, *others = results.values()
     for found in others:
@@ -307,14 +317,13 @@ def test_every_format_of_matrices_gives_the_same_numbers(folder):
             print(*row, label, sep=",", file=file)
     expected = SparseMultinomialNB(k=3).fit(X, y)
     for name in ("dense.npz", "sparse.npz", "a.mtx", "a.svmlight", "a.h5ad", "a.csv"):
-        beside = ("--labels", "y.txt") if name in ("sparse.npz", "a.mtx") else ()
-        run(
-            "select", name, "--numbers", "-k", 3, "--holdout", 0, *beside, "-q", "--out", name + "r"
-        )
+        how = ("--read", "labels=y.txt") if name in ("sparse.npz", "a.mtx") else ()
+        how = ("--read", "numbers") if name == "a.csv" else how
+        run("select", name, *how, "-k", 3, "--test", 0, "-q", "--out", name + "r")
         found = load_model(f"{name}r/model.npz")
         assert found.columns.tolist() == expected.get_support(indices=True).tolist()
         np.testing.assert_allclose(found.rule.weights, expected.rule_.weights, rtol=1e-12)
-        run("count", name, "--numbers", *beside, "-o", name + "c")
+        run("count", name, *how, "-o", name + "c")
         (record,) = Path(name + "c").iterdir()
         assert load_record(record).statistics.table.sum() == X.sum()
 
@@ -331,7 +340,7 @@ def test_held_out_rows_are_a_matter_of_content_not_of_the_name(folder):
     for name in ("all.csv", "copy.csv", "all.csv.gz"):
         run("select", name, "-k", 3, "-q", "--out", "r")
         found.append(written("r"))
-    command = [sys.executable, "-m", "naively", "select", "-", "--format", "csv", "-k", "3"]
+    command = [sys.executable, "-m", "naively", "select", "-", "--read", "format=csv", "-k", "3"]
     with open("all.csv", "rb") as file:
         subprocess.run([*command, "-q", "--out", "r"], stdin=file, check=True)
     found.append(written("r"))
@@ -355,7 +364,7 @@ def test_the_default_label_of_a_matrix_is_label_and_else_y(folder):
     np.savez("b.npz", X=X, y=y)
     np.savez("c.npz", X=X, y=np.roll(y, 1), label=y)
     for name in ("a.h5ad", "b.npz", "c.npz"):
-        run("select", name, "-k", 3, "--holdout", 0, "-q", "--out", f"{name}r")
+        run("select", name, "-k", 3, "--test", 0, "-q", "--out", f"{name}r")
     weights = [
         load_model(f"{name}r/model.npz").rule.weights for name in ("a.h5ad", "b.npz", "c.npz")
     ]
@@ -382,8 +391,8 @@ def test_columns_are_matched_by_name(folder):
     assert f"needs the column `g{lost}`" in run("predict", "r/model.npz", "lost.npz", status=2)
     for name in ("b.npz", "turned.npz"):
         run("count", name, "-o", f"c-{name}")
-        run("merge", f"c-{name}", "-o", f"{name}.stats")
-    run("select", "[bt]*.npz", "--holdout", 0, "-k", 4, "-q", "--out", "many")
+        run("count", f"c-{name}", "-o", f"{name}.stats")
+    run("select", "[bt]*.npz", "--test", 0, "-k", 4, "-q", "--out", "many")
     both = SparseMultinomialNB(k=4).fit(np.vstack([X[100:], X[100:]]), np.r_[y[100:], y[100:]])
     assert load_model("many/model.npz").columns.tolist() == both.get_support(indices=True).tolist()
 
@@ -391,7 +400,7 @@ def test_columns_are_matched_by_name(folder):
 def test_the_predicted_error_is_of_whole_rows_whatever_the_least_count(folder, monkeypatch):
     for held in (1 << 25, 0):
         monkeypatch.setattr(data, "HELD_BYTES", held)
-        run("select", "all.parquet", "-k", 3, "--min-count", 2, "-q", "--out", f"r{held}")
+        run("select", "all.parquet", "-k", 3, "--words", "min-count=2", "-q", "--out", f"r{held}")
     errors = [summary_of(f"r{held}")["evaluation"]["predicted_error"] for held in (1 << 25, 0)]
     assert errors[0] == errors[1]
 
@@ -402,7 +411,7 @@ def test_svmlight_files_tell_their_width(folder):
     dump_svmlight_file(X[:60], (y == "b").astype(int)[:60], "0.svmlight", zero_based=False)
     X[90, -1] = 3
     dump_svmlight_file(X[60:], (y == "b").astype(int)[60:], "1.svmlight", zero_based=False)
-    run("select", "?.svmlight", "-k", 3, "--holdout", 0, "-q", "--engine", "local")
+    run("select", "?.svmlight", "-k", 3, "--test", 0, "-q")
     model = load_model("result/model.npz")
     assert model.n_features == 9
     expected = SparseMultinomialNB(k=3).fit(X, y)
@@ -416,7 +425,7 @@ def test_one_fault_has_one_message_whatever_the_way(folder, monkeypatch):
     Path("a.csv").write_text(STRAY)
     said = [run(*job, status=2) for job in (("select", "a.csv"), ("count", "a.csv", "-o", "c"))]
     monkeypatch.setattr(data, "HELD_BYTES", 0)
-    said.append(run("select", "a.csv", "--jobs", 2, status=2))
+    said.append(run("select", "a.csv", "--on", 2, status=2))
     assert said[0] == said[1] == said[2]
     assert "a.csv: line 3" in said[0]
 
@@ -438,15 +447,15 @@ def test_shards_counted_apart_train_what_all_rows_train(folder, model, estimator
     for i in range(3):
         np.savez(f"s{i}.npz", X=X[40 * i : 40 * i + 40], y=y[40 * i : 40 * i + 40])
         run("count", f"s{i}.npz", "-o", "records", "--model", model)
-    run("merge", "records", "-o", "stats.npz")
-    run("solve", "stats.npz", "-k", 3, "--model", model, "-o", "solved")
+    run("count", "records", "-o", "stats.npz")
+    run("select", "stats.npz", "-k", 3, "--model", model, "-o", "solved")
     fitted = estimator.fit(X, y)
     found = load_model("solved/model.npz")
     assert found.columns.tolist() == fitted.get_support(indices=True).tolist()
     scores = found.scores(X[:, found.columns])
     np.testing.assert_array_equal(np.array(found.classes)[scores.argmax(1)], fitted.predict(X))
     other = "multinomial" if model != "poisson" else "gaussian"
-    message = run("solve", "stats.npz", "--model", other, "-o", "no", status=2)
+    message = run("select", "stats.npz", "--model", other, "-o", "no", status=2)
     assert f"count the shards again with --model {other}" in message
 
 
@@ -456,7 +465,19 @@ def test_columns_counted_too_seldom_are_left_out_of_every_model(folder, model):
     X[:, 4] = 0
     X[3, 4] = 1  # alone in its column, among the rows of training or not
     np.savez("a.npz", X=X, y=y)
-    run("select", "a.npz", "-k", "all", "--model", model, "--min-count", 2, "--holdout", 0, "-q")
+    run(
+        "select",
+        "a.npz",
+        "-k",
+        "all",
+        "--model",
+        model,
+        "--words",
+        "min-count=2",
+        "--test",
+        0,
+        "-q",
+    )
     assert load_model("result/model.npz").columns.tolist() == [0, 1, 2, 3, 5, 6, 7, 8]
 
 
@@ -466,8 +487,8 @@ def test_columns_counted_too_seldom_are_left_out_of_every_model(folder, model):
 def test_counts_below_0_are_refused_with_their_place(folder, model):
     Path("a.csv").write_text("u,v,label\n1,2,a\n3,-4,b\n5,6,a\n7,80,b\n")
     Path("b.csv").write_text("u,v,label\n1,2,a\n3,4,b\n5,6,a\n7,80,b\n")
-    options = ("--numbers", "--model", model)
-    jobs = [("select", "a.csv", "--holdout", 0), ("select", "b.csv", "--test", "a.csv")]
+    options = ("--read", "numbers", "--model", model)
+    jobs = [("select", "a.csv", "--test", 0), ("select", "b.csv", "--test", "a.csv")]
     if not MODELS[model].regions:
         jobs.append(("count", "a.csv", "-o", "c"))
     for job in jobs:
@@ -477,8 +498,8 @@ def test_counts_below_0_are_refused_with_their_place(folder, model):
 def test_statistics_of_any_sign_do_not_train_a_model_of_counts(folder):
     Path("a.csv").write_text("u,v,label\n1,-2,a\n3,-4,b\n5,6,a\n7,-80,b\n")
     run("count", "a.csv", "-o", "records", "--model", "gaussian")
-    run("merge", "records", "-o", "stats.npz")
-    message = run("solve", "stats.npz", "-k", 1, "--model", "negative-binomial", status=2)
+    run("count", "records", "-o", "stats.npz")
+    message = run("select", "stats.npz", "-k", 1, "--model", "negative-binomial", status=2)
     assert "the mean of column 1 is -42 in a class" in message
 
 
@@ -526,11 +547,11 @@ def test_the_accuracies_of_other_k_are_those_of_models_of_their_own(folder):
 @pytest.mark.parametrize("model", ["multinomial", "bernoulli"])
 def test_select_and_count_merge_solve_lead_to_the_same_model(folder, model):
     options = ["-k", 3, "--model", model]
-    run("select", "data/*.parquet", *options, "--out", "selected", "--jobs", 2)
+    run("select", "data/*.parquet", *options, "--out", "selected", "--on", 2)
     for i in range(4):
         run("count", f"data/{i}.parquet", "-o", "records", "--model", model)
-    run("merge", "records", "-o", "stats.npz")
-    run("solve", "stats.npz", *options, "-o", "solved")
+    run("count", "records", "-o", "stats.npz")
+    run("select", "stats.npz", *options, "-o", "solved")
     first, second = (load_model(f"{way}/model.npz") for way in ("selected", "solved"))
     assert first.names == second.names
     np.testing.assert_array_equal(first.rule.weights, second.rule.weights)
@@ -542,8 +563,8 @@ def test_select_and_count_merge_solve_lead_to_the_same_model(folder, model):
 
 def test_solving_has_a_path(folder):
     run("count", "data/0.parquet", "-o", "records")
-    run("merge", "records", "-o", "stats.npz")
-    run("solve", "stats.npz", "-k", 3, "-o", "solved")
+    run("count", "records", "-o", "stats.npz")
+    run("select", "stats.npz", "-k", 3, "-o", "solved")
     summary = summary_of("solved")
     assert [point["k"] for point in summary["path"]["points"]] == [1, 2, 3, 4, 5, 6]
     assert summary["path"]["chosen"] == 3
@@ -553,7 +574,7 @@ def test_a_split_column_and_a_test_file(folder):
     texts, labels = zip(*rows(), strict=True)
     split = ["train" if i < 200 else "test" if i < 300 else "dev" for i in range(400)]
     pq.write_table(pa.table({"text": texts, "label": labels, "split": split}), "split.parquet")
-    run("select", "split.parquet", "-k", 2, "--split-column", "split", "--out", "a")
+    run("select", "split.parquet", "-k", 2, "--read", "split=split", "--out", "a")
     assert summary_of("a")["n_rows"] == 200
     assert summary_of("a")["evaluation"]["test_rows"] == 100
     assert "100 rows that are neither train nor test" in " ".join(summary_of("a")["notes"])
@@ -566,16 +587,16 @@ def test_counting_again_changes_nothing_and_repeats_are_refused(folder):
     first = {path: path.read_bytes() for path in (folder / "records").iterdir()}
     run("count", "data/0.parquet", "-o", "records")
     assert {path: path.read_bytes() for path in (folder / "records").iterdir()} == first
-    run("merge", "records", "-o", "one.npz")
-    message = run("merge", "records", "one.npz", "-o", "two.npz", status=2)
+    run("count", "records", "-o", "one.npz")
+    message = run("count", "records", "one.npz", "-o", "two.npz", status=2)
     assert "counted once" in message
     assert not (folder / "two.npz").exists()
 
 
 def test_other_settings_are_not_merged(folder):
     run("count", "data/0.parquet", "-o", "records")
-    run("count", "data/1.parquet", "-o", "records", "--ngrams", "1,2")
-    assert "ngram_range" in run("merge", "records", "-o", "two.npz", status=2)
+    run("count", "data/1.parquet", "-o", "records", "--words", "ngrams=1,2")
+    assert "ngram_range" in run("count", "records", "-o", "two.npz", status=2)
 
 
 def test_a_run_with_checkpoints_is_resumed(folder):
@@ -585,7 +606,7 @@ def test_a_run_with_checkpoints_is_resumed(folder):
 
 
 def test_presence_of_words_for_a_multinomial_model(folder):
-    run("select", "all.parquet", "-k", 3, "--holdout", 0)  # the default for words
+    run("select", "all.parquet", "-k", 3, "--test", 0)  # the default for words
     X = np.array([[word in text.split() for word in sorted({*GOOD, *BAD})] for text, _ in rows()])
     expected = SparseMultinomialNB(k=3).fit(X, [label for _, label in rows()])
     found = load_model("result/model.npz")
@@ -605,7 +626,7 @@ def test_presence_of_words_for_a_multinomial_model(folder):
         ["select", "a.npz", "-k", "3", "--model", "l1-centers"],
         ["select", "a.npz", "-k", "3", "--model", "categorical"],
         ["select", "a.svmlight", "-k", "3", "--model", "poisson"],
-        ["path", "a.npz", "--model", "l2-centers"],
+        ["cv", "a.npz", "--model", "l2-centers"],
         ["cv", "all.parquet"],
         ["predict", "result/model.npz", "all.parquet"],
         ["explain", "result/model.npz", "a great film"],
@@ -619,7 +640,7 @@ def test_no_command_needs_scikit_learn(folder, arguments):
     if "result/model.npz" in arguments:
         run("select", "all.parquet", "-k", 3, "-q")
     script = (
-        "import sys; from naively.cli.scale import naively;"
+        "import sys; from naively.cli.commands import naively;"
         f"naively({arguments!r}, standalone_mode=False);"
         "sys.exit('sklearn' in sys.modules)"
     )
@@ -632,32 +653,38 @@ def test_no_command_needs_scikit_learn(folder, arguments):
         (["select", "no/*.parquet"], "no/*.parquet: no such file"),
         (["select", "data/*.parquet", "--text", "words"], "no column `words`"),
         (["select", "data/*.parquet", "-k", "999"], "at most the number of features, 6; got 999"),
-        (["select", "data/*.parquet", "--min-count", "9999"], "no feature is counted 9,999 times"),
         (
-            ["select", "data/*.parquet", "--scale", "std"],
-            "`--scale` has no effect on --model multi",
+            ["select", "data/*.parquet", "--words", "min-count=9999"],
+            "no feature is counted 9,999 times",
         ),
-        (["select", "all.parquet", "--model", "bernoulli", "--exact"], "`--exact` has no effect"),
-        (["select", "all.parquet", "--names", "n"], "--names has no effect"),
-        (["select", "data/*.parquet", "--ignore", "x"], "--ignore has no effect"),
-        (["merge", "data", "-o", "x.npz"], "holds no statistics"),
-        (["select", "data/*.parquet", "--address", "tcp://x:1"], "add --engine dask or spark"),
         (
-            ["select", "data/*.parquet", "--engine", "dask", "--address", "tcp://127.0.0.1:1"],
+            ["select", "data/*.parquet", "--train", "scale=std"],
+            "`--train scale` has no effect on --model multi",
+        ),
+        (
+            ["select", "all.parquet", "--model", "bernoulli", "--choose", "exact"],
+            "`--choose exact` has no effect",
+        ),
+        (["select", "all.parquet", "--read", "names=n"], "--read names has no effect"),
+        (["select", "data/*.parquet", "--read", "ignore=x"], "--read ignore has no effect"),
+        (["count", "data", "-o", "x.npz"], "holds no statistics"),
+        (["select", "data/*.parquet", "--on", "tcp:x:1"], "the address of one (tcp://HOST:PORT"),
+        (
+            ["select", "data/*.parquet", "--on", "tcp://127.0.0.1:1"],
             "no scheduler answers there",
         ),
         (
-            ["select", "data/*.parquet", "--engine", "dask", "--checkpoint", "x.npz"],
+            ["select", "data/*.parquet", "--on", "dask", "--checkpoint", "x.npz"],
             "--checkpoint is of this machine only",
         ),
         (
-            ["count", "all.parquet", "-o", "x.npz", "--resolution", 0.5],
-            "--resolution is of numbers",
+            ["count", "all.parquet", "-o", "x.npz", "--read", "resolution=0.5"],
+            "--read resolution is of numbers",
         ),
         (["count", "all.parquet", "-o", "x.npz", "--model", "gaussian"], "no column holds num"),
-        (["solve", "no.npz", "-k", 3], "no.npz: No such file or directory; check name"),
-        (["solve", "data", "-k", 3], "data: is a folder; add its records with `naively merge"),
-        (["merge", "all.parquet", "-o", "x.npz"], "no statistics file of naively"),
+        (["select", "no.npz", "-k", 3], "no.npz: no such file"),
+        (["select", "no.stats", "-k", 3], "no.stats: No such file or directory; check name"),
+        (["select", "data", "-k", 3], "data: it is a folder; name a file, or many by"),
     ],
 )
 def test_what_cannot_be_done_is_said_in_a_sentence(folder, arguments, message):
@@ -669,9 +696,9 @@ def test_what_cannot_be_done_is_said_in_a_sentence(folder, arguments, message):
 @pytest.mark.parametrize(
     ("encoding", "separator", "options"),
     [
-        ("latin-1", ",", ["--encoding", "latin-1"]),
-        ("utf-16", ";", ["--encoding", "utf-16", "--delimiter", ";"]),
-        ("utf-8", "\t", ["--format", "tsv", "--no-quotes"]),
+        ("latin-1", ",", ["--read", "encoding=latin-1"]),
+        ("utf-16", ";", ["--read", "encoding=utf-16", "--read", "delimiter=;"]),
+        ("utf-8", "\t", ["--read", "format=tsv", "--read", "quotes=false"]),
     ],
 )
 def test_a_table_of_any_style_gives_the_same_result(folder, encoding, separator, options):
@@ -680,7 +707,7 @@ def test_a_table_of_any_style_gives_the_same_result(folder, encoding, separator,
         lines = [style[1].join(("text", "label"))]
         lines += [style[1].join((f"{text} café", label)) for text, label in rows()]
         (folder / name).write_text("\n".join(lines) + "\n", style[0])
-        run("select", name, "-k", 3, "-q", "--holdout", 0, *way, "--out", f"{name}r")
+        run("select", name, "-k", 3, "-q", "--test", 0, *way, "--out", f"{name}r")
     first, second = (summary_of(f"{name}r") for name in ("a.csv", "plain.csv"))
     assert first["classes"] == second["classes"]
     assert first["features"] == second["features"]
@@ -702,7 +729,16 @@ def test_lists_of_strings_are_counted_as_they_stand(folder, name):
         pq.write_table(table, name, row_group_size=90)
     else:
         Path(name).write_text("\n".join(map(json.dumps, table.to_pylist())))
-    options = ["select", name, "--analyzer", "tokens", "--stop-words", "stop.txt", "-k", 3]
+    options = [
+        "select",
+        name,
+        "--words",
+        "analyzer=tokens",
+        "--words",
+        "stop-words=stop.txt",
+        "-k",
+        3,
+    ]
     Path("stop.txt").write_text("Film\n")
     run(*options, "--out", "r")
     summary = summary_of("r")
@@ -710,10 +746,19 @@ def test_lists_of_strings_are_counted_as_they_stand(folder, name):
     assert {row["name"] for row in summary["features"]} <= {"Great", "Lovely", "Awful", "Boring"}
     assert summary["features"][0]["example"]["hit"] == summary["features"][0]["name"]
     assert "Awful" in run("explain", "r/model.npz", "Awful Boring The")
-    run("count", name, "-o", "records", "--analyzer", "tokens", "--stop-words", "stop.txt")
+    run(
+        "count",
+        name,
+        "-o",
+        "records",
+        "--words",
+        "analyzer=tokens",
+        "--words",
+        "stop-words=stop.txt",
+    )
     assert "Film" not in list(load_record(next((folder / "records").iterdir())).names)
     assert "counts lists of strings" in run(
-        "select", "all.parquet", "--analyzer", "tokens", status=2
+        "select", "all.parquet", "--words", "analyzer=tokens", status=2
     )
 
 
@@ -722,7 +767,7 @@ def test_a_split_column_of_other_words_is_named_with_its_place(folder):
         json.dumps({"text": t, "label": y, "part": "ab"[i % 2]}) for i, (t, y) in enumerate(rows())
     ]
     (folder / "a.jsonl").write_text("\n".join(lines))
-    message = run("select", "a.jsonl", "--split-column", "part", "-q", status=2)
+    message = run("select", "a.jsonl", "--read", "split=part", "-q", status=2)
     assert "a.jsonl: column `part` must hold train and test" in message
 
 
@@ -733,8 +778,8 @@ def test_a_shard_under_two_names_is_one_record(folder):
 def test_a_layer_of_cells_is_chosen_by_its_name(folder):
     X, y = counts()
     write_h5ad(X, y, "a.h5ad", "layers/raw_counts")
-    run("select", "a.h5ad", "--layer", "raw_counts", "-k", 3, "--holdout", 0, "-q")
+    run("select", "a.h5ad", "--read", "layer=raw_counts", "-k", 3, "--test", 0, "-q")
     expected = SparseMultinomialNB(k=3).fit(X, y)
     found = load_model("result/model.npz")
     assert found.columns.tolist() == expected.get_support(indices=True).tolist()
-    assert "no layer" in run("select", "a.h5ad", "--layer", "no", status=2).replace("`", "")
+    assert "no layer" in run("select", "a.h5ad", "--read", "layer=no", status=2).replace("`", "")

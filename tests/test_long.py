@@ -21,7 +21,7 @@ from naively import (
     expected_error,
     markers,
 )
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 
 OCCURRENCES = """
     SELECT d.label AS label, w.word AS feature, SUM(w.n) AS count, COUNT(*) AS documents
@@ -282,9 +282,19 @@ def test_the_command_trains_on_a_long_table_what_select_trains_on_the_rows(
     written(tmp_path, X, y, words, presence=model == "bernoulli")
     pd.DataFrame(X, columns=words).assign(label=y).to_csv("table.csv", index=False)
     asked = ["-k", 4, "--model", model, "-q", "--json"]
-    result = run("solve", "counts.csv", "--long", "--class-rows", "rows.csv", "--out", "a", *asked)
+    result = run(
+        "select",
+        "counts.csv",
+        "--read",
+        "long",
+        "--read",
+        "class-rows=rows.csv",
+        "--out",
+        "a",
+        *asked,
+    )
     assert result.exit_code == 0, result.output
-    of_rows = run("select", "table.csv", "--numbers", "--holdout", 0, "--out", "b", *asked)
+    of_rows = run("select", "table.csv", "--read", "numbers", "--test", 0, "--out", "b", *asked)
     assert of_rows.exit_code == 0, of_rows.output
     features = [
         [each["name"] for each in json.loads(output)["features"]]
@@ -298,13 +308,16 @@ def test_the_command_trains_on_a_long_table_what_select_trains_on_the_rows(
 
 
 REFUSED = {
-    "no rows": (["--long"], "--long and --class-rows go together"),
-    "no table": (["--class-rows", "rows.csv"], "--long and --class-rows go together"),
+    "no rows": (["--read", "long"], "--read long and --read class-rows go together"),
+    "no table": (
+        ["--read", "class-rows=rows.csv"],
+        "--read long and --read class-rows go together",
+    ),
     "moments": (["--model", "gaussian"], "cannot be trained on; choose one of multinomial"),
     "k": (["-k", "0"], ""),
     "auto": (["-k", "auto"], "cross-validates"),
-    "text": (["--text", "body"], "--text has no effect on --long"),
-    "rows": (["--class-rows", "counts.csv"], "`rows` must have two columns"),
+    "text": (["--text", "body"], "--text has no effect on --read long"),
+    "rows": (["--read", "class-rows=counts.csv"], "`rows` must have two columns"),
 }
 
 
@@ -313,8 +326,12 @@ def test_the_command_says_what_is_wrong(case, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     written(tmp_path, *some_rows())
     options, message = REFUSED[case]
-    both = [] if case in ("no rows", "no table") else ["--long", "--class-rows", "rows.csv"]
-    result = run("solve", "counts.csv", "-q", *both, *options)
+    both = (
+        []
+        if case in ("no rows", "no table")
+        else ["--read", "long", "--read", "class-rows=rows.csv"]
+    )
+    result = run("select", "counts.csv", "-q", *both, *options)
     if not message:
         assert result.exit_code == 0, result.output
         return

@@ -26,7 +26,7 @@ from naively import (
     SparsePoissonNB,
     markers,
 )
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 
 COUNTS = [
     SparseMultinomialNB,
@@ -417,18 +417,18 @@ def test_the_command_tells_what_python_does(tmp_path, model):
     pd.testing.assert_frame_equal(found, table, check_dtype=False, rtol=1e-6)
     page = (tmp_path / "r" / "report.html").read_text()
     assert "Each class against all others" in page
-    assert run("report", tmp_path / "r", "--format", "json")[0] == 0  # read back
+    assert run("explain", tmp_path / "r", "--report", "json")[0] == 0  # read back
 
 
 def test_streams_and_records_give_the_same_bytes(tmp_path):
     write(tmp_path / "a.jsonl", *texts())
     asked = ("-k", 9, "--markers", 3, "-q")
-    for name, how in {"one": ("--quick",), "two": ("--jobs", 2, "--quick")}.items():
+    for name, how in {"one": ("--quick",), "two": ("--on", 2, "--quick")}.items():
         out = tmp_path / name
         assert run("select", tmp_path / "a.jsonl", *asked, *how, "--out", out)[0] == 0
     assert run("count", tmp_path / "a.jsonl", "-o", tmp_path / "counted", "-q")[0] == 0
     (record,) = (tmp_path / "counted").glob("*.npz")
-    assert run("solve", record, *asked, "-o", tmp_path / "three")[0] == 0
+    assert run("select", record, *asked, "-o", tmp_path / "three")[0] == 0
     found = [(tmp_path / name / "markers.csv").read_bytes() for name in ("one", "two", "three")]
     assert found[0] == found[1] == found[2]
     assert len(list(csv.reader(io.StringIO(found[0].decode())))) == 10
@@ -439,7 +439,7 @@ def test_streams_and_records_give_the_same_bytes(tmp_path):
     [
         (("--model", "l1-centers", "--text", "text"), "which --model l1-centers lacks"),
         (("--model", "hybrid"), "which --model hybrid lacks"),
-        (("--weights", "tfidf"), "takes rows to hold counts"),
+        (("--words", "weights=tfidf"), "takes rows to hold counts"),
     ],
 )
 def test_the_command_refuses_what_has_no_markers(tmp_path, options, message):

@@ -22,7 +22,7 @@ from naively import (
     SparsityCV,
     sparsity_path,
 )
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 from naively.jobs.model_file import load_model
 from naively.models import MODELS
 
@@ -76,7 +76,19 @@ def here(tmp_path, monkeypatch):
     return X, y
 
 
-SELECT = ("select", "--numbers", "--missing", "ignore", "-k", 3, "--holdout", 0, "-q", "--force")
+SELECT = (
+    "select",
+    "--read",
+    "numbers",
+    "--read",
+    "missing=ignore",
+    "-k",
+    3,
+    "--test",
+    0,
+    "-q",
+    "--force",
+)
 
 
 @each
@@ -109,7 +121,7 @@ def test_medians_are_those_of_the_estimator(here):
     assert [row[1] for row in list(csv.reader(io.StringIO(found)))[1:]] == model.predict(X).tolist()
     notes = json.loads(run(*SELECT, "t.csv", "--model", "l1-centers", "--json"))["notes"]
     assert any("values (17 %) are missing; each is left out" in note for note in notes), notes
-    run(*SELECT, "t.csv", "--model", "l1-centers", "-k", "auto", "--min-count", 60)
+    run(*SELECT, "t.csv", "--model", "l1-centers", "-k", "auto", "--words", "min-count=60")
     message = run("explain", "result", "--file", "t.csv", "--row", 1)
     assert not [name for name in np.array(NAMES)[np.isnan(X[0])] if f" {name} " in message]
 
@@ -131,11 +143,14 @@ def test_what_holds_the_table_makes_no_difference(name, here):
     run(*SELECT, "t.csv", "--model", name)
     expected = Path("result/model.npz").read_bytes()
     for file in ("t.tsv", "t.parquet", "nulls.parquet", "t.jsonl", "t.npz", "shard?.csv"):
-        run(*SELECT, file, "--model", name, "--out", "other")
+        how = SELECT if file != "t.npz" else [SELECT[0], *SELECT[3:]]  # a matrix holds numbers
+        run(*how, file, "--model", name, "--out", "other")
         if file != "shard?.csv" or name != "gaussian":  # whose deviations depend on the batches
             assert Path("other/model.npz").read_bytes() == expected, file
         assert_same("other/model.npz", "result/model.npz")
-    run(*SELECT, "turned.csv", "--transpose", "--labels", "labels.txt", "--model", name)
+    run(
+        *SELECT, "turned.csv", "--read", "transpose", "--read", "labels=labels.txt", "--model", name
+    )
     assert Path("result/model.npz").read_bytes() == expected
 
 
@@ -143,13 +158,33 @@ def test_what_holds_the_table_makes_no_difference(name, here):
 def test_streams_are_memory(name, monkeypatch):
     for shard in range(3):
         frame(*data(90, shard)).to_csv(f"shard{shard}.csv", index=False)
-    command = ("select", "shard?.csv", "--numbers", "--missing", "ignore", "--model", name, "-k", 3)
-    command += ("--force", "--calibration", "cross-fitted", "--stability", "--markers", 2, "-q")
+    command = (
+        "select",
+        "shard?.csv",
+        "--read",
+        "numbers",
+        "--read",
+        "missing=ignore",
+        "--model",
+        name,
+        "-k",
+        3,
+    )
+    command += (
+        "--force",
+        "--train",
+        "calibration=cross-fitted",
+        "--judge",
+        "stability",
+        "--markers",
+        2,
+        "-q",
+    )
     run(*command)
     files = ("model.npz", "features.csv", "markers.csv")
     expected = [Path("result", each).read_bytes() for each in files]
     monkeypatch.setattr("naively.jobs.data.HELD_BYTES", 0)  # read once for every pass
-    run(*command, "--engine", "local", "--jobs", 2, "--checkpoint", "work")
+    run(*command, "--on", 2, "--checkpoint", "work")
     assert [Path("result", each).read_bytes() for each in files] == expected
 
 
@@ -159,23 +194,37 @@ def test_records_are_merged_and_solved(name, here):
     for shard in range(3):
         frame(X, y)[40 * shard : 40 * shard + 40].to_csv(f"shard{shard}.csv", index=False)
     shards = [f"shard{i}.csv" for i in range(3)]
-    run("count", *shards, "--numbers", "--missing", "ignore", "--model", name, "-o", "data", "-q")
-    run("merge", "data", "-o", "all.npz", "-q")
-    run("solve", "all.npz", "--model", name, "-k", 3, "--out", "solved", "-q")
+    run(
+        "count",
+        *shards,
+        "--read",
+        "numbers",
+        "--read",
+        "missing=ignore",
+        "--model",
+        name,
+        "-o",
+        "data",
+        "-q",
+    )
+    run("count", "data", "-o", "all.npz", "-q")
+    run("select", "all.npz", "--model", name, "-k", 3, "--out", "solved", "-q")
     run(*SELECT, "shard?.csv", "--model", name)
     assert_same("solved/model.npz", "result/model.npz")
 
 
 def test_statistics_without_missing_values_are_for_models_that_know_them():
-    options = ("--numbers", "--missing", "ignore", "-o", "data", "-q")
+    options = ("--read", "numbers", "--read", "missing=ignore", "-o", "data", "-q")
     run("count", "t.csv", "--model", "poisson", *options)
-    run("merge", "data", "-o", "all.npz", "-q")
-    message = run("solve", "all.npz", "--model", "multinomial", status=2)
+    run("count", "data", "-o", "all.npz", "-q")
+    message = run("select", "all.npz", "--model", "multinomial", status=2)
     assert "takes no missing values" in message
     message = run("count", "t.csv", "--model", "multinomial", *options, status=2)
-    assert "`--missing` has no effect on --model multinomial" in message
-    message = run("count", "t.csv", "--model", "poisson", "--resolution", 1, *options, status=2)
-    assert "--resolution and --missing ignore exclude each other" in message
+    assert "`--read missing` has no effect on --model multinomial" in message
+    message = run(
+        "count", "t.csv", "--model", "poisson", "--read", "resolution=1", *options, status=2
+    )
+    assert "--read resolution and --read missing=ignore exclude each other" in message
 
 
 def test_sparse_matrices(here):
@@ -183,9 +232,10 @@ def test_sparse_matrices(here):
     sp.save_npz("s.npz", sp.csr_array(X))
     Path("labels.txt").write_text("\n".join(y))
     np.savez("d.npz", X=X)
+    how = (SELECT[0], *SELECT[3:])
     for name in ESTIMATORS:
         for file in ("d.npz", "s.npz"):
-            run(*SELECT, file, "--labels", "labels.txt", "--model", name, "--out", file[0])
+            run(*how, file, "--read", "labels=labels.txt", "--model", name, "--out", file[0])
         dense, sparse = (load_model(f"{file}/model.npz") for file in "ds")
         assert dense.columns.tolist() == sparse.columns.tolist()
         np.testing.assert_allclose(
@@ -211,16 +261,16 @@ def test_h5ad(here):
                 group[key] = np.array(values, dtype="S")
     run(*SELECT, "t.csv", "--model", "gaussian")
     expected = Path("result/model.npz").read_bytes()
-    run(*SELECT, "t.h5ad", "--label", "label", "--model", "gaussian")
+    run(SELECT[0], *SELECT[3:], "t.h5ad", "--label", "label", "--model", "gaussian")
     assert Path("result/model.npz").read_bytes() == expected
 
 
 @each
 def test_every_k(name, here):
     X, y = here
-    options = ("--numbers", "--missing", "ignore", "--model", name, "--json", "-q")
-    table = json.loads(run("path", "t.csv", *options, "--ks", "1-6"))
-    gains = [row["gain"] for row in table["rows"]]
+    options = ("--read", "numbers", "--read", "missing=ignore", "--model", name, "--json", "-q")
+    table = json.loads(run("cv", "t.csv", *options, "--ks", "1-6"))
+    gains = [row["gain"] for row in table["points"]]
     track = sparsity_path(ESTIMATORS[name](missing="ignore"), X, y, ks=range(1, 7))
     np.testing.assert_allclose(gains, track.objective - track.baseline, rtol=1e-9)
     points = json.loads(run("cv", "t.csv", *options, "--ks", "1-6"))["points"]
@@ -248,10 +298,12 @@ def test_an_explanation_adds_up_and_a_missing_value_says_nothing(name, here):
 def test_a_model_of_whole_rows_refuses_a_row_with_holes():
     X, y = data()
     frame(np.nan_to_num(X), y).to_csv("whole.csv", index=False)
-    run("select", "whole.csv", "--numbers", "--model", "gaussian", "-k", 6, "-q")
+    run("select", "whole.csv", "--read", "numbers", "--model", "gaussian", "-k", 6, "-q")
     message = run("predict", "result", "t.csv", status=2)
-    assert "is missing; fill it in, or train with `naively select --missing ignore`." in message
-    run("select", "whole.csv", "--numbers", "--model", "multinomial", "-k", 6, "-q")
+    assert (
+        "is missing; fill it in, or train with `naively select --read missing=ignore`." in message
+    )
+    run("select", "whole.csv", "--read", "numbers", "--model", "multinomial", "-k", 6, "-q")
     assert run("predict", "result", "t.csv", status=2).endswith("is missing; fill it in.")
 
 
@@ -260,50 +312,61 @@ OF_NUMBERS = [n for n, kind in MODELS.items() if not kind.regions and kind.takes
 
 @pytest.mark.parametrize("name", OF_NUMBERS)
 def test_mistakes_are_told_in_one_sentence(name):
-    message = run("select", "t.csv", "--numbers", "--model", name, status=2)
+    message = run("select", "t.csv", "--read", "numbers", "--model", name, status=2)
     knows = name in (*ESTIMATORS, "l1-centers")
     assert message.endswith(
-        "is missing; fill it in, leave it out with --ignore 'c5', or add --missing ignore."
+        "is missing; fill it in, leave it out with --read ignore='c5', or add --read "
+        "missing=ignore."
         if knows
-        else "is missing; fill it in, or leave it out with --ignore 'c5'."
+        else "is missing; fill it in, or leave it out with --read ignore='c5'."
     ), message
     if not knows:
         message = run(
-            "select", "t.csv", "--numbers", "--model", name, "--missing", "ignore", status=2
+            "select",
+            "t.csv",
+            "--read",
+            "numbers",
+            "--model",
+            name,
+            "--read",
+            "missing=ignore",
+            status=2,
         )
         assert message == (
-            f"naively: `--missing` has no effect on --model {name}; leave it out (it is for "
+            f"naively: `--read missing` has no effect on --model {name}; leave it out (it is for "
             "bernoulli, poisson, negative-binomial, categorical, gaussian, l2-centers, l1-centers)."
         )
 
 
 def test_what_does_not_go_together_is_refused(here):
     X, y = here
-    options = ("--numbers", "--missing", "ignore")
+    options = ("--read", "numbers", "--read", "missing=ignore")
 
     def told(*more):
         return run("select", "t.csv", *options, *more, status=2)
 
-    assert "needs every entry of a row" in told("--model", "gaussian", "--refit", "logistic")
-    assert "needs every entry" in told("--model", "gaussian", "--redundancy", "conditional")
-    assert "`--exposure` is of whole rows" in told("--model", "poisson", "--exposure", "total")
-    assert "`--missing` is of rows of counts, neither weighted" in told(
-        "--model", "poisson", "--weights", "log"
+    assert "needs every entry of a row" in told("--model", "gaussian", "--train", "refit=logistic")
+    assert "needs every entry" in told("--model", "gaussian", "--choose", "redundancy=conditional")
+    assert "`--read exposure` is of whole rows" in told(
+        "--model", "poisson", "--read", "exposure=total"
+    )
+    assert "`--read missing` is of rows of counts, neither weighted" in told(
+        "--model", "poisson", "--words", "weights=log"
     )
     message = run("cv", "t.csv", *options, "--model", "gaussian", "--against", "logistic", status=2)
     assert "`--against logistic` takes no missing values" in message
     pd.DataFrame({"text": ["a b", "c d"] * 9, "label": ["x", "y"] * 9}).to_csv("w.csv", index=False)
-    message = run("select", "w.csv", "--model", "bernoulli", "--missing", "ignore", status=2)
-    assert "--missing has no effect on texts in csv" in message
+    message = run("select", "w.csv", "--model", "bernoulli", "--read", "missing=ignore", status=2)
+    assert "--read missing has no effect on texts in csv" in message
     X[3, 2] = np.inf
     np.savez("t.npz", X=X, y=y)
-    message = run("select", "t.npz", "--model", "gaussian", "--missing", "ignore", status=2)
+    message = run("select", "t.npz", "--model", "gaussian", "--read", "missing=ignore", status=2)
     assert "row 4: the value of `2` is not a finite number; replace infinite values" in message
     message = run("select", "t.npz", "--model", "gaussian", status=2)
-    assert message.endswith("replace NaN and infinite values first, or add --missing ignore.")
+    assert message.endswith("replace NaN and infinite values first, or add --read missing=ignore.")
     X[3, 2] = -1
     np.savez("t.npz", X=X, y=y)
-    message = run("select", "t.npz", "--model", "poisson", "--missing", "ignore", status=2)
+    message = run("select", "t.npz", "--model", "poisson", "--read", "missing=ignore", status=2)
     assert "row 4: the value of column 3 is -1, and counts are never negative" in message
 
 
@@ -313,7 +376,7 @@ def test_the_report_counts_the_values_that_are_missing(tmp_path):
         *(f"{'pq'[i % 2]},{i % 2 + i / 40},{'' if i % 5 == 0 else i}" for i in range(40)),
     ]
     (tmp_path / "a.csv").write_text("\n".join(rows) + "\n")
-    asked = ["--model", "gaussian", "--missing", "ignore", "-q", "--out", str(tmp_path / "r")]
+    asked = ["--model", "gaussian", "--read", "missing=ignore", "-q", "--out", str(tmp_path / "r")]
     found = CliRunner().invoke(naively, ["select", str(tmp_path / "a.csv"), *asked])
     assert found.exit_code == 0, found.output
     assert json.loads((tmp_path / "r" / "summary.json").read_text())["profile"]["missing"] == 8

@@ -13,13 +13,13 @@ import pytest
 from click.testing import CliRunner
 
 from naively import SparseMixedNB, error_path, sparsity_path
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 from naively.jobs.model_file import load_model, save_model
 from naively.read.errors import InputError
 from naively.work.records import load_record, merge, save_record
 
 COLUMNS = {"visits": "poisson"}
-SELECT = ("select", "--model", "mixed", "--kind", "visits=poisson", "-q", "--force")
+SELECT = ("select", "--model", "mixed", "--read", "kind=visits=poisson", "-q", "--force")
 FORMATS = ["csv", "tsv", "parquet", "jsonl"]
 
 
@@ -90,8 +90,8 @@ def answers(folder, source):
 @pytest.mark.parametrize("format", FORMATS)
 def test_it_is_the_estimator(format, text, k, here):
     frame, y = here
-    words = ("--text", "note", "--min-documents", 5) if text else ("--ignore", "note")
-    run(*SELECT, f"t.{format}", "-k", k, "--holdout", 0, *words)
+    words = ("--text", "note", "--words", "min-documents=5") if text else ("--read", "ignore=note")
+    run(*SELECT, f"t.{format}", "-k", k, "--test", 0, *words)
     X = frame if text else frame.drop(columns="note")
     more = {"text": ["note"], "min_documents": 5} if text else {}
     model = SparseMixedNB(k=k, columns=COLUMNS, **more).fit(X, y)
@@ -117,16 +117,19 @@ def test_the_format_does_not_matter():
 @pytest.mark.parametrize(
     ("options", "more"),
     [
-        (("--correction", "bic"), {"correction": "bic"}),
-        (("--alpha", 0.2), {"alpha": 0.2}),
-        (("--class-weight", "balanced"), {"class_weight": "balanced"}),
-        (("--require", "size", "--exclude", "note__*"), {"required": ["size"], "excluded": "*"}),
-        (("--objective", "pairs"), {"objective": "pairs"}),
+        (("--train", "correction=bic"), {"correction": "bic"}),
+        (("--train", "alpha=0.2"), {"alpha": 0.2}),
+        (("--choose", "class-weight=balanced"), {"class_weight": "balanced"}),
+        (
+            ("--choose", "require=size", "--choose", "exclude=note__*"),
+            {"required": ["size"], "excluded": "*"},
+        ),
+        (("--choose", "objective=pairs"), {"objective": "pairs"}),
     ],
 )
 def test_what_is_asked_of_it(options, more, here):
     frame, y = here
-    run(*SELECT, "t.csv", "-k", 3, "--holdout", 0, "--text", "note", *options)
+    run(*SELECT, "t.csv", "-k", 3, "--test", 0, "--text", "note", *options)
     if "excluded" in more:
         more["excluded"] = [f"note__{word}" for word in ("ache", "cough", "fine", "rest", "well")]
     model = SparseMixedNB(k=3, columns=COLUMNS, text=["note"], **more).fit(frame, y)
@@ -136,19 +139,19 @@ def test_what_is_asked_of_it(options, more, here):
 
 def test_paths_and_folds(here):
     frame, y = here
-    run("path", "t.csv", "--model", "mixed", "--kind", "visits=poisson", "--text", "note",
+    run("cv", "t.csv", "--model", "mixed", "--read", "kind=visits=poisson", "--text", "note",
         "--out", "path.csv", "-q")  # fmt: skip
     estimator = SparseMixedNB(columns=COLUMNS, text=["note"])
     track = sparsity_path(estimator, frame, y)
     gains = [float(row["gain"]) for row in rows("path.csv")]
     np.testing.assert_allclose(gains[-10:], (track.objective - track.baseline)[-10:], rtol=1e-9)
-    run("cv", "t.csv", "--model", "mixed", "--kind", "visits=poisson", "--text", "note",
+    run("cv", "t.csv", "--model", "mixed", "--read", "kind=visits=poisson", "--text", "note",
         "--ks", "0,2,4", "--out", "cv.csv", "-q")  # fmt: skip
     found = [float(row["accuracy"]) for row in rows("cv.csv")]
     errors = error_path(estimator, frame, y, [0, 2, 4]).cross_validated
     np.testing.assert_allclose(found, 1 - errors, atol=0.05)  # of other folds
-    run(*SELECT, "t.csv", "--text", "note", "-k", "auto", "--calibration", "cross-fitted",
-        "--precision", "ill=0.9")  # fmt: skip
+    run(*SELECT, "t.csv", "--text", "note", "-k", "auto", "--train", "calibration=cross-fitted",
+        "--judge", "precision=ill=0.9")  # fmt: skip
     assert 1 <= len(rows("result/features.csv")) <= 6
 
 
@@ -156,9 +159,7 @@ def test_paths_and_folds(here):
 
 
 def kinds_of(source, *options):
-    run(
-        "select", source, "--model", "mixed", "-k", "all", "--holdout", 0, "-q", "--force", *options
-    )
+    run("select", source, "--model", "mixed", "-k", "all", "--test", 0, "-q", "--force", *options)
     file = load_model("result/model.npz")
     return dict(zip(file.names, file.variables.columns.kinds, strict=True))
 
@@ -168,7 +169,7 @@ def test_kinds_are_those_of_the_file():
              "blood": "categorical", "size": "gaussian"}  # fmt: skip
     for format in FORMATS:
         assert kinds_of(f"t.{format}") == usual
-    told = kinds_of("t.csv", "--kind", "visits=poisson", "--kind", "size=categorical")
+    told = kinds_of("t.csv", "--read", "kind=visits=poisson", "--read", "kind=size=categorical")
     assert told == usual | {"visits": "poisson", "size": "categorical"}
 
 
@@ -183,7 +184,7 @@ def test_a_late_text_makes_a_column_of_categories():
 def test_a_name_of_rows_is_no_variable_and_truth_may_be_told():
     frame = pd.DataFrame({"flag": [0, 1, 2, 0] * 5, "label": ["a", "b"] * 10})
     frame.to_csv("indexed.csv")
-    assert kinds_of("indexed.csv", "--kind", "flag=bernoulli") == {"flag": "bernoulli"}
+    assert kinds_of("indexed.csv", "--read", "kind=flag=bernoulli") == {"flag": "bernoulli"}
 
 
 def test_what_is_missing_is_left_out(here):
@@ -205,7 +206,7 @@ def test_what_is_missing_is_left_out(here):
 
 
 def test_categories_that_training_does_not_have_tell_nothing(here):
-    kinds_of("t.csv", "--ignore", "note")
+    kinds_of("t.csv", "--read", "ignore=note")
     frame, y = here
     write(frame.assign(blood="Z"), y, "strange.csv")
     write(frame.assign(blood=None), y, "empty.csv")
@@ -224,23 +225,23 @@ def shards(here):
 
 
 @pytest.mark.filterwarnings("ignore")  # of a cluster, of processes that end while it closes
-@pytest.mark.parametrize("engine", [(), ("--engine", "dask", "--jobs", 2), ("--checkpoint", "c")])
+@pytest.mark.parametrize("engine", [(), ("--on", "dask:2"), ("--checkpoint", "c")])
 def test_shards_are_the_whole(shards, engine, here):
     if "dask" in engine:
         pytest.importorskip("dask")
     frame, y = here
-    run(*SELECT, shards, "-k", 4, "--text", "note", "--holdout", 0, *engine)
+    run(*SELECT, shards, "-k", 4, "--text", "note", "--test", 0, *engine)
     model = SparseMixedNB(k=4, columns=COLUMNS, text=["note"]).fit(frame, y)
     assert list(load_model("result/model.npz").names) == model.get_feature_names_out().tolist()
     np.testing.assert_allclose(answers("result", "t.csv"), model.predict_proba(frame), rtol=1e-9)
     if engine[:1] == ("--checkpoint",):  # once more, from the record that was kept
         kept = Path("result/model.npz").read_bytes()
-        run(*SELECT, shards, "-k", 4, "--text", "note", "--holdout", 0, *engine)
+        run(*SELECT, shards, "-k", 4, "--text", "note", "--test", 0, *engine)
         assert Path("result/model.npz").read_bytes() == kept
 
 
 def test_records_are_the_same_after_they_were_written(shards):
-    run(*SELECT, shards, "--text", "note", "--holdout", 0, "--checkpoint", "c")
+    run(*SELECT, shards, "--text", "note", "--test", 0, "--checkpoint", "c")
     (path,) = Path("c").glob("*.npz")
     record = load_record(path)
     save_record(record, "again.npz")
@@ -257,7 +258,7 @@ def test_records_are_the_same_after_they_were_written(shards):
 
 def test_a_category_is_told_by_its_name(here):
     frame, y = here
-    run(*SELECT, "t.csv", "--ignore", "note", "-k", "all", "--holdout", 0)
+    run(*SELECT, "t.csv", "--read", "ignore=note", "-k", "all", "--test", 0)
     row = next(each for each in rows("result/features.csv") if each["feature"] == "blood")
     shares = {name: frame.blood[y == name].value_counts(normalize=True) for name in ("ill", "well")}
     apart = (shares["ill"] - shares["well"]).abs()
@@ -265,7 +266,7 @@ def test_a_category_is_told_by_its_name(here):
     for name in ("ill", "well"):
         assert float(row[f"center:{name}"]) == pytest.approx(shares[name][row["category"]])
     called = f"blood = {row['category']}"
-    assert called in run("report", "result", "--format", "md").replace("\\", "")
+    assert called in run("explain", "result", "--report", "md").replace("\\", "")
     assert called in Path("result/report.html").read_text()
     age = next(each for each in rows("result/features.csv") if each["feature"] == "age")
     assert float(age["center:ill"]) == pytest.approx(frame.age[y == "ill"].mean())
@@ -276,7 +277,7 @@ def test_a_category_is_told_by_its_name(here):
 
 def test_explanations_add_up_and_name_categories(here):
     frame, y = here
-    run(*SELECT, "t.csv", "--text", "note", "-k", "all", "--holdout", 0)
+    run(*SELECT, "t.csv", "--text", "note", "-k", "all", "--test", 0)
     model = SparseMixedNB(k="all", columns=COLUMNS, text=["note"]).fit(frame, y)
     odds = np.diff(model.predict_log_proba(frame), axis=1)[:, 0]
     for row in (1, 2, 17):
@@ -295,7 +296,7 @@ def test_explanations_add_up_and_name_categories(here):
 
 
 def test_model_files_are_checked(here):
-    run(*SELECT, "t.csv", "--text", "note", "-k", "all", "--holdout", 0)
+    run(*SELECT, "t.csv", "--text", "note", "-k", "all", "--test", 0)
     file = load_model("result/model.npz")
     with Path("copy.npz").open("wb") as out:
         save_model(file, out)
@@ -327,7 +328,7 @@ def test_model_files_are_checked(here):
 
 
 def test_a_manifest_that_was_tampered_with():
-    run(*SELECT, "t.csv", "--text", "note", "-k", "all", "--holdout", 0)
+    run(*SELECT, "t.csv", "--text", "note", "-k", "all", "--test", 0)
     with zipfile.ZipFile("result/model.npz") as archive:
         members = {name: archive.read(name) for name in archive.namelist()}
     manifest = json.loads(members["manifest.json"])
@@ -353,24 +354,33 @@ def test_a_manifest_that_was_tampered_with():
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ("--numbers", "--numbers has no effect on --model mixed"),
-        ("--transpose", "--transpose has no effect on --model mixed"),
-        ("--missing ignore", "`--missing` has no effect on --model mixed"),
-        ("--weights log", "leave them out with --model mixed"),
-        ("--analyzer char", "--analyzer is of texts.*without --text"),
-        ("--min-count 2 --text note", "a word of a table is there or not; use --min-documents"),
-        ("--min-documents 2", "`--min-documents` is of words, and has no effect without --text"),
-        ("--quota 1", "`--quota` asks which class a feature speaks for"),
-        ("--redundancy conditional", "`--redundancy` has no effect on --model mixed"),
+        ("--read", "numbers", "--read numbers has no effect on --model mixed"),
+        ("--read", "transpose", "--read transpose has no effect on --model mixed"),
+        ("--read missing=ignore", "`--read missing` has no effect on --model mixed"),
+        ("--words weights=log", "leave them out with --model mixed"),
+        ("--words analyzer=char", "--words analyzer is of texts.*without --text"),
+        (
+            "--words min-count=2 --text note",
+            "a word of a table is there or not; use --words min-documents",
+        ),
+        (
+            "--words min-documents=2",
+            "`--words min-documents` is of words, and has no effect without --text",
+        ),
+        ("--choose quota=1", "`--choose quota` asks which class a feature speaks for"),
+        ("--choose redundancy=conditional", "`--choose redundancy` has no effect on --model mixed"),
         ("--markers 2", "`--markers` compares a class with all others by one figure"),
-        ("--kind nowhere=poisson", "`--kind` must name columns.*got nowhere"),
-        ("--kind age=number", "is not a column and one of gaussian, categorical"),
-        ("--kind age=poisson --kind age=gaussian", "column age is named twice"),
+        ("--read kind=nowhere=poisson", "`--read kind` must name columns.*got nowhere"),
+        ("--read kind=age=number", "is not a column and one of gaussian, categorical"),
+        ("--read kind=age=poisson --read kind=age=gaussian", "column age is named twice"),
         ("--text nowhere", "`--text` must name columns.*got nowhere"),
-        ("--text note --kind note=categorical", "the words of column note are variables"),
-        ("--kind note=gaussian", "line 2: the value of `note` is .*--kind 'note=categorical'"),
-        ("--kind size=bernoulli --kind note=bernoulli", "line 2: the value of `note`"),
-        ("--ignore nowhere", "there is no column `nowhere`"),
+        ("--text note --read kind=note=categorical", "the words of column note are variables"),
+        (
+            "--read kind=note=gaussian",
+            "line 2: the value of `note` is .*--read kind='note=categorical'",
+        ),
+        ("--read kind=size=bernoulli --read kind=note=bernoulli", "line 2: the value of `note`"),
+        ("--read ignore=nowhere", "there is no column `nowhere`"),
         ("--label blood", "the label in column `blood` is missing"),
     ],
 )
@@ -399,8 +409,8 @@ def test_more_refusals(here):
     Path("m.svmlight").write_text("1 1:2\n0 2:1\n")
     said = run("select", "m.svmlight", "--model", "mixed", status=2)
     assert "reads tables with names of columns" in said
-    said = run("select", "t.csv", "--text", "note", "--kind", "age=poisson", status=2)
-    assert "--kind has no effect on --model multinomial" in said
+    said = run("select", "t.csv", "--text", "note", "--read", "kind=age=poisson", status=2)
+    assert "--read kind has no effect on --model multinomial" in said
     said = run("cv", "t.csv", "--model", "mixed", "--model", "gaussian", status=2)
     assert "compare it in a run of its own" in said
     said = run("cv", "t.csv", "--model", "mixed", "--against", "logistic", status=2)

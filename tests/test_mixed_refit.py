@@ -12,7 +12,7 @@ from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 
 from naively import SparseBernoulliNB, SparseGaussianNB, SparseMixedNB, SparsePoissonNB
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 from naively.jobs.model_file import load_model
 
 TOLD = {"visits": "poisson"}
@@ -137,8 +137,9 @@ def test_the_command_does_it(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     frame, y = table()
     frame.assign(label=y).astype({"smokes": "boolean"}).to_parquet("t.parquet", index=False)
-    line = "select t.parquet --model mixed --kind visits=poisson --text note -k 4 --refit logistic"
-    result = CliRunner().invoke(naively, [*line.split(), "--holdout", "0", "-q"])
+    line = "select t.parquet --model mixed --read kind=visits=poisson --text note -k 4"
+    line += " --train refit=logistic"
+    result = CliRunner().invoke(naively, [*line.split(), "--test", "0", "-q"])
     assert result.exit_code == 0, result.output
     assert "A logistic regression on the 4 features decides" in " ".join(result.output.split())
     model = SparseMixedNB(k=4, columns=TOLD, text=["note"], refit="logistic").fit(frame, y)

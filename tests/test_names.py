@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from click.testing import CliRunner
 from sklearn.datasets import dump_svmlight_file
 
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 from naively.jobs.model_file import load_model
 from naively.text.features import ColumnFeatures
 from naively.work.stream import count_files
@@ -70,7 +70,10 @@ def write(format, name, X, names=NAMES, *, first=1, y=Y):
 
         frame = pd.DataFrame(X, columns=names).assign(label=y)
         frame.to_csv(path, index=False) if format == "csv" else frame.to_parquet(path)
-        return path, ("--numbers",)
+        return path, (
+            "--read",
+            "numbers",
+        )
     if format == "npz":
         np.savez(path, X=X, y=y, feature_names=names)
         return path, ()
@@ -82,7 +85,7 @@ def write(format, name, X, names=NAMES, *, first=1, y=Y):
         scipy.io.mmwrite(path, sp.csr_array(X))
     else:
         dump_svmlight_file(sp.csr_array(X), (y == "b").astype(int), path, zero_based=not first)
-    return path, ("--names", f"{name}.names", "--labels", "y.txt")
+    return path, ("--read", f"names={name}.names", "--read", "labels=y.txt")
 
 
 def answers(*arguments):
@@ -93,7 +96,7 @@ def answers(*arguments):
 def model(request):
     """A model trained on columns that have names, in a format; and what it answers."""
     path, options = write(request.param, "train", X)
-    run("select", path, *options, "-k", 2, "--holdout", 0, "--out", "r", "-q")
+    run("select", path, *options, "-k", 2, "--test", 0, "--out", "r", "-q")
     known = load_model("r/model.npz")
     assert known.names == ("u", "x")
     margin = X[:, 0] - X[:, 3]  # the two rates are each other's mirror image
@@ -101,7 +104,8 @@ def model(request):
 
 
 def _of_prediction(options):
-    return [each for each in options if each not in ("--numbers", "--labels", "y.txt")]
+    keys = [key for key in options[1::2] if key not in ("numbers", "labels=y.txt")]
+    return [each for key in keys for each in ("--read", key)]
 
 
 @pytest.mark.parametrize("format", FORMATS)
@@ -121,19 +125,22 @@ def test_columns_in_another_order_are_found_by_name_whatever_the_formats(model, 
 @pytest.mark.parametrize("format", ["mtx", "svm", "npz"])
 def test_a_file_without_names_is_never_matched_by_position(model, format):
     path = bare(format)
-    words = [f"{path}: its columns have no names, by which the model knows them; ", "--names FILE"]
-    for beside in ((), ("--labels", "y.txt")):
+    words = [
+        f"{path}: its columns have no names, by which the model knows them; ",
+        "--read names=FILE",
+    ]
+    for beside in ((), ("--read", "labels=y.txt")):
         refused("predict", "r", path, *beside, match=words)
     refused("explain", "r", "--file", path, "--row", 1, match=words)
 
 
 @pytest.mark.parametrize("format", ["mtx", "svm", "npz"])
-@pytest.mark.parametrize("engine", [(), ("--engine", "local"), ("--engine", "dask")])
+@pytest.mark.parametrize("engine", [(), ("--on", 1), ("--on", "dask")])
 def test_a_test_file_without_names_is_never_matched_by_position(format, engine):
     path = bare(format)
     if engine and engine[1] == "dask" and format != "npz":
         return  # a cluster takes seconds to start; one will do
-    beside = ("--test-labels", "y.txt") if format != "npz" else ()
+    beside = ("--read", "test-labels=y.txt") if format != "npz" else ()
     refused(
         *("select", write("h5ad", "again", X)[0], "-k", 2, "--test", path, *beside, *engine, "-q"),
         match=[f"{path}: its columns have no names, by which again.h5ad knows them", "or none"],
@@ -154,7 +161,7 @@ def test_shards_without_names_are_not_counted_by_position():
 
 def test_where_the_model_has_no_names_numbers_of_columns_are_their_names():
     scipy.io.mmwrite("a.mtx", sp.csr_array(X))
-    run("select", "a.mtx", "--labels", "y.txt", "-k", 2, "--holdout", 0, "--out", "r", "-q")
+    run("select", "a.mtx", "--read", "labels=y.txt", "-k", 2, "--test", 0, "--out", "r", "-q")
     assert load_model("r/model.npz").names == ("1", "4")
     expected = answers("r", "a.mtx")
     for format in ("npz", "svm", "h5ad"):
@@ -168,7 +175,7 @@ def test_names_of_a_test_file_are_its_own_before_those_beside_the_training_file(
     # Names stand beside `train.mtx`; a test file in another order tells its own, if it has any.
     order = ORDER if format != "mtx" else list(range(5))
     test, _ = write(format, "test", X[:, order], [NAMES[j] for j in order])
-    beside = ("--test-labels", "y.txt") if format == "mtx" else ()
+    beside = ("--read", "test-labels=y.txt") if format == "mtx" else ()
     run("select", path, *options, "-k", 2, "--test", test, *beside, "--out", "r", "-q")
     summary = json.loads(Path("r/summary.json").read_text())
     assert summary["evaluation"]["accuracy"] > 0.9
@@ -185,9 +192,9 @@ def test_options_of_the_training_file_do_not_bind_a_test_file_of_another_format(
     order = [NAMES[j] for j in ORDER]
     anndata("x.h5ad", X, NAMES, {"counts": X})
     for train, how, formats in (
-        ("t.csv", ("--delimiter", ";", "--numbers"), ("parquet", "h5ad")),
-        ("turned.csv", ("--delimiter", ";", "--transpose"), ("h5ad",)),
-        ("x.h5ad", ("--layer", "counts"), ("csv", "npz", "parquet")),
+        ("t.csv", ("--read", "delimiter=;", "--read", "numbers"), ("parquet", "h5ad")),
+        ("turned.csv", ("--read", "delimiter=;", "--read", "transpose"), ("h5ad",)),
+        ("x.h5ad", ("--read", "layer=counts"), ("csv", "npz", "parquet")),
     ):
         for format in formats:
             test, _ = write(format, "test", X[:, ORDER], order)
@@ -204,55 +211,71 @@ SHUFFLED = X[:, [3, 1, 2, 0, 4]]  # tells the opposite of what X tells
 
 
 @pytest.mark.parametrize("layer", ["counts", "raw"])
-@pytest.mark.parametrize("way", [(), ("--engine", "local"), "count"])
+@pytest.mark.parametrize("way", [(), ("--on", 1), "count"])
 def test_a_model_remembers_the_layer_it_was_trained_on(layer, way):
     anndata("a.h5ad", SHUFFLED, NAMES, {"counts": X} if layer == "counts" else {},
             X if layer == "raw" else None)  # fmt: skip
     if way == "count":
-        run("count", "a.h5ad", "--layer", layer, "-o", "c", "-q")
-        run("merge", "c", "-o", "s.npz", "-q")
-        run("solve", "s.npz", "-k", 2, "-o", "r", "-q")
+        run("count", "a.h5ad", "--read", f"layer={layer}", "-o", "c", "-q")
+        run("count", "c", "-o", "s.npz", "-q")
+        run("select", "s.npz", "-k", 2, "-o", "r", "-q")
     else:
-        run("select", "a.h5ad", "--layer", layer, *way, "-k", 2, "--holdout", 0, "--out", "r", "-q")
+        run(
+            "select",
+            "a.h5ad",
+            "--read",
+            f"layer={layer}",
+            *way,
+            "-k",
+            2,
+            "--test",
+            0,
+            "--out",
+            "r",
+            "-q",
+        )
     assert load_model("r/model.npz").layer == layer
     anndata("x.h5ad", X, NAMES)
-    expected = answers("r", "x.h5ad", "--layer", "X")
-    assert answers("r", "a.h5ad") == answers("r", "a.h5ad", "--layer", layer) == expected
+    expected = answers("r", "x.h5ad", "--read", "layer=X")
+    assert answers("r", "a.h5ad") == answers("r", "a.h5ad", "--read", f"layer={layer}") == expected
     assert answers("r", write("npz", "n", X)[0]) == expected  # which has no layers
-    of_x = answers("r", "a.h5ad", "--layer", "X")
+    of_x = answers("r", "a.h5ad", "--read", "layer=X")
     assert np.mean(np.array(of_x) == np.array(expected)) < 0.2
     row = int(np.flatnonzero(np.array(of_x) != np.array(expected))[0])
-    for given, told in (((), expected), (("--layer", "X"), of_x)):
+    for given, told in (((), expected), (("--read", "layer=X"), of_x)):
         found = run("explain", "r", "--file", "a.h5ad", "--row", row + 1, *given, "--json")
         assert json.loads(found.stdout)["answer"] == told[row]
-    words = [f"x.h5ad: there is no layer `{layer}`, on which the model was trained; ", "--layer X"]
+    words = [
+        f"x.h5ad: there is no layer `{layer}`, on which the model was trained; ",
+        "--read layer=X",
+    ]
     refused("predict", "r", "x.h5ad", match=words)
     refused("explain", "r", "--file", "x.h5ad", "--row", 1, match=words)
 
 
 def test_a_model_of_x_reads_x():
     anndata("a.h5ad", X, NAMES, {"counts": SHUFFLED})
-    for given in ((), ("--layer", "X")):
-        run("select", "a.h5ad", *given, "-k", 2, "--holdout", 0, "--out", "r", "-q")
+    for given in ((), ("--read", "layer=X")):
+        run("select", "a.h5ad", *given, "-k", 2, "--test", 0, "--out", "r", "-q")
         assert load_model("r/model.npz").layer is None
-        assert answers("r", "a.h5ad") == answers("r", "a.h5ad", "--layer", "X")
+        assert answers("r", "a.h5ad") == answers("r", "a.h5ad", "--read", "layer=X")
 
 
 def test_a_layer_that_is_not_there():
     anndata("a.h5ad", X, NAMES)
     refused(
-        *("select", "a.h5ad", "--layer", "counts"),
-        match="a.h5ad: there is no layer `counts`; it has no layers. --layer X reads X.",
+        *("select", "a.h5ad", "--read", "layer=counts"),
+        match="a.h5ad: there is no layer `counts`; it has no layers. --read layer=X reads X.",
     )
     anndata("b.h5ad", X, NAMES, {"counts": X})
-    refused("select", "b.h5ad", "--layer", "count", match="did you mean `counts`?")
+    refused("select", "b.h5ad", "--read", "layer=count", match="did you mean `counts`?")
 
 
 def test_records_of_different_layers_are_not_added():
     anndata("a.h5ad", X, NAMES, {"counts": SHUFFLED})
     run("count", "a.h5ad", "-o", "c", "-q")
-    run("count", "a.h5ad", "--layer", "counts", "-o", "c", "-q")
-    refused("merge", "c", "-o", "s.npz", "-q", match="layer=None and layer='counts'")
+    run("count", "a.h5ad", "--read", "layer=counts", "-o", "c", "-q")
+    refused("count", "c", "-o", "s.npz", "-q", match="layer=None and layer='counts'")
 
 
 # Records ---------------------------------------------------------------------------------------
@@ -271,7 +294,7 @@ def numbered_files(format, parts):
             zero = format == "zero"
             dump_svmlight_file(rows, (Y[start:stop] == "b") + 1, f"p{i}.svm", zero_based=zero)
     suffix = format if format in ("mtx", "npz") else "svm"
-    return f"p*.{suffix}", ("--labels", "y.txt") if format == "mtx" else ()
+    return f"p*.{suffix}", ("--read", "labels=y.txt") if format == "mtx" else ()
 
 
 @pytest.mark.parametrize(
@@ -283,10 +306,10 @@ def test_counting_and_solving_is_selecting(format, first, parts, model):
     pattern, options = numbered_files(format, parts)
     files = sorted(str(each) for each in Path().glob(pattern))
     how = ("--model", model)
-    run("select", pattern, *options, *how, "-k", 2, "--holdout", 0, "--out", "r", "-q")
+    run("select", pattern, *options, *how, "-k", 2, "--test", 0, "--out", "r", "-q")
     run("count", *files, *options, *how, "-o", "c", "-q")
-    run("merge", "c", "-o", "s.npz", "-q")
-    run("solve", "s.npz", *how, "-k", 2, "-o", "s", "-q")
+    run("count", "c", "-o", "s.npz", "-q")
+    run("select", "s.npz", *how, "-k", 2, "-o", "s", "-q")
     assert load_model("s/model.npz").first_column == first
     assert load_model("s/model.npz").names == (str(first), str(first + 3))  # u and x
     for name in ("model.npz", "features.csv"):
@@ -306,11 +329,11 @@ def test_records_that_number_their_columns_differently_are_not_added():
     Path("b.svm").write_text("1 1:3 5:1\n2 2:2 3:1\n")
     for name in ("a.svm", "b.svm"):  # both of five columns
         run("count", name, "-o", "c", "-q")
-    refused("merge", "c", "-o", "s.npz", match=["first_column=0 and first_column=1", "one command"])
+    refused("count", "c", "-o", "s.npz", match=["first_column=0 and first_column=1", "one command"])
     assert not Path("s.npz").exists()
     run("count", "a.svm", "b.svm", "-o", "d", "-q")  # which then has six
-    run("merge", "d", "-o", "s.npz", "-q")
-    run("solve", "s.npz", "-k", "all", "-o", "r", "-q")
+    run("count", "d", "-o", "s.npz", "-q")
+    run("select", "s.npz", "-k", "all", "-o", "r", "-q")
     assert load_model("r/model.npz").names == ("0", "1", "2", "3", "4", "5")
 
 

@@ -422,7 +422,7 @@ def test_large_counts_of_one_row_do_not_decide():
 def test_the_command_answers_as_the_estimator(tmp_path, monkeypatch):
     testing, command = (
         pytest.importorskip("click.testing"),
-        pytest.importorskip("naively.cli.scale"),
+        pytest.importorskip("naively.cli.commands"),
     )
     monkeypatch.chdir(tmp_path)
 
@@ -438,8 +438,8 @@ def test_the_command_answers_as_the_estimator(tmp_path, monkeypatch):
         writer = csv.writer(file)
         writer.writerow([*(f"g{j}" for j in range(14)), "label"])
         writer.writerows([*row, label] for row, label in zip(X.tolist(), y, strict=True))
-    options = ("--numbers", "--model", "negative-binomial")
-    summary = run("select", "counts.csv", *options, "-k", 4, "--holdout", 0, "--json", "-q")
+    options = ("--read", "numbers", "--model", "negative-binomial")
+    summary = run("select", "counts.csv", *options, "-k", 4, "--test", 0, "--json", "-q")
     fitted = SparseNegativeBinomialNB(k=4).fit(X, y)
     with open("result/features.csv", newline="") as file:
         found = {row["feature"]: float(row["gain"]) for row in csv.DictReader(file)}
@@ -452,7 +452,7 @@ def test_the_command_answers_as_the_estimator(tmp_path, monkeypatch):
     assert [row["label"] for row in answers] == fitted.predict(X).tolist()
     proba = [[float(row[f"p:{c}"]) for c in "abc"] for row in answers]
     np.testing.assert_allclose(proba, fitted.predict_proba(X), rtol=1e-9)
-    points = json.loads(run("path", "counts.csv", *options, "--ks", "1-14", "--json"))["rows"]
+    points = json.loads(run("cv", "counts.csv", *options, "--ks", "1-14", "--json"))["points"]
     track = sparsity_path(SparseNegativeBinomialNB(), X, y, ks=range(1, 15))
     gains = [point["gain"] for point in points]
     assert gains == pytest.approx((track.objective - track.baseline).tolist(), rel=1e-9)

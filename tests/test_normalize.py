@@ -88,8 +88,8 @@ def test_the_model_keeps_it(folder, model):
     X, y = cells()
     write("a.h5ad", X, y, "csr")
     np.savez("b.npz", X=scaled(X, 50, True), y=y, feature_names=[f"g{j}" for j in range(M)])
-    options = ("--model", model, "-k", "3", "--holdout", "0", "--quick", "-q")
-    run("select", "a.h5ad", "--normalize", "50", "--log1p", *options, "--out", "a")
+    options = ("--model", model, "-k", "3", "--test", "0", "--quick", "-q")
+    run("select", "a.h5ad", "--read", "normalize=50", "--read", "log1p", *options, "--out", "a")
     run("select", "b.npz", *options, "--out", "b")
     ours, theirs = load_model("a/model.npz"), load_model("b/model.npz")
     assert (ours.normalize, ours.log1p) == (50, True)
@@ -104,13 +104,22 @@ def test_the_model_keeps_it(folder, model):
 def test_the_median_is_that_of_the_files_wherever_it_is_asked_for(folder):
     X, y = cells()
     write("a.h5ad", X, y, "csr")
-    options = ("a.h5ad", "--model", "gaussian", "--normalize", "median", "--log1p", "-q")
+    options = (
+        "a.h5ad",
+        "--model",
+        "gaussian",
+        "--read",
+        "normalize=median",
+        "--read",
+        "log1p",
+        "-q",
+    )
     run("select", *options, "-k", "3", "--quick")
     sums = X.sum(axis=1)
     median = float(np.median(sums[sums > 0]))
     assert load_model("result/model.npz").normalize == median
     table = run("cv", *options[:1], "--model", "gaussian", "--model", "l2-centers", *options[3:])
-    fixed = ("--normalize", str(median), "--log1p", "-q")
+    fixed = ("--read", f"normalize={str(median)}", "--read", "log1p", "-q")
     assert table == run("cv", "a.h5ad", "--model", "gaussian", "--model", "l2-centers", *fixed)
     run("count", "a.h5ad", "--model", "gaussian", *options[3:], "-o", "r", status=2)
 
@@ -121,21 +130,23 @@ def test_raw_counts_are_told_of(folder):
     for model, told in (("gaussian", True), ("l1-centers", True), ("multinomial", False)):
         said = run("select", "a.h5ad", "--model", model, "-k", "3", "-q", "--quick", "--force")
         assert ("as raw counts are" in " ".join(said.split())) == told
-    said = run("select", "a.h5ad", "--model", "gaussian", "--log1p", "-k", "3", "-q", "--quick")
+    said = run(
+        "select", "a.h5ad", "--model", "gaussian", "--read", "log1p", "-k", "3", "-q", "--quick"
+    )
     assert "raw counts" not in said
 
 
 def test_what_cannot_be_scaled_is_refused(folder):
     X, y = cells()
     np.savez("a.npz", X=X - 1, y=y)
-    message = run("select", "a.npz", "--model", "gaussian", "--log1p", status=2)
+    message = run("select", "a.npz", "--model", "gaussian", "--read", "log1p", status=2)
     assert "a.npz: row 1: a value is below 0, and rows to be scaled or taken" in message
-    message = run("select", "a.npz", "--normalize", "1", "--ignore", "0", status=2)
-    assert "leave out --ignore" in message
-    assert "neither median nor" in run("select", "a.npz", "--normalize", "0", status=2)
+    message = run("select", "a.npz", "--read", "normalize=1", "--read", "ignore=0", status=2)
+    assert "leave out --read ignore" in message
+    assert "neither median nor" in run("select", "a.npz", "--read", "normalize=0", status=2)
     Path("t.csv").write_text("u,label\n1,a\n2,b\n")
-    message = run("select", "t.csv", "--numbers", "--log1p", status=2)
-    assert "--log1p has no effect on numbers in csv" in message
+    message = run("select", "t.csv", "--read", "numbers", "--read", "log1p", status=2)
+    assert "--read log1p has no effect on numbers in csv" in message
     out = io.BytesIO()
     scipy.io.mmwrite(out, sp.csr_matrix((3, 2)))
     Path("z.mtx").write_bytes(out.getvalue())

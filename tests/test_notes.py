@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from naively import ClassCounts
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 
 
 @pytest.fixture(autouse=True)
@@ -56,7 +56,7 @@ def test_rows_of_several_texts_are_empty_if_all_are():
 
 def test_labels_that_differ_by_case():
     rows = [(text, label) for text, label in REVIEWS] + [("good", "POS"), ("good", "Pos ")]
-    found = notes(rows, "--holdout", "0")
+    found = notes(rows, "--test", "0")
     assert (
         "Classes that differ by case or spelling only are kept apart: POS and Pos and pos." in found
     )
@@ -67,7 +67,7 @@ def test_labels_that_differ_by_case():
 def test_ties_for_the_last_places(model):
     """a, b, ..., l occur in the same rows of one class; x tells more than any of them."""
     tied = " ".join("abcdefghijkl")
-    pattern = ["--token-pattern", r"\w+", "--holdout", 0, "--model", model]
+    pattern = ["--words", r"token-pattern=\w+", "--test", 0, "--model", model]
     rows = [(f"x {tied}", "pos"), ("y", "neg")] * 9 + [("x", "pos"), (f"y {tied}", "neg")]
     said = "12 features tie for the last 3 places; those that come first"
     assert any(each.startswith(said) for each in notes(rows, "-k", 5, *pattern))
@@ -79,7 +79,7 @@ def test_ties_for_the_last_places(model):
 
 def test_words_that_are_counted_alike():
     rows = [("aa bb cc good", "pos"), ("dd bad", "neg"), ("dd ee", "neg")] * 8
-    found = notes(rows, "-k", 3, "--holdout", 0)
+    found = notes(rows, "-k", 3, "--test", 0)
     names = {
         each["name"] for each in json.loads(Path("result/summary.json").read_text())["features"]
     }
@@ -99,9 +99,20 @@ REVIEW = (
     [
         ([(REVIEW, "pos")] * 5, (REVIEW, "pos"), ()),  # no header: the first row is taken for one
         ([(REVIEW, "1", "x")] * 30, ("text", "label", "split"), ("--label", "text")),  # one class
-        ([("a", "1", REVIEW)] * 30, ("text", "label", "split"), ("--split-column", "split")),
-        ([(REVIEW, "1")] * 30, (REVIEW, "label"), ("--numbers",)),
-        ([("a", "1", REVIEW)] * 30, ("text", "label", REVIEW), ("--numbers", "--ignore", "x")),
+        ([("a", "1", REVIEW)] * 30, ("text", "label", "split"), ("--read", "split=split")),
+        (
+            [(REVIEW, "1")] * 30,
+            (REVIEW, "label"),
+            (
+                "--read",
+                "numbers",
+            ),
+        ),
+        (
+            [("a", "1", REVIEW)] * 30,
+            ("text", "label", REVIEW),
+            ("--read", "numbers", "--read", "ignore=x"),
+        ),
     ],
 )
 def test_no_review_stands_in_a_message(rows, heads, options):
@@ -123,6 +134,6 @@ def test_no_review_stands_in_messages_about_labels():
 def test_labels_unseen_in_training_are_cut():
     long = REVIEW[:900]
     rows = [(*each, "train") for each in REVIEWS] + [("good", "pos", "test"), ("bad", long, "test")]
-    found = notes(rows, "--split-column", "split", heads=("text", "label", "split"))
+    found = notes(rows, "--read", "split=split", heads=("text", "label", "split"))
     assert any("a label that training does not have" in each for each in found)
     assert all(len(each) < 300 for each in found)

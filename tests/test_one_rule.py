@@ -9,7 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from naively import SparseMultinomialNB, SparsityCV, error_path
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 from naively.judging.curves import Curve, ranking
 from naively.judging.error_path import FoldErrors, counting_error
 
@@ -72,7 +72,7 @@ def test_every_door_gives_the_same_k(k, tmp_path, monkeypatch):
     with open("a.csv", "w", newline="") as file:
         rows = [[*row, label] for row, label in zip(X.tolist(), y, strict=True)]
         csv.writer(file).writerows([[*range(400), "label"], *rows])
-    arguments = ["select", "a.csv", "--numbers", "-k", k, "--holdout", "0"]
+    arguments = ["select", "a.csv", "--read", "numbers", "-k", k, "--test", "0"]
     assert CliRunner().invoke(naively, arguments).exit_code == 0
     found = json.loads(Path("result/summary.json").read_text("utf-8"))["features"]
     assert len(found) == model.support_.sum() == path.best_k(k)

@@ -56,8 +56,11 @@ def shell_commands():
 
 
 @pytest.mark.parametrize("line", list(shell_commands()))
-def test_commands_in_the_pages_can_be_given(line):
-    from naively.cli.scale import naively as group
+def test_commands_in_the_pages_can_be_given(line, tmp_path, monkeypatch):
+    from naively.cli.commands import naively as group
 
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "result").mkdir()
+    (tmp_path / "result" / "run.toml").write_text('file = "reviews.tsv.gz"\n')
     name, *arguments = shlex.split(line, comments=True)[1:]
     group.commands[name].make_context(name, arguments)  # raises for options that are not there

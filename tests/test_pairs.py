@@ -37,7 +37,7 @@ from naively import (
     sparsity_path,
 )
 from naively._kernels.pair_cover import first_equal, weighed_squares
-from naively.cli.scale import naively as command
+from naively.cli.commands import naively as command
 from naively.jobs import data
 from naively.models import MODELS
 from naively.models.constraints import Constraints
@@ -805,11 +805,22 @@ def run(*arguments, status=0):
 @pytest.mark.parametrize("model", ["poisson", "multinomial", "l1-centers"])
 def test_the_command_selects_what_the_estimator_does(table, model, monkeypatch):
     X, y = table
-    options = ("--numbers", "--model", model, "-k", 3, "--objective", "pairs", "--exponent", 0.5)
-    shown = run("select", "t.csv", *options, "-q", "--holdout", 0, "--out", "held")
+    options = (
+        "--read",
+        "numbers",
+        "--model",
+        model,
+        "-k",
+        3,
+        "--choose",
+        "objective=pairs",
+        "--choose",
+        "exponent=0.5",
+    )
+    shown = run("select", "t.csv", *options, "-q", "--test", 0, "--out", "held")
     assert "3 of 8 features tell 3 classes apart" in shown
     monkeypatch.setattr(data, "HELD_BYTES", 0)
-    run("select", "t.csv", *options, "-q", "--holdout", 0, "--out", "streamed", "--jobs", 2)
+    run("select", "t.csv", *options, "-q", "--test", 0, "--out", "streamed", "--on", 2)
     held, streamed = (
         json.loads(Path(out, "summary.json").read_text()) for out in ("held", "streamed")
     )
@@ -820,23 +831,32 @@ def test_the_command_selects_what_the_estimator_does(table, model, monkeypatch):
     names = {f"x{i}" for i in fitted.get_support(indices=True)}
     assert {each["name"] for each in held["features"]} == names
     assert held["certificate"]["objective"] == pytest.approx(fitted.certificate_.objective)
-    track = json.loads(
-        run("path", "t.csv", *options[:3], *options[5:], "--ks", "3", "--json", "-q")
-    )
-    assert track["quantity"] == "separation of the pairs of classes"
-    assert track["rows"][0]["gain"] == pytest.approx(fitted.certificate_.gain)
+    track = json.loads(run("cv", "t.csv", *options[:4], *options[6:], "--ks", "3", "--json", "-q"))
+    assert track["contenders"][0]["quantity"] == "separation of the pairs of classes"
+    assert track["points"][0]["gain"] == pytest.approx(fitted.certificate_.gain)
     scores = sparsity_path(ESTIMATORS[model](objective=Pairs(exponent=0.5)), X, y, ks=[3])
-    assert track["rows"][0]["limit"] == pytest.approx(scores.bound[0] - scores.baseline)
+    assert track["points"][0]["bound"] == pytest.approx(scores.bound[0] - scores.baseline)
 
 
 def test_the_command_cross_validates_and_searches(table):
-    options = ("--numbers", "--objective", "pairs")
+    options = ("--read", "numbers", "--choose", "objective=pairs")
     shown = json.loads(
         run("cv", "t.csv", *options, "--model", "poisson", "--ks", "1,3,8", "--json", "-q")
     )
     assert [each["k"] for each in shown["points"]] == [1, 3, 8]
     out = run(
-        "select", "t.csv", *options, "--model", "poisson", "-k", 3, "--exact", "--out", "r", "-q"
+        "select",
+        "t.csv",
+        *options,
+        "--model",
+        "poisson",
+        "-k",
+        3,
+        "--choose",
+        "exact",
+        "--out",
+        "r",
+        "-q",
     )
     assert "Proven optimal" in out
     run("select", "t.csv", *options, "--model", "poisson", "-k", "auto", "--out", "a", "-q")
@@ -845,12 +865,18 @@ def test_the_command_cross_validates_and_searches(table):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--exponent", 0.3), "`--exponent` has no effect without --objective pairs"),
         (
-            ("--objective", "pairs", "--model", "hybrid"),
+            ("--choose", "exponent=0.3"),
+            "`--choose exponent` has no effect without --choose objective=pairs",
+        ),
+        (
+            ("--choose", "objective=pairs", "--model", "hybrid"),
             "needs distances of classes, which the hybrid model lacks",
         ),
-        (("--model", "poisson", "--exact"), "`--exact` has no effect on --model poisson"),
+        (
+            ("--model", "poisson", "--choose", "exact"),
+            "`--choose exact` has no effect on --model poisson",
+        ),
     ],
 )
 def test_options_without_effect_are_refused(tmp_path, monkeypatch, options, message):

@@ -57,7 +57,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_a_preset_is_stored_in_the_model(folder):
-    run("select", "t.csv", "--text-like", "tweets", "-k", "all", "--quick", "-q")
+    run("select", "t.csv", "--words", "text-like=tweets", "-k", "all", "--quick", "-q")
     model = load_model("result/model.npz")
     assert {"#win", "😀", "#fail", "😡", "so", "good", "bad"} == set(model.names)
     assert model.features.token_pattern == PRESETS["tweets"]["token_pattern"]
@@ -66,15 +66,17 @@ def test_a_preset_is_stored_in_the_model(folder):
 
 
 def test_what_a_preset_settles_is_not_given(folder):
-    for option in (("--token-pattern", "x"), ("--analyzer", "char")):
-        message = run("select", "t.csv", "--text-like", "tweets", *option, status=2)
-        assert f"--text-like tweets settles {option[0]}; leave" in " ".join(message.split())
-    message = run("select", "t.csv", "--text-like", "cjk", "--ngrams", "1", status=2)
-    assert "settles --ngrams" in message
-    message = run("select", "t.csv", "--text-like", "cjk", "--stop-words", "german", status=2)
-    assert "--stop-words has no effect on --analyzer char" in " ".join(message.split())
-    message = run("select", "t.csv", "--numbers", "--text-like", "cjk", status=2)
-    assert "--text-like is of texts" in message
+    for option in (("--words", "token-pattern=x"), ("--words", "analyzer=char")):
+        message = run("select", "t.csv", "--words", "text-like=tweets", *option, status=2)
+        assert f"--words text-like=tweets settles {option[0]}; leave" in " ".join(message.split())
+    message = run("select", "t.csv", "--words", "text-like=cjk", "--words", "ngrams=1", status=2)
+    assert "settles --words ngrams" in message
+    message = run(
+        "select", "t.csv", "--words", "text-like=cjk", "--words", "stop-words=german", status=2
+    )
+    assert "--words stop-words has no effect on --words analyzer=char" in " ".join(message.split())
+    message = run("select", "t.csv", "--read", "numbers", "--words", "text-like=cjk", status=2)
+    assert "--words text-like is of texts" in message
 
 
 def test_stop_words_of_languages():
@@ -95,10 +97,10 @@ def test_stop_words_without_their_package(monkeypatch):
 @pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="no timers on this system")
 def test_a_pattern_that_backtracks_for_ever_is_given_up(folder, monkeypatch):
     monkeypatch.setattr(predicting, "_PATIENCE", 0.5)
-    run("select", "t.csv", "--token-pattern", r"(?:\w\w?)+\b", "-k", "2", "--quick", "-q")
+    run("select", "t.csv", "--words", r"token-pattern=(?:\w\w?)+\b", "-k", "2", "--quick", "-q")
     assert run("predict", "result", "t.csv", "-q").count("\n") == 25
     Path("trap.csv").write_text("text\n" + "a" * 60 + "…\n")
-    run("select", "t.csv", "--token-pattern", r"(?:\w\w?)+!|\w+", "-k", "2", "--quick", "-q")
+    run("select", "t.csv", "--words", r"token-pattern=(?:\w\w?)+!|\w+", "-k", "2", "--quick", "-q")
     start, before = time.monotonic(), signal.getsignal(signal.SIGALRM)
     message = run("predict", "result", "trap.csv", "-q", status=2)
     assert "the `token_pattern` of the model takes over" in message

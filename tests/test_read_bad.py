@@ -59,12 +59,15 @@ def pieces(request, monkeypatch):
         ("text,label\n", "no rows"),
         ("text,label\n%sc\n", "line {} has 1 fields, the header has 2; mend the line"),
         ("text,label\n%sa,b,c\n", "line {} has 3 fields"),
-        ('text,label\n%s"open,y\nz,w\n', r"line {}: .*--no-quotes"),
-        ('text,label\n%s"a"b,x\n', r"line {}: .*--no-quotes"),
+        ('text,label\n%s"open,y\nz,w\n', r"line {}: .*--read quotes=false"),
+        ('text,label\n%s"a"b,x\n', r"line {}: .*--read quotes=false"),
         ("text,label\n%sa\rb,x\n", "line {}: a carriage return stands alone"),
         ("text,label\n%sab,x\0\n", "line {}: .* NUL character"),
         (f"text,label\n%sab,{'x' * 5000}\n", "line {}: .* has 5,000 characters; name a column"),
-        (b"text,label\n%scaf\x81,x\n", r"line {}: byte 0x81 is not utf-8; .*--encoding latin-1"),
+        (
+            b"text,label\n%scaf\x81,x\n",
+            r"line {}: byte 0x81 is not utf-8; .*--read encoding=latin-1",
+        ),
     ],
 )
 def test_bad_rows_of_csv(tmp_path, pieces, content, match, literal):
@@ -83,11 +86,11 @@ def test_bad_rows_of_csv(tmp_path, pieces, content, match, literal):
         ("text,lable\na,b\n", "no column `label`; did you mean `lable`"),
         ("text,label,text\na,b,c\n", "2 columns are called `text`; rename all but one"),
         ("id,p,q,label\nr1,1,-2.5e3,a\n", "it has `id`.* holds numbers: `naively select --numb"),
-        ("p,q,r\n1,2,3\n", "holds numbers: `naively select --numbers`"),
+        ("p,q,r\n1,2,3\n", "holds numbers: `naively select --read numbers`"),
         ("site,device,hour,label\na,b,3,1\n", "with --text and --label.$"),
         ("id,words,label\n1,spam,a\n", "`id`, `words`, `label`. Name .* --text and --label.$"),
         ("p,q,label\n", "`p`, `q`, `label`. Name .* with --text and --label.$"),
-        ('"text,label\na,b\n', "line 1: .*--no-quotes"),
+        ('"text,label\na,b\n', "line 1: .*--read quotes=false"),
     ],
 )
 def test_bad_headers_of_csv(tmp_path, content, match):
@@ -97,7 +100,9 @@ def test_bad_headers_of_csv(tmp_path, content, match):
 def test_delimiter_must_be_one_character(tmp_path):
     for bad in ("ab", ""):
         layout = Layout(text=("text",), delimiter=bad)
-        refused(tmp_path, "a.csv", "text,label\n", "`--delimiter` must be one character", layout)
+        refused(
+            tmp_path, "a.csv", "text,label\n", "`--read delimiter` must be one character", layout
+        )
 
 
 @pytest.mark.parametrize("literal", ["", 'a "b",neg\n'])
@@ -113,7 +118,9 @@ def test_a_quotation_mark_closed_too_late_is_named(tmp_path, monkeypatch, order,
     content = "\n".join([order, *lines, ""])
     if literal:
         content = content.replace("number 0", 'say "0"')
-    refused(tmp_path, "a.csv", content, "line 12: .* closed only at line 42, and .*--no-quotes")
+    refused(
+        tmp_path, "a.csv", content, "line 12: .* closed only at line 42, and .*--read quotes=false"
+    )
     unlabelled = Layout(text=("text",), needs_label=False)
     if order == "id,text,label":
         refused(tmp_path, "a.csv", content, "line 12: .* closed only at line 42", unlabelled)
@@ -215,19 +222,23 @@ def test_json_lines_without_arrow(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("content", "layout", "match"),
     [
-        ("g,h,type\n1,2,x\n", {"label": "kind"}, "there is no column `kind`.*--transpose"),
+        ("g,h,type\n1,2,x\n", {"label": "kind"}, "there is no column `kind`.*--read transpose"),
         ("g,g,type\n1,2,x\n", {"label": "g"}, "2 columns are called `g`"),
         ("g,g,label\n1,2,x\n", {}, "2 columns are called `g`"),
         ("g,h,label\n1,2,x\n3,y,z\n", {}, "line 3: the value of `h` is 'y', not a number"),
-        ("g,h,label\n1,2,x\n3,,z\n", {}, "line 3: the value of `h` is missing.*--ignore 'h'"),
+        ("g,h,label\n1,2,x\n3,,z\n", {}, "line 3: the value of `h` is missing.*--read ignore='h'"),
         ("g,h,label\n1,2,x\n3,4\n", {}, "line 3 has 2 fields, the header has 3"),
         ("g,h,label\n1,nan,x\n", {}, "line 2: the value of `h` is not a finite number"),
         ("g,label\n", {}, "holds no rows"),
         ("", {}, "the file is empty"),
         ("g,label\n1,x\n", {"wanted": Wanted(1, ["i"])}, "the model needs the column `i`"),
-        ("x,c1\ng,1\n", {"transpose": True}, "there is no row `label`.*--labels FILE"),
+        ("x,c1\ng,1\n", {"transpose": True}, "there is no row `label`.*--read labels=FILE"),
         ("x,c1\ng,1\nlabel,a\n", {"transpose": True, "wanted": Wanted(1, ["h"])}, "row `h`"),
-        ("x,c1\ng,\nlabel,a\n", {"transpose": True}, "line 2: .* of `c1` is miss.*--ignore 'g'"),
+        (
+            "x,c1\ng,\nlabel,a\n",
+            {"transpose": True},
+            "line 2: .* of `c1` is miss.*--read ignore='g'",
+        ),
         ("x,c1\ng,inf\nlabel,a\n", {"transpose": True}, "line 2: .*`c1` is not a finite number"),
         ("x,c1\ng,1\nlabel,a\n", {"transpose": True, "ignore": ("z",)}, "there is no row `z`"),
         ("g,h,label\n1,2,x\n", {"ignore": ("i",)}, "there is no column `i`"),
@@ -275,7 +286,7 @@ def test_bad_svmlight(tmp_path, monkeypatch, content, match):
     ("arrays", "match"),
     [
         ({"x": X, "y": Y}, "no array `X`; did you mean `x`"),
-        ({"X": X}, "holds no labels; give them, one a line, with --labels"),
+        ({"X": X}, "holds no labels; give them, one a line, with --read labels"),
         ({"X": X, "y": Y[:2]}, "2 cells of `y` for 3 rows"),
         ({"X": X, "y": [Y]}, "array `y` must have one dimension; it has 2"),
         ({"X": X[0], "y": Y}, "must have rows and columns"),
@@ -418,7 +429,7 @@ def test_labels_beside(tmp_path):
     content = saved(np.savez, X=X)
     refused(tmp_path, "a.npz", content, r"holds 2 labels, .*a\.npz has 3 rows", layout)
     (tmp_path / "b.npz").write_bytes(content)
-    with pytest.raises(InputError, match="--labels belongs to one file; got 2 files"):
+    with pytest.raises(InputError, match="--read labels belongs to one file; got 2 files"):
         parts_of([tmp_path / "a.npz", tmp_path / "b.npz"], layout)
 
 
@@ -533,7 +544,7 @@ def test_encodings_that_fail_in_their_own_way(tmp_path, encoding):
 def test_utf_16_that_is_said_to_be_utf_8(tmp_path):
     content = "text,label\na,b\n".encode("utf-16")
     layout = Layout(text=("text",), encoding="utf-8")
-    refused(tmp_path, "a.csv", content, r"UTF-16; read it with --encoding utf-16", layout)
+    refused(tmp_path, "a.csv", content, r"UTF-16; read it with --read encoding=utf-16", layout)
 
 
 def test_missing_files_and_folders(tmp_path):
@@ -549,7 +560,7 @@ def test_missing_files_and_folders(tmp_path):
 
 
 def test_formats_that_the_name_does_not_tell(tmp_path):
-    refused(tmp_path, "data.xyz", "", r"data\.xyz: .*--format csv\|tsv")
+    refused(tmp_path, "data.xyz", "", r"data\.xyz: .*--read format=csv\|tsv")
     refused(tmp_path, "data.ods", "", "spreadsheet is not read; save it as .xlsx or CSV")
 
 
@@ -560,20 +571,24 @@ def test_formats_that_the_name_does_not_tell(tmp_path):
     ("layout", "format", "match"),
     [
         (Layout(text=("a",)), "npz", "--text has no effect on texts in npz, only on texts in csv"),
-        (Layout(delimiter=";"), "npz", "--delimiter has no effect on numbers in npz"),
-        (Layout(transpose=True), "h5ad", "--transpose has no effect on numbers in h5ad"),
-        (Layout(transpose=True, text=("a",)), "csv", "--transpose has no effect on texts in csv"),
-        (Layout(ignore=("a",), text=("a",)), "csv", "--ignore has no effect on texts in csv"),
-        (Layout(layer="raw"), "csv", "--layer has no effect .*, only on numbers in h5ad"),
+        (Layout(delimiter=";"), "npz", "--read delimiter has no effect on numbers in npz"),
+        (Layout(transpose=True), "h5ad", "--read transpose has no effect on numbers in h5ad"),
+        (
+            Layout(transpose=True, text=("a",)),
+            "csv",
+            "--read transpose has no effect on texts in csv",
+        ),
+        (Layout(ignore=("a",), text=("a",)), "csv", "--read ignore has no effect on texts in csv"),
+        (Layout(layer="raw"), "csv", "--read layer has no effect .*, only on numbers in h5ad"),
         (Layout(key="id"), "svmlight", "--id has no effect"),
-        (Layout(split="part"), "mtx", "--split-column has no effect"),
+        (Layout(split="part"), "mtx", "--read split has no effect"),
         (Layout(label="x"), "mtx", "--label has no effect"),
-        (Layout(labels_file="y", text=("a",)), "csv", "--labels has no effect on texts"),
-        (Layout(names_file="y"), "csv", "--names has no effect on numbers in csv"),
-        (Layout(encoding="latin-1"), "parquet", "--encoding has no effect"),
-        (Layout(header=False), "jsonl", "--no-header has no effect"),
-        (Layout(quotes=False), "jsonl", "--no-quotes has no effect"),
-        (Layout(tokens=True, text=("a",)), "csv", "--analyzer tokens has no effect"),
+        (Layout(labels_file="y", text=("a",)), "csv", "--read labels has no effect on texts"),
+        (Layout(names_file="y"), "csv", "--read names has no effect on numbers in csv"),
+        (Layout(encoding="latin-1"), "parquet", "--read encoding has no effect"),
+        (Layout(header=False), "jsonl", "--read header has no effect"),
+        (Layout(quotes=False), "jsonl", "--read quotes has no effect"),
+        (Layout(tokens=True, text=("a",)), "csv", "--words analyzer=tokens has no effect"),
     ],
 )
 def test_options_without_effect_are_refused(layout, format, match):

@@ -94,7 +94,10 @@ def far(content, row):
 
 def test_bad_books(tmp_path):
     refused(
-        tmp_path, "a.xlsx", book(TABLE, TABLE), "2 sheets hold cells .*sheet 0, sheet 1.*--sheet"
+        tmp_path,
+        "a.xlsx",
+        book(TABLE, TABLE),
+        "2 sheets hold cells .*sheet 0, sheet 1.*--read sheet",
     )
     sheet = Layout(text=("text",), sheet="sheet 3")
     refused(tmp_path, "a.xlsx", book(TABLE), "no sheet `sheet 3`", sheet)
@@ -102,7 +105,7 @@ def test_bad_books(tmp_path):
     refused(tmp_path, "a.xlsx", b"no", "not an Excel file, or it is damaged")
     refused(tmp_path, "a.xlsx", book([*TABLE, [1, "a", "b", "c"]]), "row 4 has 4 cells")
     refused(tmp_path, "a.xlsx", book([["txt", "label"]]), "did you mean `txt`")
-    refused(tmp_path, "a.csv", b"text,label\n", "--sheet has no effect", sheet)
+    refused(tmp_path, "a.csv", b"text,label\n", "--read sheet has no effect", sheet)
     content = far(book([*TABLE[:2], [3, "c", "a"]]), 10**12)
     refused(tmp_path, "a.xlsx", content, "a row has a number above 1,048,576")
 

@@ -23,7 +23,7 @@ from naively import (
     error_path,
     sparsity_path,
 )
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 from naively.jobs.model_file import load_model
 from naively.judging.folds import fold_errors
 from naively.judging.rows import checked_rows
@@ -467,8 +467,20 @@ def run(*arguments, status=0):
 
 @pytest.mark.parametrize("model", ["bernoulli", "poisson"])
 def test_the_command_chooses_what_the_estimator_chooses(folder, model):
-    shown = run("select", "all.csv", "-k", 2, "--model", model, "--redundancy", "conditional",
-                "--holdout", 0, "--out", "r")  # fmt: skip
+    shown = run(
+        "select",
+        "all.csv",
+        "-k",
+        2,
+        "--model",
+        model,
+        "--choose",
+        "redundancy=conditional",
+        "--test",
+        0,
+        "--out",
+        "r",
+    )
     assert "nothing is proven" in shown
     assert "also says" in shown
     assert "%" not in shown.split("nothing is proven")[0].splitlines()[-1]
@@ -483,16 +495,24 @@ def test_the_command_chooses_what_the_estimator_chooses(folder, model):
     page = (folder / "r/report.html").read_text()
     assert "also says: horrid, terrible" in page
     assert "not proven" in page
-    again = run("report", "r", "--format", "md")
+    again = run("explain", "r", "--report", "md")
     assert "(also says: horrid, terrible)" in again
 
 
 def test_ways_to_the_rows_give_the_same(folder):
-    options = ("-k", "auto", "--redundancy", "conditional", "--model", "bernoulli", "--refit",
-               "logistic")  # fmt: skip
+    options = (
+        "-k",
+        "auto",
+        "--choose",
+        "redundancy=conditional",
+        "--model",
+        "bernoulli",
+        "--train",
+        "refit=logistic",
+    )
     run("select", "part-*.csv", *options, "--out", "files")
-    run("select", "part-*.csv", *options, "--out", "threads", "--jobs", 2)
-    run("select", "part-*.csv", *options, "--out", "dask", "--engine", "dask", "--jobs", 1)
+    run("select", "part-*.csv", *options, "--out", "threads", "--on", 2)
+    run("select", "part-*.csv", *options, "--out", "dask", "--on", "dask:1")
     for name in ("features.csv", "model.npz"):
         first, *others = (
             (folder / out / name).read_bytes() for out in ("files", "threads", "dask")
@@ -501,8 +521,24 @@ def test_ways_to_the_rows_give_the_same(folder):
 
 
 def test_rare_words_are_left_out_of_the_rows_too(folder):
-    run("select", "part-*.csv", "-k", 3, "--model", "bernoulli", "--min-count", 40, "--refit",
-        "logistic", "--redundancy", "conditional", "--holdout", 0, "--out", "r")  # fmt: skip
+    run(
+        "select",
+        "part-*.csv",
+        "-k",
+        3,
+        "--model",
+        "bernoulli",
+        "--words",
+        "min-count=40",
+        "--train",
+        "refit=logistic",
+        "--choose",
+        "redundancy=conditional",
+        "--test",
+        0,
+        "--out",
+        "r",
+    )
     texts_, y = zip(*texts(), strict=True)
     words = sorted({word for text in texts_ for word in text.split()})
     X = np.array([[word in text.split() for word in words] for text in texts_], dtype=int)
@@ -516,13 +552,26 @@ def test_rare_words_are_left_out_of_the_rows_too(folder):
 
 
 def test_tables_over_k(folder):
-    shown = run("path", "all.csv", "--ks", "1-3", "--model", "bernoulli", "--redundancy",
-                "conditional", "--json")  # fmt: skip
-    rows = json.loads(shown)["rows"]
+    shown = run("cv", "all.csv", "--ks", "1-3", "--model", "bernoulli", "--choose",
+                "redundancy=conditional", "--json")  # fmt: skip
+    rows = json.loads(shown)["points"]
     assert [row["entered"] for row in rows[:2]] == [["awful"], ["slow"]]
     assert rows[1]["relative_gap"] > 0
-    table = json.loads(run("cv", "all.csv", "--ks", "1-4", "--redundancy", "conditional", "--json",
-                           "--model", "bernoulli", "--folds", 3))  # fmt: skip
+    table = json.loads(
+        run(
+            "cv",
+            "all.csv",
+            "--ks",
+            "1-4",
+            "--choose",
+            "redundancy=conditional",
+            "--json",
+            "--model",
+            "bernoulli",
+            "--folds",
+            3,
+        )
+    )
     plain = json.loads(run("cv", "all.csv", "--ks", "1-4", "--json", "--model", "bernoulli",
                            "--folds", 3))  # fmt: skip
     found, expected = ([p["score"] for p in each["points"]] for each in (table, plain))
@@ -531,13 +580,15 @@ def test_tables_over_k(folder):
 
 
 def test_the_command_refuses(folder):
-    shown = run("select", "all.csv", "--candidates", 9, status=2)
-    assert "`--candidates` has no effect without `--redundancy conditional`" in shown
-    asked = ("--redundancy", "conditional", "--exact")
+    shown = run("select", "all.csv", "--choose", "candidates=9", status=2)
+    assert "`--choose candidates` has no effect without `--choose redundancy=conditional`" in shown
+    asked = ("--choose", "redundancy=conditional", "--choose", "exact")
     shown = run("select", "all.csv", *asked, status=2)
-    assert "`--exact` has no effect with `--redundancy conditional`" in shown
-    shown = run("select", "all.csv", "--model", "hybrid", "--redundancy", "conditional", status=2)
-    assert "`--redundancy` has no effect on --model hybrid" in shown
+    assert "`--choose exact` has no effect with `--choose redundancy=conditional`" in shown
+    shown = run(
+        "select", "all.csv", "--model", "hybrid", "--choose", "redundancy=conditional", status=2
+    )
+    assert "`--choose redundancy` has no effect on --model hybrid" in shown
 
 
 def test_ties_are_the_same_for_presence_and_categories():

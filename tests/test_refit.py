@@ -24,7 +24,7 @@ from naively import (
     SparsityCV,
     error_path,
 )
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 from naively.jobs.model_file import load_model
 from naively.models.rules import LinearRule
 from naively.selection.refit import N_FOLDS, logistic_rule
@@ -181,8 +181,8 @@ def folder(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("model", ["bernoulli", "multinomial", "poisson"])
 def test_the_command_fits_what_the_estimator_fits(folder, model):
-    shown = run("select", "all.csv", "-k", 4, "--model", model, "--refit", "logistic",
-                "--holdout", 0, "--out", "r")  # fmt: skip
+    shown = run("select", "all.csv", "-k", 4, "--model", model, "--train", "refit=logistic",
+                "--test", 0, "--out", "r")  # fmt: skip
     assert "A logistic regression on the 4 features decides" in shown
     assert "chosen by the " + model in " ".join(shown.split())
     from sklearn.feature_extraction.text import CountVectorizer
@@ -215,23 +215,23 @@ def test_the_command_fits_what_the_estimator_fits(folder, model):
 
 
 def test_streams_give_the_same(folder):
-    options = ("-k", 4, "--refit", "logistic")
+    options = ("-k", 4, "--train", "refit=logistic")
     run("select", "part-*.csv", *options, "--out", "files")
-    run("select", "part-*.csv", *options, "--out", "threads", "--jobs", 2)
+    run("select", "part-*.csv", *options, "--out", "threads", "--on", 2)
     first, second = (folder / out / "model.npz" for out in ("files", "threads"))
     assert first.read_bytes() == second.read_bytes()
-    run("select", "all.csv", *options, "--holdout", 0, "--out", "one")
-    run("select", "part-*.csv", *options, "--holdout", 0, "--out", "two")
+    run("select", "all.csv", *options, "--test", 0, "--out", "one")
+    run("select", "part-*.csv", *options, "--test", 0, "--out", "two")
     one, two = (load_model(out + "/model.npz").rule for out in ("one", "two"))
     np.testing.assert_allclose(two.weights, one.weights, rtol=1e-9)
 
 
 def test_reports_say_which_rule_is_judged(folder):
-    run("select", "all.csv", "-k", 4, "--refit", "logistic", "--out", "r")
+    run("select", "all.csv", "-k", 4, "--train", "refit=logistic", "--out", "r")
     summary = json.loads((folder / "r/summary.json").read_text())
     assert summary["evaluation"]["predicted_error"] is None  # which is of the model's own rule
     assert summary["path"]["accuracy_of"].endswith("of the multinomial model's own rule")
-    run("select", "all.csv", "-k", "auto", "--refit", "logistic", "--out", "r")
+    run("select", "all.csv", "-k", "auto", "--train", "refit=logistic", "--out", "r")
     summary = json.loads((folder / "r/summary.json").read_text())
     assert summary["path"]["accuracy_of"].endswith("of the multinomial model's own rule")
     assert "k was chosen by the folds of the multinomial model's own rule." in summary["notes"]
@@ -244,7 +244,7 @@ def test_a_table_of_real_values(folder):
     np.savez("x.npz", X=X, y=np.array(list("abc"))[y], feature_names=[f"g{i}" for i in range(6)])
     for model, kind in (("gaussian", SparseGaussianNB), ("l2-centers", SparseL2Centers),
                         ("l1-centers", SparseL1Centers)):  # fmt: skip
-        run("select", "x.npz", "-k", 3, "--model", model, "--refit", "logistic", "--holdout", 0,
+        run("select", "x.npz", "-k", 3, "--model", model, "--train", "refit=logistic", "--test", 0,
             "--out", "r", "--force")  # fmt: skip
         fitted = kind(k=3, refit="logistic").fit(X, np.array(list("abc"))[y])
         np.testing.assert_allclose(
@@ -254,21 +254,21 @@ def test_a_table_of_real_values(folder):
 
 def test_what_cannot_be_refitted_is_refused(folder):
     for model in ("hybrid", "categorical"):
-        shown = run("select", "all.csv", "--model", model, "--refit", "logistic", status=2)
-        assert f"`--refit` has no effect on --model {model}" in shown
+        shown = run("select", "all.csv", "--model", model, "--train", "refit=logistic", status=2)
+        assert f"`--train refit` has no effect on --model {model}" in shown
 
 
 def test_scikit_learn_is_imported_for_a_refit_alone(folder):
     code = """
 import sys
 from click.testing import CliRunner
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 def run(*more):
     arguments = ["select", "all.csv", "-k", "auto", "--out", "r", "--force", *more]
     assert CliRunner().invoke(naively, arguments).exit_code == 0
-run("--redundancy", "conditional")
+run("--choose", "redundancy=conditional")
 assert "sklearn" not in sys.modules
-run("--refit", "logistic")
+run("--train", "refit=logistic")
 assert "sklearn" in sys.modules
 """
     subprocess.run([sys.executable, "-c", code], check=True)

@@ -362,7 +362,7 @@ def test_three_answers_come_first_and_the_certificate_is_a_line():
     assert places == sorted(places)
     large = re.findall(r"<strong>(.*?)</strong>", page)
     assert large == ["75.0 %", "not asked"]
-    assert "<code>--stability</code> tells" in page
+    assert "<code>--judge stability</code> tells" in page
     shares = [1.0, 0.9, 0.89]
     rows = summary_of("abc").features
     firm = tuple(replace(row, stability=s) for row, s in zip(rows, shares, strict=True))

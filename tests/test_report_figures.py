@@ -23,7 +23,7 @@ from sklearn.metrics import (
 )
 from sklearn.naive_bayes import BernoulliNB
 
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 
 K = 6
 CLASSES = ["food", "law", "sport"]

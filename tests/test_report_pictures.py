@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 from naively.report import pictures
 from naively.report.page import summary_html
 from naively.report.summary import ClassRow
@@ -120,7 +120,7 @@ def selected(rows, *options):
 
 def test_each_feature_has_a_row_of_its_class_and_one_that_contrasts(folder):
     texts = [("good film", "pos"), ("good fun", "pos"), ("not good at all", "neg"), ("bad", "neg")]
-    summary = selected([("text", "label"), *texts * 4], "-k", 2, "--holdout", 0)
+    summary = selected([("text", "label"), *texts * 4], "-k", 2, "--test", 0)
     assert summary["settings"]["of_text"]
     rows = {row["name"]: row for row in summary["features"]}
     for name, row in rows.items():
@@ -140,7 +140,7 @@ def test_what_was_read_is_told(folder):
         ("", "neg"),
         ("dull", "Pos "),
     ]
-    summary = selected([("text", "label"), *texts * 4], "-k", 2, "--holdout", 0)
+    summary = selected([("text", "label"), *texts * 4], "-k", 2, "--test", 0)
     profile = summary["profile"]
     assert (profile["rows"], profile["whole"]) == (20, True)
     assert profile["repeated"] == 15  # of five contents
@@ -156,7 +156,7 @@ def test_what_was_read_of_numbers(folder):
     X = rng.poisson(3, size=(30, 4)) + 1
     X[4], X[9] = 0, X[2]
     rows = [[*map(str, x), "ab"[i < 15]] for i, x in enumerate(X.tolist())]
-    summary = selected([["u", "v", "w", "x", "label"], *rows], "--numbers", "-k", 2)
+    summary = selected([["u", "v", "w", "x", "label"], *rows], "--read", "numbers", "-k", 2)
     profile = summary["profile"]
     assert (profile["repeated"], profile["empty"]) == (30 - len(np.unique(X, axis=0)), 1)
     assert profile["variants"] == []

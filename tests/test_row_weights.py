@@ -16,7 +16,7 @@ from hypothesis import given, settings, strategies as st
 from sklearn.feature_extraction.text import CountVectorizer, TfidfTransformer
 
 from naively import ClassCounts, SparseL2Centers, SparseMultinomialNB, SparsePoissonNB
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 from naively.jobs import data
 from naively.jobs.fit import is_burst
 from naively.jobs.model_file import load_model, save_model
@@ -95,7 +95,7 @@ def run(*arguments, status=0):
 
 
 def options(weights, norm):
-    return ["--weights", weights, *(["--norm", norm] if norm else [])]
+    return ["--words", f"weights={weights}", *(["--words", f"norm={norm}"] if norm else [])]
 
 
 def summary_of(out):
@@ -201,7 +201,7 @@ def test_records_and_definitions_are_saved(tmp_path, weights, norm):
 WAYS = {
     "held": {},
     "streamed in small batches": {"held": 0, "rows": 17},
-    "streamed in three threads": {"held": 0, "options": ("--jobs", 3)},
+    "streamed in three threads": {"held": 0, "options": ("--on", 3)},
 }
 
 
@@ -213,7 +213,7 @@ def test_select_and_predict_are_the_estimator_on_rows_of_scikit_learn(
 ):
     monkeypatch.setattr(data, "HELD_BYTES", way.get("held", 1 << 25))
     monkeypatch.setattr(batch, "BATCH_ROWS", way.get("rows", 25_000))
-    run("select", "all.parquet", "--split-column", "split", "-k", 9, "--out", "r",
+    run("select", "all.parquet", "--read", "split=split", "-k", 9, "--out", "r",
         *options(weights, norm), *way.get("options", ()))  # fmt: skip
     X, y = weighted_rows(weights, norm, ~IS_TEST), np.array(LABELS)
     expected = SparseMultinomialNB(k=9).fit(X[~IS_TEST], y[~IS_TEST])
@@ -288,7 +288,7 @@ def test_folds_are_weighted_by_the_other_rows(weights, norm):
 @in_the_command
 @pytest.mark.usefixtures("folder")
 def test_the_path_is_of_weighted_rows(weights, norm):
-    run("path", "all.parquet", "--ks", "5,20", *options(weights, norm), "--out", "path.csv")
+    run("cv", "all.parquet", "--ks", "5,20", *options(weights, norm), "--out", "path.csv")
     X = weighted_rows(weights, norm)
     with open("path.csv", newline="") as file:
         for row in csv.DictReader(file):
@@ -302,9 +302,9 @@ def test_the_path_is_of_weighted_rows(weights, norm):
 def test_count_merge_and_solve_give_the_model_of_select(weights, norm):
     run("count", "data/0.parquet", "data/1.parquet", "data/2.parquet", "-o", "records",
         *options(weights, norm))  # fmt: skip
-    run("merge", "records", "-o", "all.npz")
-    run("solve", "all.npz", "-k", 9, "-o", "solved")
-    run("select", "all.parquet", "-k", 9, "--holdout", 0, *options(weights, norm), "--out", "r")
+    run("count", "records", "-o", "all.npz")
+    run("select", "all.npz", "-k", 9, "-o", "solved")
+    run("select", "all.parquet", "-k", 9, "--test", 0, *options(weights, norm), "--out", "r")
     for name in ("model.npz", "features.csv"):
         assert (Path("solved") / name).read_bytes() == (Path("r") / name).read_bytes()
 
@@ -327,8 +327,8 @@ def test_workers_of_dask_count_the_same(folder, weights, norm):
 @pytest.mark.usefixtures("folder")
 def test_other_models_of_weighted_texts(model, weights):
     """Sums of a Poisson model; rows in memory, for a model that has no sums of texts."""
-    run("select", "all.parquet", "--split-column", "split", "-k", 9, "--model", model,
-        "--text", "text", "--weights", weights, "--out", "r")  # fmt: skip
+    run("select", "all.parquet", "--read", "split=split", "-k", 9, "--model", model,
+        "--text", "text", "--words", f"weights={weights}", "--out", "r")  # fmt: skip
     X, y = weighted_rows(weights, None, ~IS_TEST), np.array(LABELS)
     make = {"poisson": SparsePoissonNB, "l2-centers": SparseL2Centers}[model]
     expected = make(k=9).fit(X[~IS_TEST], y[~IS_TEST])
@@ -345,10 +345,10 @@ def test_columns_of_counts(model, weights):
     np.savez("c.npz", X=X.toarray(), y=np.array(LABELS))
     if (model, weights) == ("poisson", "presence"):
         assert "no counts" in run(
-            "select", "c.npz", "--model", model, "--weights", weights, status=2
+            "select", "c.npz", "--model", model, "--words", f"weights={weights}", status=2
         )
         return
-    run("select", "c.npz", "-k", 9, "--model", model, "--weights", weights, "--out", "r")
+    run("select", "c.npz", "-k", 9, "--model", model, "--words", f"weights={weights}", "--out", "r")
     expected = fitted(weighted_rows(weights, None))
     if model == "poisson":
         expected = SparsePoissonNB(k=9).fit(weighted_rows(weights, None), np.array(LABELS))
@@ -386,7 +386,7 @@ def test_log_of_columns_in_batches_and_of_doubled_entries():
 
 @pytest.mark.usefixtures("folder")
 def test_rows_that_hold_a_feature_stand_beside_its_counts():
-    said = run("select", "all.parquet", "-k", 40, "--weights", "counts", "--out", "r")
+    said = run("select", "all.parquet", "-k", 40, "--words", "weights=counts", "--out", "r")
     X, y = CountVectorizer(vocabulary=WORDS).fit_transform(TEXTS).toarray(), np.array(LABELS)
     with open("r/features.csv", newline="") as file:
         for row in csv.DictReader(file):
@@ -395,8 +395,8 @@ def test_rows_that_hold_a_feature_stand_beside_its_counts():
                 assert int(row[f"count:{label}"]) == column[y == label].sum()
                 assert int(row[f"rows:{label}"]) == (column[y == label] > 0).sum()
     assert " rows" in said.splitlines()[1]
-    assert "rows:" in run("report", "r", "--format", "json") or "documents" in run(
-        "report", "r", "--format", "json"
+    assert "rows:" in run("explain", "r", "--report", "json") or "documents" in run(
+        "explain", "r", "--report", "json"
     )
     run("select", "all.parquet", "-k", 40, "--out", "p")  # counts are rows already
     assert "rows:a" not in Path("p/features.csv").read_text()
@@ -409,8 +409,24 @@ def test_least_number_of_documents(model, weights):
     X = CountVectorizer(vocabulary=WORDS).fit_transform(TEXTS)
     documents = np.asarray((X > 0).sum(axis=0)).ravel()
     least = int(np.median(documents))
-    run("select", "all.parquet", "-k", "all", "--holdout", 0, "--model", model,
-        "--text", "text", "--weights", weights, "--min-documents", least, "--out", "r")  # fmt: skip
+    run(
+        "select",
+        "all.parquet",
+        "-k",
+        "all",
+        "--test",
+        0,
+        "--model",
+        model,
+        "--text",
+        "text",
+        "--words",
+        f"weights={weights}",
+        "--words",
+        f"min-documents={least}",
+        "--out",
+        "r",
+    )
     found = load_model("r/model.npz").columns.tolist()
     assert found == np.flatnonzero(documents >= least).tolist()
 
@@ -434,7 +450,7 @@ def test_a_burst_is_told():
     texts = [*TEXTS, "surname " * 60 + "w00"]
     labels, split = [*LABELS, "a"], [*SPLIT, "train"]
     pq.write_table(pa.table({"text": texts, "label": labels, "split": split}), "b.parquet")
-    said = run("select", "b.parquet", "--weights", "counts", "-k", 20, "--holdout", 0)
+    said = run("select", "b.parquet", "--words", "weights=counts", "-k", 20, "--test", 0)
     assert "surname (60 times in 1 row)" in " ".join(said.split())
     rows = {row["name"]: row for row in summary_of("result")["features"]}
     assert rows["surname"]["burst"]
@@ -442,7 +458,7 @@ def test_a_burst_is_told():
     with open("result/features.csv", newline="") as file:
         marks = {row["feature"]: row["burst"] for row in csv.DictReader(file)}
     assert [name for name, mark in marks.items() if mark == "yes"] == ["surname"]
-    said = run("select", "b.parquet", "-k", 20, "--holdout", 0)
+    said = run("select", "b.parquet", "-k", 20, "--test", 0)
     assert "surname (" not in said
 
 
@@ -452,12 +468,12 @@ def test_a_burst_is_told():
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
-        (["--model", "bernoulli", "--weights", "presence"], "no effect on --model bernoulli"),
-        (["--model", "poisson", "--weights", "presence"], "no counts"),
-        (["--model", "categorical", "--weights", "log"], "takes categories"),
-        (["--model", "hybrid", "--weights", "tfidf"], "counts, presence or log"),
-        (["--weights", "log", "--min-count", "2"], "use --min-documents"),
-        (["--min-documents", "999"], "lower --min-count or --min-documents"),
+        (["--model", "bernoulli", "--words", "weights=presence"], "no effect on --model bernoulli"),
+        (["--model", "poisson", "--words", "weights=presence"], "no counts"),
+        (["--model", "categorical", "--words", "weights=log"], "takes categories"),
+        (["--model", "hybrid", "--words", "weights=tfidf"], "counts, presence or log"),
+        (["--words", "weights=log", "--words", "min-count=2"], "use --words min-documents"),
+        (["--words", "min-documents=999"], "lower --words min-count or --words min-documents"),
     ],
 )
 @pytest.mark.usefixtures("folder")
@@ -468,9 +484,9 @@ def test_options_without_effect_or_sense_are_refused(arguments, words):
 @pytest.mark.usefixtures("folder")
 def test_tfidf_of_rows_of_length_1_takes_two_passes():
     """In memory; where rows are added up and let go it is refused."""
-    both = ["--weights", "tfidf", "--norm", "l2"]
+    both = ["--words", "weights=tfidf", "--words", "norm=l2"]
     said = run("count", "data/0.parquet", "-o", "records", *both, status=2)
-    assert "use --weights log --norm l2" in " ".join(said.split())
+    assert "use --words weights=log --words norm=l2" in " ".join(said.split())
     with pytest.raises(ValueError, match="must be None where rows are added up"):
         TextCounter(TextFeatures(weights="tfidf", norm="l2"))
     run("select", "all.parquet", "-k", 9, *both, "--out", "r")
@@ -485,9 +501,9 @@ def test_tfidf_of_rows_of_length_1_takes_two_passes():
 def test_numbers_are_weighted_where_they_are_counts_that_add_up():
     np.savez("c.npz", X=np.ones((6, 3)), y=np.arange(6) % 2)
     for arguments, words in (
-        (["--norm", "l2"], "is of texts"),
-        (["--model", "gaussian", "--weights", "log"], "leave them out with --model gaussian"),
-        (["--model", "l1-centers", "--min-documents", "2"], "does not count"),
+        (["--words", "norm=l2"], "is of texts"),
+        (["--model", "gaussian", "--words", "weights=log"], "leave them out with --model gaussian"),
+        (["--model", "l1-centers", "--words", "min-documents=2"], "does not count"),
     ):
         assert words in " ".join(run("select", "c.npz", *arguments, status=2).split())
 
@@ -520,7 +536,18 @@ def test_rows_of_length_1_are_no_bursts(tmp_path, monkeypatch):
         csv.writer(file).writerows(
             [["text", "label"], *([f"{word} {' '.join(others)}", word] for word, others in rows)]
         )
-    options = ["--weights", "counts", "--norm", "l2", "-k", "2", "--holdout", "0", "--out", "r"]
+    options = [
+        "--words",
+        "weights=counts",
+        "--words",
+        "norm=l2",
+        "-k",
+        "2",
+        "--test",
+        "0",
+        "--out",
+        "r",
+    ]
     assert CliRunner().invoke(naively, ["select", "b.csv", *options]).exit_code == 0
     summary = json.loads(Path("r/summary.json").read_text())
     assert [row["name"] for row in summary["features"]] == ["bad", "good"]

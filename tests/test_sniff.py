@@ -99,7 +99,7 @@ def test_the_encoding_is_told_by_the_bytes(tmp_path, encoding, suffix):
 )
 def test_what_is_not_western_is_refused_with_its_line(tmp_path, content):
     (tmp_path / "a.csv").write_bytes(content)
-    with pytest.raises(InputError, match="line 2: byte 0x.* is not utf-8.*--encoding"):
+    with pytest.raises(InputError, match="line 2: byte 0x.* is not utf-8.*--read encoding"):
         rows_in(tmp_path / "a.csv", TEXT)
 
 
@@ -117,7 +117,7 @@ def test_options_win(tmp_path):
     ("second", "match"),
     [
         (delimited(ROWS, "|").encode(), "b.csv: looks pipe-separated, and .*a.csv is read as semi"),
-        (delimited([("ü", "a")], ";").encode(), "looks UTF-8, .*Windows-1252; .*--encoding"),
+        (delimited([("ü", "a")], ";").encode(), "looks UTF-8, .*Windows-1252; .*--read encoding"),
     ],
 )
 def test_another_file_that_contradicts_the_first_is_refused(tmp_path, second, match):

@@ -29,7 +29,7 @@ from naively import (
     selection_stability,
     sparsity_path,
 )
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 from naively.judging.folds import stratified_folds
 from naively.judging.parting import Repeats, random_numbers
 from naively.judging.stability import tail_bound
@@ -264,8 +264,20 @@ def test_the_command_selects_on_halves_of_the_rows(tmp_path, model, estimator):
     rows, labels = texts()
     file = tmp_path / "a.jsonl"
     write(file, rows, labels)
-    status, said = run("select", file, "-k", 9, "--model", model, "--stability", "--quick", "-q",
-                       "--out", tmp_path / "r")  # fmt: skip
+    status, said = run(
+        "select",
+        file,
+        "-k",
+        9,
+        "--model",
+        model,
+        "--judge",
+        "stability",
+        "--quick",
+        "-q",
+        "--out",
+        tmp_path / "r",
+    )
     assert status == 0
     vectorizer = CountVectorizer(binary=True)
     X = vectorizer.fit_transform(rows)
@@ -292,7 +304,7 @@ def test_the_command_selects_on_halves_of_the_rows(tmp_path, model, estimator):
     assert [float(line.split(",")[4]) for line in lines[1:]] == list(found.values())
     page = (tmp_path / "r" / "report.html").read_text()
     assert ">halves" in page
-    assert run("report", tmp_path / "r", "--format", "md")[0] == 0  # read back
+    assert run("explain", tmp_path / "r", "--report", "md")[0] == 0  # read back
 
 
 def test_the_path_of_a_report_tells_the_stability_of_every_k(tmp_path):
@@ -300,8 +312,8 @@ def test_the_path_of_a_report_tells_the_stability_of_every_k(tmp_path):
     write(tmp_path / "a.jsonl", *texts())
     path = {}
     for k in (9, 4):
-        run("select", tmp_path / "a.jsonl", "-k", k, "--stability", "-q", "--out", tmp_path / "r",
-            "--force")  # fmt: skip
+        asked = ("-k", k, "--judge", "stability", "-q", "--force")
+        run("select", tmp_path / "a.jsonl", *asked, "--out", tmp_path / "r")
         points = json.loads((tmp_path / "r" / "summary.json").read_text())["path"]["points"]
         path[k] = {p["k"]: p["stability"] for p in points if "stability" in p}
         assert path[k][k] == pytest.approx(np.mean(list(stability_of(tmp_path / "r").values())))
@@ -319,8 +331,8 @@ def test_halves_do_not_depend_on_the_order_of_the_rows(tmp_path):
     found = []
     for name, which in (("a", np.arange(len(rows))), ("b", order)):
         write(tmp_path / f"{name}.jsonl", [rows[i] for i in which], np.array(labels)[which])
-        run("select", tmp_path / f"{name}.jsonl", "-k", 9, "--stability", "--quick", "-q",
-            "--holdout", 0, "--out", tmp_path / name)  # fmt: skip
+        run("select", tmp_path / f"{name}.jsonl", "-k", 9, "--judge", "stability", "--quick", "-q",
+            "--test", 0, "--out", tmp_path / name)  # fmt: skip
         found.append(stability_of(tmp_path / name))
     assert found[0] == found[1]
 
@@ -330,11 +342,11 @@ def test_halves_do_not_depend_on_the_division_of_the_work(tmp_path):
     found = []
     for name, how in {
         "one": (),
-        "two": ("--jobs", 2),
-        "dask": ("--engine", "dask", "--jobs", 2),
+        "two": ("--on", 2),
+        "dask": ("--on", "dask:2"),
     }.items():
         out = tmp_path / name
-        asked = ("-k", 9, "--stability", "--quick", "-q", "--out", out, *how)
+        asked = ("-k", 9, "--judge", "stability", "--quick", "-q", "--out", out, *how)
         status, said = run("select", tmp_path / "a.parquet", *asked)
         assert status == 0, said
         found.append((out / "features.csv").read_bytes())
@@ -347,9 +359,9 @@ def test_the_stable_ones_are_kept(tmp_path):
     data, kept, answers = tmp_path / "a.jsonl", tmp_path / "kept", tmp_path / "p.csv"
     write(data, rows, labels)
     asked = ("select", data, "-k", 9, "--model", "bernoulli", "--quick", "-q")
-    told = ("--holdout", 0, "--stability", "--out", tmp_path / "all")
+    told = ("--test", 0, "--judge", "stability", "--out", tmp_path / "all")
     assert run(*asked, *told)[0] == 0
-    status, said = run(*asked, "--holdout", 0, "--stable", 0.7, "--out", kept)
+    status, said = run(*asked, "--test", 0, "--choose", "stable=0.7", "--out", kept)
     assert status == 0, said
     expected = {name: f for name, f in stability_of(tmp_path / "all").items() if f >= 0.7}
     assert stability_of(kept) == expected
@@ -360,8 +372,8 @@ def test_the_stable_ones_are_kept(tmp_path):
     assert run("predict", kept / "model.npz", data, "-q", "--out", answers)[0] == 0
     found = [line.split(",")[1] for line in answers.read_text().splitlines()[1:]]
     assert found == alone.predict(vectorizer.transform(rows)).tolist()
-    for how in (("--jobs", 2, "--holdout", 0), ("--holdout", 0.3)):
-        status, said = run(*asked, *how, "--stable", 0.7, "--out", tmp_path / "again")
+    for how in (("--on", 2, "--test", 0), ("--test", 0.3)):
+        status, said = run(*asked, *how, "--choose", "stable=0.7", "--out", tmp_path / "again")
         assert status == 0, said
         assert stability_of(tmp_path / "again") == expected
 
@@ -434,17 +446,17 @@ def test_stable_needs_the_rows_and_one_k():
     ("options", "message"),
     [
         (("--model", "hybrid"), "not with --model hybrid"),
-        (("--objective", "pairs"), "not with --objective pairs"),
-        (("--redundancy", "conditional"), "not with --redundancy"),
-        (("--class-weight", "balanced"), "not with --class-weight"),
-        (("--weights", "tfidf"), "not with --weights tfidf"),
-        (("--exclude", "end"), "not with constraints on the features"),
+        (("--choose", "objective=pairs"), "not with --choose objective=pairs"),
+        (("--choose", "redundancy=conditional"), "not with --choose redundancy"),
+        (("--choose", "class-weight=balanced"), "not with --choose class-weight"),
+        (("--words", "weights=tfidf"), "not with --words weights=tfidf"),
+        (("--choose", "exclude=end"), "not with constraints on the features"),
     ],
 )
 def test_where_halves_cannot_be_summed_the_command_says_so(tmp_path, options, message):
     write(tmp_path / "a.jsonl", *texts())
     status, said = run(
-        "select", tmp_path / "a.jsonl", "--stability", "--out", tmp_path / "r", *options
+        "select", tmp_path / "a.jsonl", "--judge", "stability", "--out", tmp_path / "r", *options
     )
     assert status == 2
     assert message in said
@@ -454,6 +466,8 @@ def test_where_halves_cannot_be_summed_the_command_says_so(tmp_path, options, me
 def test_halves_need_rows(tmp_path):
     rows, labels = texts(150)
     write(tmp_path / "a.jsonl", rows, labels)
-    status, said = run("select", tmp_path / "a.jsonl", "--stability", "--out", tmp_path / "r")
+    status, said = run(
+        "select", tmp_path / "a.jsonl", "--judge", "stability", "--out", tmp_path / "r"
+    )
     assert status == 2
-    assert "`--stability` needs 200 rows or more" in said
+    assert "`--judge stability` needs 200 rows or more" in said

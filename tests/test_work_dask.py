@@ -25,7 +25,7 @@ from naively import (
     SparseL1Centers,
     SparseMultinomialNB,
 )
-from naively.cli.scale import naively
+from naively.cli.commands import naively
 from naively.judging.parting import Parting
 from naively.judging.verdicts import Judge, total
 from naively.models import MODELS
@@ -280,10 +280,10 @@ def test_the_command_gives_the_same_folder_on_a_cluster(client, files, tmp_path)
         del summary["settings"]["command"]
         return (tmp_path / name / "features.csv").read_text(), summary
 
-    expected = selected("local", "--engine", "local")
+    expected = selected("local")
     address = client.scheduler.address
-    assert selected("joined", "--engine", "dask", "--address", address) == expected
-    assert selected("own", "--engine", "dask", "--jobs", "1") == expected
+    assert selected("joined", "--on", address) == expected
+    assert selected("own", "--on", "dask:1") == expected
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -235,7 +235,7 @@ def test_files_and_answers(session, files):
 def test_the_command_gives_the_same_folder(files, tmp_path, address, request):
     if address == "connect":
         address = request.getfixturevalue("connect_address")
-    options = [] if address is None else ["--address", address]
+    where = "spark" if address is None else address
     # What a Connect session leaves behind for the processes that are started.
     clean = {
         k: v
@@ -250,8 +250,8 @@ def test_the_command_gives_the_same_folder(files, tmp_path, address, request):
         del summary["settings"]["command"]
         return (tmp_path / name / "features.csv").read_text(), summary
 
-    expected = selected("expected", "--engine", "local")
-    assert selected("found", "--engine", "spark", *options) == expected
+    expected = selected("expected")
+    assert selected("found", "--on", where) == expected
 
 
 def test_an_executor_killed_in_mid_job_changes_nothing(session, files, tmp_path):

@@ -11,8 +11,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from naively.cli.commands import echo_json
-from naively.cli.scale import naively
+from naively.cli.commands import echo_json, naively
 from naively.read.errors import OutputError
 from naively.work.writing import atomic_directory, atomic_file, reserved_directory
 

@@ -8,7 +8,7 @@ import sys
 def main() -> None:
     """Run the command, or say how to install what it needs."""
     try:
-        from naively.cli.scale import naively
+        from naively.cli.commands import naively
     except ModuleNotFoundError as error:
         if error.name not in ("click", "rich", "jinja2"):
             raise
@@ -23,6 +23,6 @@ def main() -> None:
     try:
         naively(prog_name="naively")
     except OSError as error:  # from what is printed outside of the commands, such as --help
-        from naively.cli.commands import output_refused
+        from naively.cli.ending import output_refused
 
         output_refused(error)

@@ -27,7 +27,7 @@ from naively.selection.train import is_auto
 if TYPE_CHECKING:
     from naively.jobs.predict import Compared, Predicted
     from naively.jobs.reasons import Contribution, Explanation
-    from naively.jobs.tables import CvContender, CvPoint, CvTable, PathTable
+    from naively.jobs.tables import CvContender, CvPoint, CvTable
 
 
 class Console(rich_console.Console):
@@ -269,32 +269,6 @@ def surest_sentence(coverage: Sequence[CoveragePoint]) -> str | None:
 _SHOWN_PATH = 25
 
 
-def show_path(table: PathTable) -> None:
-    """Show some k of a path, with the features that come in."""
-    from naively.jobs.tables import first_ks
-
-    console = Console(highlight=False)
-    shown = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("k", "gain", "limit", "left open"):
-        shown.add_column(name, justify="right", no_wrap=True)
-    shown.add_column("new features")  # may shrink: a cell that is too long is cut, not wrapped
-    at = set(first_ks(table.rows, _SHOWN_PATH).tolist())
-    names: list[str] = []
-    for i, row in enumerate(table.rows):
-        names += [name for name in row.entered if name not in names]
-        if i in at:
-            gap = f"{100 * row.relative_gap:.2g} %" if row.relative_gap else "optimal"
-            new = Text(", ".join(map(visible, names[:30])), no_wrap=True, overflow="ellipsis")
-            shown.add_row(f"{row.k:,}", figure(row.gain), figure(row.limit), gap, new)
-            names = []
-    console.print(
-        Text(f"{table.n_rows:,} rows, {table.n_features:,} features", style="bold"), shown, sep="\n"
-    )
-    console.print(Text(f"Gain of {table.quantity} in {table.unit}; no k features pass the limit."))
-    for note in table.notes:
-        console.print(Text(printable(note)))
-
-
 def show_cv(table: CvTable) -> None:
     """Show the scores of some k for each model, the best first, and how they compare."""
     console = Console(highlight=False)
@@ -306,6 +280,9 @@ def show_cv(table: CvTable) -> None:
         rows = [p for p in table.points if (p.model, p.alpha) == (best.model, best.alpha)]
         console.print(Text(f"{best.model}{alpha}: {divided}", style="bold"))
         console.print(_points(table, each, rows))
+        if each.unit:
+            said = f"Gain of {each.quantity} in {each.unit}, on all rows"
+            console.print(Text(f"{said}; no k features pass the bound."))
     for sentence in (*table.ranking, *table.notes):
         console.print(Text(printable(sentence)))
 
@@ -315,14 +292,25 @@ def _points(table: CvTable, contender: CvContender, rows: Sequence[CvPoint]) -> 
 
     at = set(first_ks(rows, _SHOWN_PATH).tolist())
     shown = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("k", table.scoring.replace("_", " "), "standard error"):
+    gains = ("gain", "bound") if contender.unit else ()
+    for name in ("k", table.scoring.replace("_", " "), "s.e.", *gains):
         shown.add_column(name, justify="right", no_wrap=True)
-    shown.add_column("")
+    shown.add_column("", no_wrap=True)
+    if gains:
+        shown.add_column("new features")  # may shrink: a cell that is too long is cut, not wrapped
+    names: list[str] = []
     for i, row in enumerate(rows):
-        said = "within one standard error" if row.k == contender.simplest_k else ""
+        names += [name for name in row.entered if name not in names]
+        said = "within one s.e." if row.k == contender.simplest_k else ""
         said = "best" if row.k == contender.best.k else said
         if i in at or said:
-            shown.add_row(f"{row.k:,}", f"{row.score:.4f}", f"{row.standard_error:.4f}", said)
+            shown.add_row(
+                f"{row.k:,}", f"{row.score:.4f}", f"{row.standard_error:.4f}",
+                *(figure(each) for each in (row.gain, row.bound) if each is not None), said,
+                *([Text(", ".join(map(visible, names[:30])), no_wrap=True, overflow="ellipsis")]
+                  if gains else []),
+            )  # fmt: skip
+            names = []
     return shown
 
 

@@ -44,10 +44,10 @@ def constrained(
     names = _Names(data, kept)
     given: dict[str, Any] = {"budget": settings.budget, "quota": settings.quota}
     if settings.require:
-        found = [names.matching("--require", each, settings.min_count) for each in settings.require]
+        found = [names.matching("require", each, settings.min_count) for each in settings.require]
         given["required"] = np.unique(np.concatenate(found))
     if settings.exclude:
-        found = [names.matching("--exclude", each, None) for each in settings.exclude]
+        found = [names.matching("exclude", each, None) for each in settings.exclude]
         given["excluded"] = np.unique(np.concatenate(found))
     if settings.feature_groups is not None:
         given["groups"] = _groups(settings.feature_groups, names)
@@ -94,7 +94,7 @@ class _Names:
         """Position of each name."""
         return {name: i for i, name in enumerate(self.kept)}
 
-    def matching(self, option: str, pattern: str, min_count: int | None) -> IntArray:
+    def matching(self, key: str, pattern: str, min_count: int | None) -> IntArray:
         """Positions of the features with a name, or names that a pattern matches.
 
         With a `min_count` one of them has to be kept, else it is enough that it was counted.
@@ -102,11 +102,11 @@ class _Names:
         found = self.positions(pattern)
         if len(found) or (min_count is None and self._is_counted(pattern)):
             return found
-        source = f"{self.data.name}: `{option} {short(pattern)}`"
+        source = f"{self.data.name}: `--choose {key}={short(pattern)}`"
         if self._is_counted(pattern):
             raise InputError(
                 f"{source} is not counted {max(min_count or 0, 1):,} times or more in training; "
-                "lower --min-count, or leave it out."
+                "lower --words min-count, or leave it out."
             )
         if _WILD.search(pattern):
             raise InputError(f"{source} matches no feature; correct it, or leave it out.")

@@ -11,7 +11,6 @@ import gc
 import gzip
 import json
 import re
-import shlex
 import sysconfig
 import warnings
 from collections.abc import Iterator
@@ -75,14 +74,17 @@ def demo(out: str, progress: Progress = silent, *, force: bool = False) -> Summa
         docstrings = gather(progress)
         with atomic_directory(out, DEMO_FILES, force=force) as folder:
             write(docstrings, folder / DATA)
-            summary, model = learn(_recipe(folder / DATA, out), progress)
-            write_result(folder, summary, model)
+            recipe = _recipe(folder / DATA, out)
+            summary, model = learn(recipe, progress)
+            write_result(folder, summary, model, recipe.given)
     return summary
 
 
 def _recipe(data: Path, out: str) -> Recipe:
-    repeat = ["naively", "select", str(Path(out) / DATA), "--label", "library"]
-    repeat += ["--stop-words", "english", "-k", str(K), "--out", "result"]
+    given = {
+        "file": str(Path(out) / DATA), "label": "library", "k": K, "out": "result",
+        "words": {"stop-words": "english"},
+    }  # fmt: skip
     return Recipe(
         files=(str(data),),
         layout=Layout(text=("text",), label="library"),
@@ -90,7 +92,7 @@ def _recipe(data: Path, out: str) -> Recipe:
             analyzer="word", ngram_range=(1, 1), stop_words="english", token_pattern=TOKEN_PATTERN
         ),
         model=ModelSettings(k=K),
-        command=shlex.join(repeat),
+        given=given,
     )
 
 

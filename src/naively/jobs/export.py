@@ -174,9 +174,9 @@ def _of_file(file: ModelFile) -> Decision:
     norm = None if file.features is None else file.features.norm
     unsaid = ""
     if norm is not None:
-        unsaid = f"`--norm {norm}` divides a row by its length over all its words"
+        unsaid = f"`--words norm={norm}` divides a row by its length over all its words"
     elif weights == "log":
-        unsaid = "`--weights log` takes logarithms of the counts"
+        unsaid = "`--words weights=log` takes logarithms of the counts"
     return Decision(
         model=file.kind,
         classes=file.classes,

@@ -313,8 +313,8 @@ def _burst_note(data: Data, figures: Figures, kinds: Kinds, columns: IntArray) -
     ]
     more = f" and {len(at) - _SHOWN:,} more" if len(at) > _SHOWN else ""
     yield (
-        f"Most of the count is of a handful of rows: {', '.join(said)}{more}; --weights presence "
-        "counts each row once."
+        f"Most of the count is of a handful of rows: {', '.join(said)}{more}; --words "
+        "weights=presence counts each row once."
     )
 
 

@@ -134,9 +134,10 @@ def n_divisions(recipe: Recipe, data: Data, parting: Parting) -> int:
     if parting.by_chance:
         return recipe.repeats or repeats_of(data.n_rows(*training(parting)))
     if recipe.repeats is not None:
-        way = "--time" if parting.timed else "--folds loo"
+        way = "--read time" if parting.timed else "--folds loo"
         raise InputError(
-            f"`--repeats` has no effect with {way}, which divides rows in one way; leave it out."
+            f"`--judge repeats` has no effect with {way}, which divides rows in one way; leave it "
+            "out."
         )
     return 1
 
@@ -245,8 +246,8 @@ def _without(
     present = np.flatnonzero(statistics.class_rows > 0)
     if parting.timed and len(present) < 2:
         raise InputError(
-            f"{data.name}: the first rows by `--time` hold one class only; two or more are needed "
-            "to be trained on. Leave it out, or give more rows."
+            f"{data.name}: the first rows by `--read time` hold one class only; two or more are "
+            "needed to be trained on. Leave it out, or give more rows."
         )
     if len(present) < len(statistics.classes):
         statistics = statistics.of_classes(present)

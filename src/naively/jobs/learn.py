@@ -73,7 +73,7 @@ def select(
         summary, model = learn(recipe, progress)
         progress("writing", 0, 0)
         with atomic_directory(out, RESULT_FILES, sometimes=ALSO, force=force) as folder:
-            write_result(folder, summary, model)
+            write_result(folder, summary, model, recipe.given)
     return summary
 
 
@@ -89,8 +89,8 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
     for name in ("scoring", "repeats"):
         if getattr(recipe, name) is not None and not is_auto(recipe.model.k):
             raise InputError(
-                f"`--{name}` has no effect without -k auto or -k best, which choose k by it; add "
-                "one."
+                f"`--judge {name}` has no effect without -k auto, simplest or best, which choose k "
+                "by it; add one."
             )
     check_stability(recipe)
     check_markers(recipe.model, recipe.markers)
@@ -190,12 +190,16 @@ def parting_of(recipe: Recipe) -> Parting:
     test = recipe.test
     grouped, timed = test.groups is not None, test.time is not None
     if grouped and timed:
-        raise InputError("`--groups` and `--time` divide the rows in two ways; leave one out.")
+        raise InputError(
+            "`--read groups` and `--read time` divide the rows in two ways; leave one out."
+        )
     if timed and test.seed and not test.is_given:
-        raise InputError("`--seed` has no effect with --time, by which nothing is drawn; leave it.")
+        raise InputError(
+            "`--judge seed` has no effect with --read time, which draws nothing; leave it out."
+        )
     parting = Parting(share, test.seed, N_FOLDS if folded else 1, grouped=grouped, timed=timed)
     if (grouped or timed) and not parting.asks_content:
-        name = "--groups" if grouped else "--time"
+        name = "--read groups" if grouped else "--read time"
         raise InputError(
             f"`{name}` has no effect where no row is held out or cross-validated; leave it out."
         )
@@ -224,7 +228,7 @@ def check_rows(recipe: Recipe, data: Data, kinds: Kinds) -> None:
         if column is not None and not rows:
             raise InputError(
                 f"{name}: no row has {which!r} in column `{column}`; "
-                "use --test or --holdout instead of --split-column."
+                "use --test instead of --read split."
             )
     if len(found) < 2:
         bare = data.n_rows(UNLABELLED)
@@ -238,7 +242,7 @@ def check_rows(recipe: Recipe, data: Data, kinds: Kinds) -> None:
     if data.text_columns and data.n_features == 0:
         raise InputError(
             f"{name}: no text holds any word that the rules let through; check that --text names "
-            "the text, and --stop-words, --token-pattern and --ngrams."
+            "the text, and --words stop-words, --words token-pattern and --words ngrams."
         )
 
 

@@ -42,8 +42,8 @@ def check_markers(settings: ModelSettings, most: int | None) -> None:
     norm = settings.norm is not None or settings.weights in ("log", "tfidf")
     if kind.takes == "counts" and norm:
         raise InputError(
-            "`--markers` takes rows to hold counts, whose chance is known, not --weights log, "
-            "--weights tfidf or --norm; leave one of them out."
+            "`--markers` takes rows to hold counts, whose chance is known, not --words "
+            "weights=log, --words weights=tfidf or --words norm; leave one of them out."
         )
 
 

@@ -14,6 +14,7 @@ from naively._types import Array
 from naively.jobs.data import Data
 from naively.jobs.fit import Fitted
 from naively.jobs.model_file import ModelFile
+from naively.jobs.repeat import command_line
 from naively.jobs.settings import Recipe
 from naively.jobs.strangers import strangers_note, unlabelled_note
 from naively.jobs.study import confusion_of
@@ -218,7 +219,7 @@ def _settings(recipe: Recipe, test: Tested | None, final: Fitted) -> Settings:
         final_rows = "trained on all rows, after the test"
     k = str(recipe.model.k or len(final.selection.support))
     return Settings(
-        command=recipe.command,
+        command=command_line(recipe.given),
         version=naively.__version__,
         model=recipe.model.kind,
         k=k if recipe.stable is None else f"{k} (stable {recipe.stable:g})",

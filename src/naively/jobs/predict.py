@@ -300,7 +300,7 @@ def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
             model.n_features, names if model.named else None, places, model.first_column,
             layer=model.layer,
         )  # fmt: skip
-        way = "train with `naively select --missing ignore`"
+        way = "train with `naively select --read missing=ignore`"
         knows = "missing" in MODELS[model.kind].parameters
         return replace(
             layout, text=(), wanted=columns, missing=model.missing, missing_way=way * knows,

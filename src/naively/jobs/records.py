@@ -1,11 +1,13 @@
-"""Records of statistics: the jobs count, merge and solve."""
+"""Records of statistics: counted, added, and solved."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 
@@ -15,6 +17,7 @@ from naively.jobs.learn import one_class
 from naively.jobs.markers import check_markers, with_markers
 from naively.jobs.model_file import ModelFile
 from naively.jobs.outcome import file_rows, summarize
+from naively.jobs.repeat import Settings
 from naively.jobs.results import ALSO, RESULT_FILES, write_result
 from naively.jobs.settings import ModelSettings, Recipe
 from naively.jobs.strangers import unlabelled_note
@@ -33,9 +36,11 @@ from naively.text.features import ColumnFeatures, TextFeatures
 from naively.text.labels import clean
 from naively.text.utf8 import as_texts
 from naively.text.vocabulary import Vocabulary
-from naively.work.records import Record, load_record, merge_stream, save_record
-from naively.work.stream import kept_record, run_tasks, tasks_of
+from naively.work.records import Record, is_record, load_record, merge_stream, save_record
+from naively.work.stream import Task, kept_record, run_tasks, tasks_of
 from naively.work.writing import atomic_directory, reserved_directory
+
+_ONE = (".npz", ".stats")  # ends of the name of one record; other names are of folders
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,49 +63,126 @@ class Counted:
     notes: tuple[str, ...]  # what the reader should know of the rows
 
 
+def parted(sources: Sequence[str]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Part what is to be counted: records and folders of them, and files."""
+    paths = [
+        path for each in sources for path in ([each] if os.path.isdir(each) else find_files(each))
+    ]
+    known = tuple(path for path in paths if os.path.isdir(path) or is_record(path))
+    return known, tuple(path for path in paths if path not in known)
+
+
+def holds_records(source: str) -> bool:
+    """Whether a path is a record, or a folder of them; one in .stats is by its name."""
+    return source.endswith(".stats") or any(
+        map(is_record, Path(source).glob("*.npz") if os.path.isdir(source) else [source])
+    )
+
+
+def is_one(out: str) -> bool:
+    """Whether a name is that of one record; else it is that of a folder of them."""
+    return Path(out).suffix in _ONE
+
+
 def count(
-    counting: Counting, out: str, progress: Progress = silent, *, jobs: int | None = None
+    counting: Counting | None,
+    out: str,
+    progress: Progress = silent,
+    *,
+    jobs: int | None = None,
+    known: Sequence[str] = (),
 ) -> Counted:
     """Count each file into a record of its own.
 
     Parameters
     ----------
     counting
-        The files, and what to count.
+        The files, and what to count; None: there are none.
     out
         Folder of the records. A file that has one there already is not counted again.
     progress
         Told how far the work has come.
     jobs
         Threads.
+    known
+        Other folders of records. A file that has one in them is not counted, either.
 
     Returns
     -------
     Counted
-        The records, one for each file.
+        The records in `out`, one for each file.
+
+    Raises
+    ------
+    InputError
+        If there are only records, or a file or a setting cannot be used.
     """
+    if counting is None:
+        raise InputError(
+            f"`--out` must end in {' or '.join(_ONE)} where records are added, such as all.npz; "
+            f"got {out!r}."
+        )
     written, unlabelled = list[str](), 0
-    statistic = MODELS[counting.model.kind].statistic
-    if counting.model.missing is not None:
-        counting.model.check_effect("missing")
-    if counting.features is not None and statistic not in ("counts", "presence"):
-        raise InputError(
-            f"{counting.files[0]}: of texts, occurrences are counted, or the rows that hold a "
-            f"word, and not {statistic}; give the files to `naively select`, or "
-            "--numbers if they hold numbers."
-        )
-    if counting.model.weights == "tfidf" and counting.model.norm is not None:
-        raise InputError(
-            "`--norm` of --weights tfidf needs the idf of all shards before a row is added up; use "
-            "--weights log --norm l2, or give the files to `naively select`."
-        )
+    notes: tuple[str, ...] = ()
+    for name, tasks in _shards(counting, jobs, progress):
+        path = Path(out, name)
+        if _kept(name, tasks, known) is None:
+            record = kept_record(path, tasks[0].files)
+            if record is None:
+                record = run_tasks(tasks, jobs)
+                save_record(record, path)
+            unlabelled += record.unlabelled
+            written.append(str(path))
+        notes += tuple(told([part for task in tasks for part in task.parts], counting.layout))
+    notes = (*dict.fromkeys(notes), *unlabelled_note(unlabelled))
+    return Counted(tuple(dict.fromkeys(written)), notes)
+
+
+def added(
+    known: Sequence[str],
+    counting: Counting | None,
+    out: str,
+    progress: Progress = silent,
+    *,
+    jobs: int | None = None,
+) -> Record:
+    """Add records, and files that are in none of their folders, to one record.
+
+    Raises
+    ------
+    InputError
+        If a record is damaged or counts something else, or a file is in two of them.
+    """
+
+    def counted() -> Iterator[Record]:
+        for name, tasks in () if counting is None else _shards(counting, jobs, progress):
+            if _kept(name, tasks, known) is None:
+                yield run_tasks(tasks, jobs)
+
+    with mendable():
+        merged = merge_stream(chain(_all_of(known, progress), counted()))
+    save_record(merged, out)
+    return merged
+
+
+def _kept(name: str, tasks: Sequence[Task], folders: Sequence[str]) -> Record | None:
+    """Return the record of a file, if it is whole in one of some folders."""
+    found = (kept_record(Path(each, name), tasks[0].files) for each in folders)
+    return next((record for record in found if record is not None), None)
+
+
+def _shards(
+    counting: Counting, jobs: int | None, progress: Progress
+) -> Iterator[tuple[str, Sequence[Task]]]:
+    """Tasks of each file, and the name of its record."""
+    _check_statistic(counting)
     with mendable():
         parts = parts_of(counting.files, counting.layout)
         files = list(dict.fromkeys(part.path for part in parts))
         if counting.layout.normalize == "median":
             raise InputError(
-                "`--normalize` must be a number here, the same for all shards, such as 1e4; got "
-                "median."
+                "`--read normalize` must be a number here, the same for all shards, such as 1e4; "
+                "got median."
             )
         features, layout, columns = definition(
             counting.features, parts, counting.layout, counting.model, counting.resolution
@@ -112,30 +194,30 @@ def count(
             tasks = tasks_of(
                 own, features, layout, names=names, n_jobs=jobs, of_counts=counting.of_counts
             )
-            path = Path(out) / f"{Path(file).name}-{tasks[0].key[:16]}.npz"
-            record = kept_record(path, tasks[0].files)
-            if record is None:
-                record = run_tasks(tasks, jobs)
-                save_record(record, path)
-            unlabelled += record.unlabelled
-            written.append(str(path))
-    notes = (*told(parts, counting.layout), *unlabelled_note(unlabelled))
-    return Counted(tuple(dict.fromkeys(written)), notes)
+            yield f"{Path(file).name}-{tasks[0].key[:16]}.npz", tasks
 
 
-def merge_records(sources: Sequence[str], out: str, progress: Progress = silent) -> Record:
-    """Add records: files, or folders of them.
+def _check_statistic(counting: Counting) -> None:
+    """Refuse what no record holds."""
+    statistic = MODELS[counting.model.kind].statistic
+    if counting.model.missing is not None:
+        counting.model.check_effect("missing")
+    if counting.features is not None and statistic not in ("counts", "presence"):
+        raise InputError(
+            f"{counting.files[0]}: of texts, occurrences are counted, or the rows that hold a "
+            f"word, and not {statistic}; give the files to `naively select`, or "
+            "--read numbers if they hold numbers."
+        )
+    if counting.model.weights == "tfidf" and counting.model.norm is not None:
+        raise InputError(
+            "`--words norm` of weights=tfidf needs the idf of all files before a row is added "
+            "up; use --words weights=log --words norm=l2, or give the files to `naively select`."
+        )
 
-    Raises
-    ------
-    InputError
-        If a record is damaged or counts something else, or a shard is in two of them.
-    """
-    with mendable():
-        paths = [path for source in sources for path in _records_in(source)]
-        merged = merge_stream(_loaded(paths, progress))
-    save_record(merged, out)
-    return merged
+
+def _all_of(sources: Sequence[str], progress: Progress) -> Iterator[Record]:
+    paths = [path for source in sources for path in _records_in(source)]
+    yield from _loaded(paths, progress)
 
 
 def _loaded(paths: Sequence[str], progress: Progress) -> Iterator[Record]:
@@ -150,7 +232,8 @@ def _records_in(source: str) -> list[str]:
     found = sorted(str(path) for path in Path(source).glob("*.npz"))
     if not found:
         raise InputError(
-            f"{source}: the folder holds no statistics; write some with naively count."
+            f"{source}: the folder holds no statistics; name files in it by a quoted pattern such "
+            f"as '{os.path.join(source, '*.csv')}'."
         )
     return found
 
@@ -161,36 +244,38 @@ def solve(
     out: str,
     progress: Progress = silent,
     *,
-    text_column: str = "text",
+    text_columns: tuple[str, ...] = ("text",),
     force: bool = False,
-    command: str = "",
+    given: Settings = MappingProxyType({}),
     markers: int | None = None,
     long_rows: str | None = None,
 ) -> Summary:
     """Select features and train a classifier from statistics alone, and write the result folder.
 
-    With `long_rows`, a table of the rows of each class, the source is a long table of counts.
+    `text_columns` name where the texts stood, and `given` is what repeats the run. With
+    `long_rows`, a table of the rows of each class, the source is a long table of counts.
     """
     with reserved_directory(out, RESULT_FILES, sometimes=ALSO, force=force):
         progress("reading", 0, 0)
         if long_rows is None:
-            record = _totals_in(source)
+            with mendable():
+                record = merge_stream(_all_of([source], progress))
             check_statistics(record, settings)
         else:
             record = long_record(source, long_rows, settings)
-        summary, model = _solved(source, record, settings, progress, text_column, command, markers)
+        summary, model = _solved(source, record, settings, progress, text_columns, given, markers)
         progress("writing", 0, 0)
         with atomic_directory(out, RESULT_FILES, sometimes=ALSO, force=force) as folder:
-            write_result(folder, summary, model)
+            write_result(folder, summary, model, given)
     return summary
 
 
 def _solved(
-    source: str, record: Record, settings: ModelSettings, progress: Progress, text_column: str,
-    command: str, markers: int | None,
+    source: str, record: Record, settings: ModelSettings, progress: Progress,
+    text_columns: tuple[str, ...], given: Settings, markers: int | None,
 ) -> tuple[Summary, ModelFile]:  # fmt: skip
     progress("selecting", 0, 0)
-    data = of_record(record, source, text_column)
+    data = of_record(record, source, text_columns)
     found = data.rows_of_classes(TRAIN)
     if len(found) < 2:
         raise one_class(source, found, "was the right column given to `naively count`?")
@@ -208,7 +293,7 @@ def _solved(
     check_markers(settings, markers)
     fitted, trained = fit(data, model, settings, (TRAIN,))
     fitted = with_markers(fitted, data, trained, settings, (TRAIN,), markers)
-    recipe = Recipe((source,), Layout(text=data.text_columns), model=settings, command=command)
+    recipe = Recipe((source,), Layout(text=data.text_columns), model=settings, given=given)
     curve = path_curve(trained, None)
     summary = summarize(recipe, file_rows(record.shards), None, fitted, curve)
     return summary, fitted.file
@@ -276,8 +361,8 @@ def long_record(source: str, rows: str, settings: ModelSettings) -> Record:
     if statistic not in ("counts", "presence"):
         able = [name for name, kind in MODELS.items() if kind.statistic in ("counts", "presence")]
         raise InputError(
-            f"`--long` is a table of counts, which --model {settings.kind} cannot be trained on; "
-            f"choose one of {', '.join(able)}, or give the rows to `naively select`."
+            f"`--read class-rows` is beside a table of counts, on which --model {settings.kind} "
+            f"cannot be trained; choose one of {', '.join(able)}, or give the rows."
         )
     with mendable():
         counts, names = ClassCounts.from_long(source, rows=rows, presence=statistic == "presence")
@@ -286,13 +371,3 @@ def long_record(source: str, rows: str, settings: ModelSettings) -> Record:
     features = ColumnFeatures(counts.n_features, known.digest(), statistic)
     shard = f"{identity(source, source)}#long"
     return Record(counts, features, known, {shard: int(counts.class_rows.sum())})
-
-
-def _totals_in(source: str) -> Record:
-    if os.path.isdir(source):
-        raise InputError(
-            f"{source}: is a folder; add its records with `naively merge {source} -o FILE`, and "
-            "solve FILE."
-        )
-    with mendable():
-        return load_record(source)

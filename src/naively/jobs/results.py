@@ -6,20 +6,22 @@ from pathlib import Path
 
 from naively.jobs.charts import charts_of
 from naively.jobs.model_file import ModelFile, save_model
+from naively.jobs.repeat import Settings, toml_of
 from naively.report.documents import features_csv, markers_csv, summary_json
 from naively.report.page import summary_html
 from naively.report.summary import Summary
 
-RESULT_FILES = ("features.csv", "model.npz", "report.html", "summary.json")
+RESULT_FILES = ("features.csv", "model.npz", "report.html", "run.toml", "summary.json")
 ALSO = ("markers.csv",)  # with --markers
 
 
-def write_result(folder: Path, summary: Summary, model: ModelFile) -> None:
-    """Write the files of a result into a folder."""
+def write_result(folder: Path, summary: Summary, model: ModelFile, given: Settings) -> None:
+    """Write the files of a result into a folder; `given` is what repeats the run."""
     for name, document in (
         ("features.csv", features_csv(summary)),
         *([("markers.csv", markers_csv(summary))] if summary.markers else []),
         ("summary.json", summary_json(summary)),
+        ("run.toml", toml_of(given)),
         ("report.html", summary_html(summary, charts_of(summary))),
     ):
         # Names of files may hold bytes that are no text; they are spelled out.

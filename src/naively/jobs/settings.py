@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from naively.jobs.repeat import Settings
 from naively.judging.thresholds import Wanted
 from naively.models import MODELS
 from naively.models.constraints import Quota
@@ -96,42 +97,42 @@ class ModelSettings:
             return
         if kind.takes == "presence":
             yield (
-                f"`--{given}` has no effect on --model {self.kind}, which asks only whether a "
-                "feature is there; leave it out."
+                f"`--words {given}` has no effect on --model {self.kind}, which asks only whether "
+                "a feature is there; leave it out."
             )
         if not of_text and self.norm is not None:
             yield (
-                "`--norm` is of texts, whose rows are read whole; normalise rows of numbers before "
-                "they are written."
+                "`--words norm` is of texts, whose rows are read whole; normalise rows of numbers "
+                "before they are written."
             )
         if not of_text and not (kind.takes == "counts" and kind.statistic in ("counts", None)):
             yield (
-                f"`--weights` of columns of numbers are of counts that are added up; leave them "
-                f"out with --model {self.kind}."
+                "`--words weights` of columns of numbers are of counts that are added up; leave "
+                f"them out with --model {self.kind}."
             )
         of_counts = "exposure" if self.exposure is not None else "missing"
         if getattr(self, of_counts) is not None and (weights != "counts" or self.norm is not None):
             yield (
-                f"`--{of_counts}` is of rows of counts, neither weighted nor normalised; leave out "
-                f"--{of_counts}, or --{given}."
+                f"`{spelled(of_counts)}` is of rows of counts, neither weighted nor normalised; "
+                f"leave out {spelled(of_counts)}, or --words {given}."
             )
         if weights == "presence" and self.norm is None and self.kind == "poisson":
             yield (
-                "`--weights presence` leaves a poisson model no counts; use --model bernoulli, "
-                "or multinomial."
+                "`--words weights=presence` leaves a poisson model no counts; use --model "
+                "bernoulli, or multinomial."
             )
         if kind.takes == "categories" and (weights in ("log", "tfidf") or self.norm is not None):
-            yield f"`--{given}` makes real numbers, and --model {self.kind} takes categories."
+            yield f"`--words {given}` makes real numbers, and --model {self.kind} takes categories."
         needing = [name for name in ASKED if getattr(self, name) is not None]
         if weights == "tfidf" and self.norm is not None and needing:
             yield (
-                f"`--{needing[0]}` needs rows over the chosen features alone, whose length with "
-                "--weights tfidf and --norm is that of all; leave one of them out."
+                f"`{spelled(needing[0])}` needs rows over the chosen features alone, whose length "
+                "with --words weights=tfidf and --words norm is that of all; leave one of them out."
             )
         if kind.regions and weights == "tfidf":
             yield (
-                f"`--weights` must be counts, presence or log with --model {self.kind}, whose "
-                "columns of text have frequencies of their own; got tfidf."
+                f"`--words weights` must be counts, presence or log with --model {self.kind}, "
+                "whose columns of text have frequencies of their own; got tfidf."
             )
 
     def model(
@@ -179,24 +180,28 @@ class ModelSettings:
         self._check_discoveries(kind)
         if self.class_weight is not None and kind.of_distances:
             raise InputError(
-                f"`--class-weight` has no effect on --model {self.kind}, for which all classes "
-                "weigh the same; leave it out."
+                f"`--choose class-weight` has no effect on --model {self.kind}, for which all "
+                "classes weigh the same; leave it out."
             )
         if self.quota is not None and kind.takes == "table":
             raise InputError(
-                f"`--quota` asks which class a feature speaks for, and the categories of a column "
-                f"of --model {self.kind} speak for several; leave it out."
+                "`--choose quota` asks which class a feature speaks for, and the categories of a "
+                f"column of --model {self.kind} speak for several; leave it out."
             )
+        if self.time_limit is not None and not self.exact:
+            raise InputError("`--choose time-limit` has no effect without --choose exact; add it.")
         for one, other in (("costs", "budget"), ("budget", "costs")):
             if getattr(self, one) is not None and getattr(self, other) is None:
-                raise InputError(f"`--{one}` has no effect without --{other}; give both.")
+                raise InputError(
+                    f"`{spelled(one)}` has no effect without {spelled(other)}; give both."
+                )
 
     def check_effect(self, name: str) -> None:
         """Raise an InputError if the model has no such parameter."""
         if name not in MODELS[self.kind].parameters:
             others = ", ".join(each.name for each in MODELS.values() if name in each.parameters)
             raise InputError(
-                f"`--{name.replace('_', '-')}` has no effect on --model {self.kind}; leave it "
+                f"`{spelled(name)}` has no effect on --model {self.kind}; leave it "
                 f"out (it is for {others})."
             )
 
@@ -207,35 +212,35 @@ class ModelSettings:
             "budget": self.budget,
         }  # fmt: skip
         for way, holds, others in (
-            ("--objective pairs", self.objective == "pairs", ("redundancy",)),
-            ("--redundancy", self.redundancy is not None, NOT_WITH_REDUNDANCY),
+            ("--choose objective=pairs", self.objective == "pairs", ("redundancy",)),
+            ("--choose redundancy", self.redundancy is not None, NOT_WITH_REDUNDANCY),
         ):
             for name in others:
                 if holds and asked[name] is not None:
-                    option = "feature-groups" if name == "groups" else name
                     raise InputError(
-                        f"`{way}` and `--{option}` are ways to choose the features, of which one "
-                        "can be asked for; leave the other out."
+                        f"`{way}` and `{spelled(name)}` are ways to choose the features, of which "
+                        "one can be asked for; leave the other out."
                     )
 
     def _check_discoveries(self, kind: Kind) -> None:
         """Raise an InputError if features are to be chosen by p-values that do not hold."""
         if not is_fdr(self.k):
             if self.q is not None:
-                raise InputError("`--q` has no effect without -k fdr; add it.")
+                raise InputError("`--choose q` has no effect without -k fdr; add it.")
             return
         norm = self.norm is not None or self.weights in ("log", "tfidf")
         hindrances = {
             f"--model {self.kind}, which has none": kind.of_distances or kind.regions,
-            "--class-weight, after which gains follow no known law": self.class_weight is not None,
-            "weights that are no counts (--weights log, --weights tfidf, --norm)": norm,
-            "--exposure and --model poisson, whose test is of rows": (
+            "--choose class-weight, after which gains follow no known law": self.class_weight
+            is not None,
+            "weights that are no counts (--words weights=log or tfidf, --words norm)": norm,
+            "--read exposure and --model poisson, whose test is of rows": (
                 self.exposure is not None and self.kind == "poisson"
             ),
-            "--objective pairs, which is another choice": self.objective != "likelihood",
-            "--redundancy, which is another choice": self.redundancy is not None,
+            "--choose objective=pairs, which is another choice": self.objective != "likelihood",
+            "--choose redundancy, which is another choice": self.redundancy is not None,
             "constraints on the features, which are another choice": self.is_constrained,
-            "--calibration, whose folds choose the k best": self.calibration is not None,
+            "--train calibration, whose folds choose the k best": self.calibration is not None,
         }
         for name, hinders in hindrances.items():
             if hinders:
@@ -249,16 +254,31 @@ class ModelSettings:
             exponent = 1.0 if self.exponent is None else self.exponent
             return Pairs(exponent=exponent, exact=self.exact, time_limit=self.time_limit)
         if self.exponent is not None:
-            raise InputError("`--exponent` has no effect without --objective pairs; add it.")
+            raise InputError(
+                "`--choose exponent` has no effect without --choose objective=pairs; add it."
+            )
         return "likelihood"
 
 
-_OPTIONS = {"required": "require", "excluded": "exclude", "groups": "feature-groups", "k": "k"}
-_SAME = (
-    *("costs", "budget", "quota", "alpha", "scale", "exact", "time_limit", "exposure", "missing"),
-    "correction",
-)
-_PARAMETER = re.compile(rf"`({'|'.join((*_OPTIONS, *_SAME, *ASKED))})`(?:='(\w+)'|=(True))?")
+_TABLES = {  # of the settings of the command, and what stands in each
+    "read": "exposure missing",
+    "words": "weights norm",
+    "choose": "require exclude groups costs budget quota class_weight exact time_limit redundancy "
+    "candidates",
+    "train": "alpha scale refit calibration correction",
+}
+_TABLE = {name: table for table, names in _TABLES.items() for name in names.split()}
+_KEYS = {"required": "require", "excluded": "exclude", "var_smoothing": "alpha"}
+_PARAMETER = re.compile(rf"`({'|'.join((*_KEYS, *_TABLE, 'k'))})`(?:='(\w+)'|=(True))?")
+
+
+def spelled(parameter: str, value: str | None = None) -> str:
+    """Return the option of the command that sets a parameter: "--choose costs", or "-k"."""
+    name = _KEYS.get(parameter, parameter)
+    key = name.replace("_", "-")
+    if name not in _TABLE:
+        return f"--{key}" if len(key) > 1 else f"-{key}"
+    return f"--{_TABLE[name]} {key}{'' if value is None else f'={value}'}"
 
 
 @contextmanager
@@ -266,9 +286,7 @@ def in_options() -> Iterator[None]:
     """Let errors name the options of the command instead of parameters."""
 
     def option(found: re.Match[str]) -> str:
-        name = _OPTIONS.get(found[1], found[1]).replace("_", "-")
-        said = f"-{name}" if len(name) == 1 else f"--{name}"
-        return f"`{said} {found[2]}`" if found[2] else f"`{said}`"
+        return f"`{spelled(found[1], found[2])}`"
 
     try:
         yield
@@ -345,7 +363,7 @@ class Recipe:
     model: ModelSettings = ModelSettings()
     test: TestSettings = field(default_factory=TestSettings)
     engine: Engine = Engine()
-    command: str = ""  # to repeat the run
+    given: Settings = field(default_factory=dict)  # to repeat the run
     wanted: tuple[Wanted, ...] = ()  # precisions or recalls, for which thresholds are chosen
     scoring: str | None = None  # by what k is chosen, see `judging.scoring`; None: accuracy
     repeats: int | None = None  # how often rows are divided into folds; None: few rows more often

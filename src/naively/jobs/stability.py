@@ -38,13 +38,13 @@ def check_stability(recipe: Recipe) -> None:
         return
     hindrances = {
         f"--model {settings.kind}": MODELS[settings.kind].statistic is None,
-        "--objective pairs": settings.objective != "likelihood",
-        "--redundancy": settings.redundancy is not None,
-        "--class-weight": settings.class_weight is not None,
-        "--weights tfidf": settings.weights == "tfidf",
+        "--choose objective=pairs": settings.objective != "likelihood",
+        "--choose redundancy": settings.redundancy is not None,
+        "--choose class-weight": settings.class_weight is not None,
+        "--words weights=tfidf": settings.weights == "tfidf",
         "constraints on the features": settings.is_constrained,
         "-k fdr": is_fdr(settings.k),
-        "--calibration": recipe.stable is not None and settings.calibration is not None,
+        "--train calibration": recipe.stable is not None and settings.calibration is not None,
     }
     for name, hinders in hindrances.items():
         if hinders:
@@ -55,7 +55,7 @@ def check_stability(recipe: Recipe) -> None:
 
 
 def _option(recipe: Recipe) -> str:
-    return "--stability" if recipe.stable is None else "--stable"
+    return "--judge stability" if recipe.stable is None else "--choose stable"
 
 
 def stability_of(

@@ -1,4 +1,4 @@
-"""What every number of features reaches, and how well it predicts: tables over k."""
+"""What every number of features reaches, and how well it predicts: a table over k."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import io
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +15,7 @@ from naively._nearest import short
 from naively._types import IntArray
 from naively.jobs.against import logistic
 from naively.jobs.constraints import constrained, weighed
-from naively.jobs.data import Data, data_of, notes_on, parts_to_read
+from naively.jobs.data import Data, Kinds, data_of, notes_on, parts_to_read
 from naively.jobs.engines import Workers, working
 from naively.jobs.folds import default_grid, n_divisions, repeated_errors, training
 from naively.jobs.learn import check_rows
@@ -25,6 +25,7 @@ from naively.jobs.strangers import case_note
 from naively.judging.curves import Curve, best_curve, ranking
 from naively.judging.parting import Parting
 from naively.models import MODELS
+from naively.models.model import Model
 from naively.read.batch import Part
 from naively.read.errors import InputError, told_of
 from naively.read.parts import parts_of, targeted
@@ -38,103 +39,6 @@ _SHOWN_CLASSES = 5
 _MOST_ALONE = 2_000  # rows that are left out one at a time
 
 
-class HasK(Protocol):
-    """A row of a table over k."""
-
-    @property
-    def k(self) -> int:
-        """Number of features."""
-
-
-# The path --------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class PathRow:
-    """What k features reach."""
-
-    k: int
-    gain: float  # of the objective over no feature
-    limit: float  # of any k features
-    relative_gap: float  # share of the limit that is left open
-    entered: tuple[str, ...]  # features that the k before did not have; those of many are cut
-
-
-@dataclass(frozen=True, slots=True)
-class PathTable:
-    """The path of a file."""
-
-    n_features: int
-    n_rows: int
-    quantity: str  # what the gain is of
-    unit: str
-    rows: tuple[PathRow, ...]
-    notes: tuple[str, ...] = ()  # what the reader should know of the files
-
-
-def path_of(recipe: Recipe, ks: Sequence[int] | None, progress: Progress = silent) -> PathTable:
-    """Solve for every k of a grid on all rows of the files.
-
-    Raises
-    ------
-    InputError
-        If a file or a setting cannot be used.
-    """
-    model, kind = recipe.model_of(), MODELS[recipe.model.kind]
-    if kind.regions:
-        raise InputError(
-            f"{recipe.name}: hybrid models have no path of their own; use --model multinomial, "
-            "which selects their features."
-        )
-    with working(recipe.engine) as workers:
-        data = data_of(recipe, model, Parting(), workers, progress)
-        kinds = training(Parting())
-        check_rows(recipe, data, kinds)
-        kept = data.kept(kinds, recipe.model)
-        statistics = weighed(data.statistics(kinds, kept), recipe.model)
-        model = constrained(model, data, recipe.model, kept)
-        with told_of(recipe.name):
-            held = HeldRows(data, kinds, workers).over(model, statistics, kept)
-            model = of_rows(model, statistics, held)
-    _check_ks(recipe.name, ks, choices(model, statistics.n_features, 0)[0])
-    progress("solving", 0, 0)
-    with told_of(recipe.name), in_options():
-        track = model_path(model, statistics, ks)
-        bounds = track.bound
-    rows, before, gaps = [], np.empty(0, dtype=np.int64), track.gap
-    for g, k in enumerate(track.k.tolist()):
-        support = track.support(k)
-        new = np.setdiff1d(support, before)[:_NEW_FEATURES]
-        limit = float(bounds[g] - track.baseline)
-        gap = float(gaps[g]) / limit if limit > 0 and np.isfinite(limit) else 0.0
-        gain = float(track.objective[g] - track.baseline)
-        entered = data.named(new if kept is None else kept[new])
-        rows.append(PathRow(k, gain, limit, gap, entered))
-        before = support
-    words = model.words
-    n_rows = data.n_rows(*kinds)
-    notes = (*data.notes, *case_note(sorted(data.labelled_rows)), *notes_on(recipe, data))
-    return PathTable(statistics.n_features, n_rows, words.quantity, words.unit, tuple(rows), notes)
-
-
-def _check_ks(name: str, ks: Sequence[int] | None, there_are: int) -> None:
-    if ks is not None and max(ks) > there_are:
-        raise InputError(
-            f"{name}: `--ks` must be at most the number of features, {there_are:,}; got "
-            f"{max(ks):,}."
-        )
-
-
-def path_csv(table: PathTable) -> str:
-    """Give the path as CSV."""
-    heads = ["k", "gain", "limit", "relative_gap"]
-    rows = [[row.k, repr(row.gain), repr(row.limit), row.relative_gap] for row in table.rows]
-    return _csv(heads, rows)
-
-
-# Cross-validation ------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True, slots=True)
 class CvPoint:
     """How well a model with k features does."""
@@ -144,6 +48,10 @@ class CvPoint:
     alpha: float | None  # where smoothings were searched
     score: float  # mean over the folds
     standard_error: float
+    gain: float | None = None  # of the objective over no feature, on all rows; None: it has none
+    bound: float | None = None  # on the gain of any k features
+    relative_gap: float | None = None  # share of the bound that is left open
+    entered: tuple[str, ...] = ()  # features that the k before did not have; those of many are cut
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,6 +62,8 @@ class CvContender:
     simplest_k: int  # fewest features within one standard error of the best
     behind: float  # the winner's score less this one, over the folds
     behind_standard_error: float
+    quantity: str  # what the gain is of; empty: there is none
+    unit: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -196,8 +106,8 @@ def cross_validate(
     unsmoothed = [kind for kind in kinds if not MODELS[kind].smoothed]
     if alphas is not None and unsmoothed:
         raise InputError(
-            f"{recipe.name}: --alphas is smoothing, which --model {unsmoothed[0]} does not have; "
-            "leave one of them out."
+            f"{recipe.name}: --train alpha is smoothing, which --model {unsmoothed[0]} does not "
+            "have; leave one of them out."
         )
     if against is not None and recipe.layout.variables is not None:
         raise InputError(
@@ -206,25 +116,20 @@ def cross_validate(
         )
     if against is not None and recipe.model.missing is not None:
         raise InputError(
-            f"`--against {against}` takes no missing values; leave out it, or --missing ignore."
+            f"`--against {against}` takes no missing values; leave out it, or --read "
+            "missing=ignore."
         )
     with working(recipe.engine) as workers, warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         parting, parts = _folds_of(recipe, n_folds, workers)
-        contenders: list[tuple[Data, list[Curve]]] = []
-        parts = None
         if recipe.layout.normalize == "median" and workers.are_here:
-            parts = parts_of(recipe.files, recipe.layout)
+            parts = parts or parts_of(recipe.files, recipe.layout)
             recipe = replace(recipe, layout=targeted(parts, recipe.layout))
-        for kind in kinds:
-            parts = contenders[0][0].parts if contenders else parts
-            contenders.append(
-                _contender(recipe, kind, parting, ks, alphas, workers, progress, parts)
-            )
-        data, groups = contenders[0][0], [curves for _, curves in contenders]
+        found = _judged(recipe, kinds, ks, parting, alphas, workers, progress, parts)
         if against is not None:
             progress(f"cross-validating {against}", 0, 0)
-            groups.append([logistic(recipe, data, parting)])
+            found.append(_Contender(found[0].data, [logistic(recipe, found[0].data, parting)]))
+    data, groups = found[0].data, [each.curves for each in found]
     kept = data.kept(training(parting), recipe.model)
     notes = _notes_on_folds(data.rows_of_classes(*training(parting)), parting)
     own = replace(recipe, model=replace(recipe.model, kind=kinds[0]))
@@ -232,25 +137,29 @@ def cross_validate(
     notes += tuple(dict.fromkeys(str(each.message) for each in caught))
     winner = best_curve([curve for curves in groups for curve in curves])
     ranked = ranking(groups)
-    points = tuple(_point(curve, g) for curves in groups for curve in curves
-                   for g in range(len(curve.k)))  # fmt: skip
+    points = tuple(
+        each.point(curve, g) for each in found for curve in each.curves for g in range(len(curve.k))
+    )
+    (best,) = (each.best(winner) for each in found if any(c is winner for c in each.curves))
     return CvTable(
         n_features=data.n_features if kept is None else len(kept),
         n_rows=data.n_rows(*training(parting)),
         folds=parting.n_folds,
         repeats=n_divisions(recipe, data, parting),
         scoring=recipe.scoring or "accuracy",
-        best=_point(winner, winner.position("best")),
+        best=best,
         simplest_k=_simplest_k(winner),
         contenders=tuple(
             CvContender(
-                _point(curve, curve.position("best")),
+                own.best(curve),
                 _simplest_k(curve),
                 each.behind,
                 each.behind_standard_error,
+                *own.words,
             )
             for each in ranked.contenders
-            for curve in [best_curve(curves) for curves in groups]
+            for own in found
+            for curve in [best_curve(own.curves)]
             if curve.name == each.name
         ),
         ranking=tuple(str(ranked).splitlines()),
@@ -265,14 +174,14 @@ def _folds_of(
     """Return how the rows are divided, and the parts of the files where these were read for it."""
     timed, grouped = recipe.test.time is not None, recipe.test.groups is not None
     if timed and (grouped or n_folds is None):
-        other = "--groups" if grouped else "--folds loo"
-        raise InputError(f"`{other}` and `--time` divide the rows in two ways; leave one out.")
+        other = "--read groups" if grouped else "--folds loo"
+        raise InputError(f"`{other}` and `--read time` divide the rows in two ways; leave one out.")
     if n_folds is not None:
         return Parting(n_folds=n_folds, grouped=grouped, timed=timed), None
     if recipe.scoring in ("balanced_accuracy", "f1_macro") and not grouped:
         raise InputError(
-            f"`--scoring {recipe.scoring}` has no sense in folds of one row (--folds loo); leave "
-            "one of them out."
+            f"`--judge scoring={recipe.scoring}` has no sense in folds of one row (--folds loo); "
+            "leave one of them out."
         )
     parts = parts_to_read(recipe, workers)
     n = n_alone(parts, recipe.layout, grouped=grouped)
@@ -284,26 +193,65 @@ def _folds_of(
     return Parting(n_folds=n, grouped=grouped, singly=True), parts
 
 
-def _contender(
+@dataclass(frozen=True, slots=True)
+class _Contender:
+    """A kind of model, judged: a curve for each smoothing, and what it reaches on all rows."""
+
+    data: Data
+    curves: list[Curve]
+    reached: Sequence[Sequence[dict[str, Any]]] = ()  # at each k, beside each curve
+    words: tuple[str, str] = ("", "")  # what is gained, and in which unit
+
+    def point(self, curve: Curve, g: int) -> CvPoint:
+        """One k of a curve."""
+        (i,) = (i for i, each in enumerate(self.curves) if each is curve)
+        reached = self.reached[i][g] if self.reached else {}
+        score, error = float(curve.mean[g]), float(curve.standard_error[g])
+        alpha = curve.settings.get("alpha")
+        return CvPoint(curve.name, int(curve.k[g]), alpha, score, error, **reached)
+
+    def best(self, curve: Curve) -> CvPoint:
+        """Return the best k of a curve."""
+        return self.point(curve, curve.position("best"))
+
+
+def _judged(
     recipe: Recipe,
-    kind: str,
-    parting: Parting,
+    names: Sequence[str],
     ks: Sequence[int] | None,
+    parting: Parting,
     alphas: Sequence[float] | None,
     workers: Workers,
     progress: Progress,
-    parts: Sequence[Part] | None,
-) -> tuple[Data, list[Curve]]:
+    parts: Sequence[Part] | None = None,
+) -> list[_Contender]:
+    """All kinds of models, the rows of the first read once for all."""
+    found: list[_Contender] = []
+    for name in names:
+        own = replace(recipe, model=replace(recipe.model, kind=name))
+        parts = found[0].data.parts if found else parts
+        data = data_of(own, own.model_of(), parting, workers, progress, parts)
+        found.append(_contender(own, data, ks, parting, alphas, workers, progress))
+    return found
+
+
+def _contender(
+    recipe: Recipe,
+    data: Data,
+    ks: Sequence[int] | None,
+    parting: Parting,
+    alphas: Sequence[float] | None,
+    workers: Workers,
+    progress: Progress,
+) -> _Contender:
     """Curves of one kind of model, one for each smoothing."""
-    own = replace(recipe, model=replace(recipe.model, kind=kind))
-    data = data_of(own, own.model_of(), parting, workers, progress, parts)
     kinds = training(parting)
-    check_rows(own, data, kinds)
+    check_rows(recipe, data, kinds)
     if parting.by_chance:
         _check_folds(recipe.name, data.rows_of_classes(*kinds), parting.n_folds)
-    kept = data.kept(kinds, own.model)
+    kept = data.kept(kinds, recipe.model)
     m = data.n_features if kept is None else len(kept)
-    model = constrained(own.model_of(), data, own.model, kept)
+    model = constrained(recipe.model_of(), data, recipe.model, kept)
     _check_ks(recipe.name, ks, choices(model, m, 0)[0])
     with told_of(recipe.name), in_options():
         grid = (
@@ -312,23 +260,50 @@ def _contender(
         )  # fmt: skip
     progress("cross-validating", 0, 0)
     models = []
-    for alpha in alphas or (own.model.alpha,):
-        settings = replace(own.model, alpha=alpha)
-        models.append(constrained(replace(own, model=settings).model_of(), data, settings, kept))
+    for alpha in alphas or (recipe.model.alpha,):
+        settings = replace(recipe.model, alpha=alpha)
+        models.append(constrained(replace(recipe, model=settings).model_of(), data, settings, kept))
     with told_of(recipe.name), in_options():
-        found = repeated_errors(own, data, models, kept, grid, parting, workers)
+        found = repeated_errors(recipe, data, models, kept, grid, parting, workers)
+        reached = [_reached(recipe, data, each, kinds, kept, grid, workers) for each in models]
     chosen: list[dict[str, Any]] = [{"alpha": alpha} for alpha in alphas or ()] or [{}]
     scoring = recipe.scoring or "accuracy"
-    return data, [Curve.of_errors(kind, *each, scoring) for each in zip(chosen, found, strict=True)]
+    name, words = recipe.model.kind, model.words
+    curves = [Curve.of_errors(name, *each, scoring) for each in zip(chosen, found, strict=True)]
+    return _Contender(data, curves, reached, (words.quantity, words.unit))
+
+
+def _reached(
+    recipe: Recipe, data: Data, model: Model[Any], kinds: Kinds, kept: IntArray | None,
+    grid: IntArray, workers: Workers,
+) -> list[dict[str, Any]]:  # fmt: skip
+    """Return what a model gains with each k, trained on all rows, and which features come in."""
+    statistics = weighed(data.statistics(kinds, kept), recipe.model)
+    held = HeldRows(data, kinds, workers).over(model, statistics, kept)
+    track = model_path(of_rows(model, statistics, held), statistics, grid)
+    found, before = [], np.empty(0, dtype=np.int64)
+    for g in range(len(track.k)):
+        support = track.support(int(track.k[g]))
+        new = np.setdiff1d(support, before)[:_NEW_FEATURES]
+        bound = float(track.bound[g] - track.baseline)
+        gap = float(track.gap[g]) / bound if bound > 0 and np.isfinite(bound) else 0.0
+        gain = float(track.objective[g] - track.baseline)
+        entered = data.named(new if kept is None else kept[new])
+        found.append({"gain": gain, "bound": bound, "relative_gap": gap, "entered": entered})
+        before = support
+    return found
 
 
 def _simplest_k(curve: Curve) -> int:
     return int(curve.k[curve.position("simplest")])
 
 
-def _point(curve: Curve, g: int) -> CvPoint:
-    accuracy, error = float(curve.mean[g]), float(curve.standard_error[g])
-    return CvPoint(curve.name, int(curve.k[g]), curve.settings.get("alpha"), accuracy, error)
+def _check_ks(name: str, ks: Sequence[int] | None, there_are: int) -> None:
+    if ks is not None and max(ks) > there_are:
+        raise InputError(
+            f"{name}: `--ks` must be at most the number of features, {there_are:,}; got "
+            f"{max(ks):,}."
+        )
 
 
 def _check_folds(name: str, rows: dict[str, int], n_folds: int) -> None:
@@ -357,22 +332,14 @@ def _notes_on_folds(rows: dict[str, int], parting: Parting) -> tuple[str, ...]:
 
 def cv_csv(table: CvTable) -> str:
     """Give all points as CSV."""
-    heads = ["model", "k", "alpha", table.scoring, "standard_error"]
-    rows = [
-        [p.model, p.k, "" if p.alpha is None else p.alpha, repr(p.score), repr(p.standard_error)]
-        for p in table.points
-    ]
-    return _csv(heads, rows)
-
-
-# Both ------------------------------------------------------------------------------------------
-
-
-def _csv(heads: Sequence[str], rows: Sequence[Sequence[Any]]) -> str:
+    heads = ["model", "k", "alpha", table.scoring, "standard_error", "gain", "bound"]
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
-    writer.writerow(heads)
-    writer.writerows(rows)
+    writer.writerow([*heads, "relative_gap"])
+    for p in table.points:
+        figures = (p.score, p.standard_error, p.gain, p.bound, p.relative_gap)
+        alpha = "" if p.alpha is None else p.alpha
+        writer.writerow([p.model, p.k, alpha, *("" if x is None else repr(x) for x in figures)])
     return out.getvalue()
 
 
@@ -402,6 +369,6 @@ def as_record(table: Any) -> dict[str, Any]:
     return asdict(table)
 
 
-def first_ks(rows: Sequence[HasK], n: int) -> IntArray:
+def first_ks(rows: Sequence[CvPoint], n: int) -> IntArray:
     """Positions of about n rows, evenly spaced, the first and the last among them."""
     return np.unique(np.rint(np.linspace(0, len(rows) - 1, min(n, len(rows)))).astype(np.int64))

@@ -32,7 +32,7 @@ def check_thresholds(recipe: Recipe, data: Data, classes: Sequence[str]) -> None
         Saying why.
     """
     for wanted in recipe.wanted:
-        option = f"`--{wanted.goal}`"
+        option = f"`--judge {wanted.goal}`"
         if wanted.name not in classes:
             there_are = ", ".join(map(short, classes[:5])) + ", ..." * (len(classes) > 5)
             raise InputError(
@@ -41,8 +41,8 @@ def check_thresholds(recipe: Recipe, data: Data, classes: Sequence[str]) -> None
             )
         if MODELS[recipe.model.kind].regions or data.features.two_passes:
             raise InputError(
-                f"{option} has no effect on --model hybrid, nor with --weights tfidf and --norm; "
-                "leave one of them out."
+                f"{option} has no effect on --model hybrid, nor with --words weights=tfidf and "
+                "--words norm; leave one of them out."
             )
 
 

@@ -32,7 +32,9 @@ def text_features(
     try:
         plain = TextFeatures(token_pattern=token_pattern)
     except ValueError as error:
-        raise InputError(str(error).replace("`token_pattern`", "`--token-pattern`")) from error
+        raise InputError(
+            str(error).replace("`token_pattern`", "`--words token-pattern`")
+        ) from error
     words = listed(stop_words)
     stop: tuple[str, ...] = ()
     if analyzer == "word" and words:
@@ -74,8 +76,8 @@ def listed(choice: str | None) -> tuple[str, ...]:
         hint = nearest(choice, ["english", *LANGUAGES])
         way = f" {hint[0].upper()}{hint[1:]}" if hint.startswith("did you mean") else ""
         raise InputError(
-            "`--stop-words` must be a language, such as english, or a file with one word a line; "
-            f"there is no file {choice!r}.{way}"
+            "`--words stop-words` must be a language, such as english, or a file with one word a "
+            f"line; there is no file {choice!r}.{way}"
         )
     return tuple(sorted({word for word in read_words(choice) if word}))
 
@@ -85,7 +87,7 @@ def _of_language(name: str) -> tuple[str, ...]:
         from stopwordsiso import stopwords
     except ModuleNotFoundError as error:
         raise InputError(
-            f"`--stop-words {name}` needs the extra `languages`; install it with: pip install "
-            "'naively[languages]'"
+            f"`--words stop-words={name}` needs the extra `languages`; install it with: pip "
+            "install 'naively[languages]'"
         ) from error
     return tuple(sorted(stopwords(LANGUAGES[name])))

@@ -285,7 +285,8 @@ def is_utf8(encoding: str) -> bool:
         return codecs.lookup(encoding).name in ("utf-8", "utf-8-sig")
     except (LookupError, ValueError) as error:  # ValueError: a NUL in it, or `undefined`
         raise InputError(
-            f"`--encoding` must be an encoding that Python knows, such as utf-8; got {encoding!r}."
+            "`--read encoding` must be an encoding that Python knows, such as utf-8; got "
+            f"{encoding!r}."
         ) from error
 
 
@@ -315,7 +316,7 @@ def blocks(
     for piece in pieces:
         block = piece.removeprefix(codecs.BOM_UTF8) if line == 1 and begin == 0 else piece
         if line == 1 and block.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            raise InputError(f"{source}: this is UTF-16; read it with --encoding utf-16.")
+            raise InputError(f"{source}: this is UTF-16; read it with --read encoding=utf-16.")
         if len(block) > LARGEST_LINE and b"\n" not in block[:-1]:
             raise InputError(
                 f"{source}: line {line + lines_before(path, begin):,} is longer than "
@@ -400,10 +401,10 @@ def undecodable(
     if not isinstance(error, UnicodeDecodeError):  # what codecs such as punycode raise
         return InputError(
             f"{place(line)} or a later one is not {encoding} ({cause(error)}); save the file as "
-            "UTF-8 or name its encoding, for example with --encoding utf-16-le."
+            "UTF-8 or name its encoding, for example with --read encoding=utf-16-le."
         )
     line += error.object[: error.start].count(b"\n")
     return InputError(
         f"{place(line)}: byte 0x{error.object[error.start]:02x} is not {encoding}; "
-        "save the file as UTF-8 or name its encoding, for example with --encoding latin-1."
+        "save the file as UTF-8 or name its encoding, for example with --read encoding=latin-1."
     )

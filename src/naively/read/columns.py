@@ -54,7 +54,7 @@ class Wanted:
     first_column: int = 1  # number that svmlight files give the first column: 0 or 1
     owner: str = "the model"  # who wants them, in messages
     layer: str | None = None  # of AnnData, in which they stood: None for X, "raw" or a layer
-    way: str = "give them with --names FILE, one a line"  # out, where a file has no names
+    way: str = "give them with --read names=FILE, one a line"  # out, where a file has no names
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +147,7 @@ def _by_name(
     lost = [name for name in names if name not in position]
     if lost:
         others = f" and {len(lost) - 1:,} more" if len(lost) > 1 else ""
-        rows = " If the rows are features, add --transpose." if len(lost) == len(names) else ""
+        rows = " If the rows are features, add --read transpose." if len(lost) == len(names) else ""
         raise InputError(
             f"{source}: {wanted.owner} needs the {what} `{lost[0]}`{others}, which "
             f"{'are' if others else 'is'} not here; {nearest(lost[0], columns.names)}{rows}"

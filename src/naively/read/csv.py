@@ -114,7 +114,7 @@ def _check_delimiter(table: _Table, header: list[str]) -> None:
     if len(header) == 1 and other and header[0] not in wanted_columns(table.layout):
         raise InputError(
             f"{table.part.line(1)}: the columns are not separated by {table.delimiter!r}; "
-            f"try --delimiter {other!r}."
+            f"try --read delimiter={other!r}."
         )
 
 
@@ -144,7 +144,7 @@ def _records(table: _Table, pieces: Iterator[tuple[int, bytes]], start: int) -> 
         reader = csv.reader(lines, delimiter=table.delimiter, quoting=quoting, strict=True)
     except (TypeError, ValueError) as error:
         raise InputError(
-            f"`--delimiter` must be one character, such as ';'; got {table.delimiter!r}."
+            f"`--read delimiter` must be one character, such as ';'; got {table.delimiter!r}."
         ) from error
     line = start
     try:
@@ -160,7 +160,7 @@ def _fault(table: _Table, error: csv.Error) -> str:
     if "new-line character" in str(error):
         return "a carriage return stands alone; save the file with line ends LF or CRLF"
     if table.layout.quotes:
-        return f"{error}; if quotation marks are part of the text, add --no-quotes"
+        return f"{error}; if quotation marks are part of the text, add --read quotes=false"
     return f"{error}; mend the line"
 
 
@@ -241,7 +241,7 @@ def _check_swallowed(
             raise InputError(
                 f"{table.part.line(line)}: the quotation mark that opens here is closed only at "
                 f"line {line + lines:,}, and the lines between look like rows; close it, or add "
-                "--no-quotes if quotation marks are part of the text."
+                "--read quotes=false if quotation marks are part of the text."
             )
 
 

@@ -73,7 +73,7 @@ def _fault(error: Exception, what: str) -> str:
         return f"the compressed data are broken or cut off ({cause(error)}); get the file again."
     return (
         f"the file is damaged, or not what its name says ({cause(error)}); "
-        "get it again, or name what it is with --format."
+        "get it again, or name what it is with --read format."
     )
 
 

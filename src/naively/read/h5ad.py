@@ -121,7 +121,7 @@ def _matrix(source: str, file: Any, layout: Layout) -> tuple[Any, Any]:
         of_model = ", on which the model was trained" * (layout.layer is None)
         raise InputError(
             f"{source}: there is no layer `{short(layer)}`{of_model}; "
-            f"{nearest(layer, known, 'layer')} --layer X reads X."
+            f"{nearest(layer, known, 'layer')} --read layer=X reads X."
         )
     return file["layers"][layer], file["var"]
 
@@ -188,7 +188,7 @@ def _cells(source: str, obs: Any, layout: Layout, n: int) -> dict[str, tuple[str
             raise InputError(f"{source}: {len(values):,} cells of `{name}` for {n:,} rows.")
         cells[role] = (name, values)
     if layout.label_column and "label" not in cells:
-        way = " Name that of the labels with --label, or give them with --labels FILE."
+        way = " Name that of the labels with --label, or give them with --read labels=FILE."
         raise missing(f"{source}: obs", "column", "label", known, way)
     return cells
 

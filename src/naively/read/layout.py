@@ -82,24 +82,24 @@ _COLUMNS = (*_TABLES, "npz", "h5ad")  # formats that can hold more than numbers
 _TRANSPOSED = (*_TABLES, "npz", "mtx")
 _EFFECTS = (  # option, field, formats in which it has an effect with texts, and with numbers
     ("--text", "text", _TABLES, ()),
-    ("--analyzer tokens", "tokens", LISTS, ()),
+    ("--words analyzer=tokens", "tokens", LISTS, ()),
     ("--label", "label", _TABLES, (*_COLUMNS, "svmlight")),
-    ("--split-column", "split", _TABLES, _COLUMNS),
-    ("--groups or --time", "group", _TABLES, _COLUMNS),
-    ("--id", "key", _TABLES, _COLUMNS),
-    ("--labels", "labels_file", (), tuple(FORMATS)),
-    ("--names", "names_file", (), _MATRICES),
-    ("--transpose", "transpose", (), _TRANSPOSED),
-    ("--ignore", "ignore", (), tuple(FORMATS)),
-    ("--layer", "layer", (), ("h5ad",)),
-    ("--normalize", "normalize", (), _MATRICES),
-    ("--log1p", "log1p", (), _MATRICES),
-    ("--missing", "missing", (), tuple(FORMATS)),
-    ("--delimiter", "delimiter", ("csv", "tsv"), ("csv", "tsv")),
-    ("--no-quotes", "quotes", ("csv", "tsv"), ("csv", "tsv")),
-    ("--no-header", "header", ("csv", "tsv", "xlsx"), ("csv", "tsv", "xlsx")),
-    ("--sheet", "sheet", ("xlsx",), ("xlsx",)),
-    ("--encoding", "encoding", ("csv", "tsv", "jsonl"), ("csv", "tsv", "jsonl")),
+    ("--read split", "split", _TABLES, _COLUMNS),
+    ("--read groups or --read time", "group", _TABLES, _COLUMNS),
+    ("--id or --read id", "key", _TABLES, _COLUMNS),
+    ("--read labels", "labels_file", (), tuple(FORMATS)),
+    ("--read names", "names_file", (), _MATRICES),
+    ("--read transpose", "transpose", (), _TRANSPOSED),
+    ("--read ignore", "ignore", (), tuple(FORMATS)),
+    ("--read layer", "layer", (), ("h5ad",)),
+    ("--read normalize", "normalize", (), _MATRICES),
+    ("--read log1p", "log1p", (), _MATRICES),
+    ("--read missing", "missing", (), tuple(FORMATS)),
+    ("--read delimiter", "delimiter", ("csv", "tsv"), ("csv", "tsv")),
+    ("--read quotes", "quotes", ("csv", "tsv"), ("csv", "tsv")),
+    ("--read header", "header", ("csv", "tsv", "xlsx"), ("csv", "tsv", "xlsx")),
+    ("--read sheet", "sheet", ("xlsx",), ("xlsx",)),
+    ("--read encoding", "encoding", ("csv", "tsv", "jsonl"), ("csv", "tsv", "jsonl")),
 )
 _WRITTEN = (
     *("label", "names_file", "transpose", "layer"),
@@ -160,7 +160,7 @@ def check_scaling(layout: Layout) -> None:
     for name in ("ignore", "missing"):
         if layout.normalize is not None and getattr(layout, name):
             raise InputError(
-                f"`--normalize` is by the sum of all columns and values; leave out --{name}."
+                f"`--read normalize` is by the sum of all columns and values; leave out --{name}."
             )
 
 

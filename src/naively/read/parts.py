@@ -89,7 +89,7 @@ def parts_of(patterns: Patterns, layout: Layout) -> list[Part]:
     """
     files = find_files(patterns)
     if len(files) > 1 and layout.labels_file:
-        raise InputError(f"--labels belongs to one file; got {len(files):,} files.")
+        raise InputError(f"--read labels belongs to one file; got {len(files):,} files.")
     styles: Styles = {}
     parts = [part for path in files for part in _parts(path, layout, styles)]
     lines = [part for part in parts if part.format == "svmlight"]
@@ -145,9 +145,9 @@ def batches_of(part: Part, layout: Layout) -> Iterator[Batch]:
         for batch in batches:
             if layout.needs_label and batch.labels is None:
                 raise InputError(
-                    f"{part.source}: holds no labels; give them, one a line, with --labels FILE "
-                    "(an .npz file may hold them as an array, an .h5ad file as a column of obs: "
-                    "name it with --label)."
+                    f"{part.source}: holds no labels; give them, one a line, with --read "
+                    "labels=FILE (an .npz file may hold them as an array, an .h5ad file as a "
+                    "column of obs: name it with --label)."
                 )
             yield batch
 
@@ -232,7 +232,7 @@ def targeted(parts: Sequence[Part], layout: Layout) -> Layout:
     found = found[found > 0]
     if not len(found):
         source = parts[0].source if parts else "The input"
-        raise InputError(f"{source}: no row has a sum above 0 for --normalize; leave it out.")
+        raise InputError(f"{source}: no row has a sum above 0 for --read normalize; leave it out.")
     return replace(layout, normalize=float(np.median(found)))
 
 

@@ -21,8 +21,8 @@ from naively.statistics.matrix import whole_numbers
 from naively.text.labels import clean
 
 _LABELS = " Name the column of labels with --label."
-_TURNED = " If the rows are features, add --transpose."
-_NUMBERS = " The table holds numbers: `naively select --numbers` selects among its columns."
+_TURNED = " If the rows are features, add --read transpose."
+_NUMBERS = " The table holds numbers: `naively select --read numbers` selects among its columns."
 _ABSENT = ("", "NA", None)
 
 
@@ -220,7 +220,7 @@ def check_number(
     said = "is missing" if absent else f"is {str(cell)[:50]!r}, not a number"
     ways = ["fill it in"]
     if layout.needs_label:  # otherwise a model needs it
-        ways += [f"leave it out with --ignore '{short(ignored or column)}'"]
+        ways += [f"leave it out with --read ignore='{short(ignored or column)}'"]
     if absent and layout.missing_way:
         ways += [layout.missing_way]
     way = f"{', '.join(ways[:-1])}, or {ways[-1]}" if len(ways) > 1 else ways[0]
@@ -250,7 +250,7 @@ def _turned(part: Part, records: Records, layout: Layout) -> tuple[Batch, Column
             names.append(name)
     lost = next((each for each in (*special, *layout.ignore) if each not in names), None)
     if lost is not None:
-        way = " Labels that lie beside the table are given with --labels FILE."
+        way = " Labels that lie beside the table are given with --read labels=FILE."
         raise missing(part.source, "row", lost, names, way)
     columns = Columns([name for name in names if name not in left_out | set(special)])
     if not columns.n:

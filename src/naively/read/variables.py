@@ -59,10 +59,10 @@ class Variables:
         for name, kind in self.told:
             if kind not in KINDS:
                 raise InputError(
-                    f"`--kind` must give one of {', '.join(KINDS)} to column {short(name)}; got "
-                    f"{short(kind)}."
+                    f"`--read kind` must give one of {', '.join(KINDS)} to column {short(name)}; "
+                    f"got {short(kind)}."
                 )
-        asked = [(name, "--kind") for name, _ in self.told]
+        asked = [(name, "--read kind") for name, _ in self.told]
         asked += [(name, "--text") for name in self.words.columns]
         for name, option in asked:
             if name not in names:
@@ -76,7 +76,7 @@ class Variables:
         if both:
             raise InputError(
                 f"{source}: the words of column {short(min(both))} are variables of their own; "
-                "leave out --kind for it, or --text."
+                "leave out --read kind for it, or --text."
             )
         left = tuple(name for name in names if name not in self.words.columns)
         if not names:
@@ -173,7 +173,7 @@ def spellings(cells: Cells, name: str, places: Places, *, written: bool) -> list
             raise InputError(
                 f"{places.of(row)}: column `{short(name)}` holds a {type(cell).__name__}, and "
                 "categories are strings, numbers or truth values; make one of it, or leave it out "
-                f"with --ignore '{short(name)}'."
+                f"with --read ignore='{short(name)}'."
             )
         found.append(label_text(float(cell) if isinstance(cell, Decimal) else cell))
     return found
@@ -187,7 +187,7 @@ def _numbers(cells: Cells, name: str, kind: str, places: Places, *, written: boo
         if found == "text" or (found == "truth" and written and kind != "bernoulli"):
             raise InputError(
                 f"{places.of(row)}: the value of `{short(name)}` is {str(cell)[:50]!r}, and the "
-                f"column is {kind}; mend it, or say --kind '{short(name)}=categorical'."
+                f"column is {kind}; mend it, or say --read kind='{short(name)}=categorical'."
             )
         if not found:
             values[row] = np.nan

@@ -109,7 +109,7 @@ def _sheet(source: str, book: Any, wanted: str | None) -> Any:
     if len(filled) > 1:
         raise InputError(
             f"{source}: {len(filled)} sheets hold cells "
-            f"({', '.join(short(sheet.title) for sheet in filled)}); choose one with --sheet."
+            f"({', '.join(short(sheet.title) for sheet in filled)}); choose one with --read sheet."
         )
     if not filled:
         raise InputError(f"{source}: its sheets are empty; give a file with data in it.")

@@ -333,6 +333,15 @@ def _fields_of(kind: type[AbstractStatistics]) -> list[str]:
     return [*parts_of(kind), *(rows.key for rows in keyed_rows(kind))]
 
 
+def is_record(path: str | os.PathLike[str]) -> bool:
+    """Whether a file begins as records do; it may be damaged."""
+    if not os.path.isfile(path):
+        return False
+    with open(path, "rb") as file:
+        head = file.read(1 << 16)
+    return _MANIFEST.encode() in head[:64] and f'"{_FORMAT}"'.encode() in head
+
+
 def load_record(path: str | os.PathLike[str]) -> Record:
     """Read a record; nothing in the file is ever run.
 

@@ -179,7 +179,7 @@ def parted(parting: Parting, parts: Sequence[Part], layout: Layout) -> Parting:
             np.concatenate(split) if split else None, sizes,
         )  # fmt: skip
     except ValueError as error:
-        raise InputError(f"{parts[0].source}: `--time {layout.group}`: {error}.") from error
+        raise InputError(f"{parts[0].source}: `--read time={layout.group}`: {error}.") from error
 
 
 def _keys(parting: Parting, batch: Batch, part: Part, layout: Layout) -> Array:

@@ -1,0 +1,302 @@
+"""Settings by tables: `--words ngrams=1,2` on the command line, `[words]` in a file of settings."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import click
+from click.shell_completion import CompletionItem
+
+from naively._nearest import nearest
+from naively.cli.values import AnyType
+from naively.jobs.repeat import Settings
+from naively.read.errors import reason
+
+_GIVEN = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.DEFAULT_MAP)
+_FILE, _KEYS = "naively.file", "naively.keys"  # what a command remembers of what it was given
+_NOT_OF_THE_RUN = ("config", "json", "quiet", "force")  # how it is shown, not what is done
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """A setting of a table."""
+
+    name: str
+    type: Any  # of click
+    help: str
+    default: Any = None
+    many: bool = False  # may be given more than once
+    dest: str = ""  # what jobs call it; empty: its name
+    metavar: str = ""  # of its value; empty: that of the type
+
+    @property
+    def parameter(self) -> str:
+        """What jobs call it."""
+        return self.dest or self.name.replace("-", "_")
+
+    @property
+    def form(self) -> str:
+        """How it is given."""
+        if isinstance(self.type, click.types.BoolParamType):
+            return f"{self.name}={str(not self.default).lower()}"
+        if isinstance(self.type, click.Choice):
+            return f"{self.name}={'|'.join(self.type.choices)}"
+        return f"{self.name}={self.metavar or self.type.name.upper()}"
+
+
+class Keyed(AnyType):
+    """One KEY=VALUE of a table; a KEY alone is true."""
+
+    name = "KEY=VALUE"
+
+    def __init__(self, table: str, keys: Iterable[Key]) -> None:
+        self.table = table
+        self.keys = {key.name: key for key in keys}
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> tuple[str, str]:
+        """Read a key and its value, or answer `help`."""
+        if isinstance(value, tuple):
+            return value
+        name, has, text = str(value).partition("=")
+        if value == "help":
+            click.echo(self.help())
+            ctx.exit()
+        return name, self.checked(name, text if has else None, ctx)
+
+    def checked(self, name: str, text: str | None, ctx: click.Context) -> str:
+        """Return the value of a key as text: "true" for one that only says so."""
+        key = self.keys.get(name)
+        if key is None:
+            raise click.BadParameter(
+                f"there is no {name!r} here; {nearest(name, self.keys, 'key')} All are told by "
+                f"--{self.table} help.",
+                ctx,
+                param_hint=f"'--{self.table}'",
+            )
+        if text is None and not isinstance(key.type, click.types.BoolParamType):
+            raise click.BadParameter(
+                f"it needs a value: {key.form}", ctx, param_hint=f"'--{self.table} {name}'"
+            )
+        text = "true" if text is None else text
+        self._value(key, text, ctx)
+        return text
+
+    def _value(self, key: Key, text: str, ctx: click.Context) -> Any:
+        try:
+            return key.type.convert(text, None, ctx)
+        except click.BadParameter as error:
+            hint = f"'--{self.table} {key.name}'"
+            raise click.BadParameter(error.message, ctx, param_hint=hint) from error
+
+    def settings(self, texts: Mapping[str, Any], ctx: click.Context) -> dict[str, Any]:
+        """Return what jobs are told: every setting of the table, by its parameter."""
+        found: dict[str, Any] = {}
+        for key in self.keys.values():
+            text = texts.get(key.name)
+            if text is None:
+                found[key.parameter] = () if key.many else key.default
+            elif key.many:
+                found[key.parameter] = tuple(self._value(key, each, ctx) for each in text)
+            else:
+                found[key.parameter] = self._value(key, text, ctx)
+        return found
+
+    def of_file(
+        self, said: Mapping[str, Any], ctx: click.Context
+    ) -> Iterator[tuple[str, str | list[str]]]:
+        """Texts by key of what a file says."""
+        for name, value in said.items():
+            many = name in self.keys and self.keys[name].many
+            texts = [
+                self.checked(name, _text(each), ctx) for each in (_all(value) if many else [value])
+            ]
+            yield name, texts if many else texts[0]
+
+    def merged(
+        self, of_file: Mapping[str, Any], given: Iterable[tuple[str, str]]
+    ) -> dict[str, Any]:
+        """Texts by key; what is given on the command line goes before what a file says."""
+        own: dict[str, Any] = {}
+        for name, text in given:
+            own[name] = [*own.get(name, []), text] if self.keys[name].many else text
+        return {**of_file, **own}
+
+    def help(self) -> str:
+        """One line a key."""
+        heads = [key.form for key in self.keys.values()]
+        width = min(max(map(len, heads)), 28)
+        lines = [f"--{self.table} KEY=VALUE, or [{self.table}] in --config; keys:"]
+        for head, key in zip(heads, self.keys.values(), strict=True):
+            many = " May be repeated." if key.many else ""
+            gap = "\n  " + " " * width if len(head) > width else " " * (width - len(head))
+            lines.append(f"  {head}{gap}  {key.help}{many}")
+        return "\n".join(lines)
+
+    def shell_complete(self, ctx: Any, param: Any, incomplete: str) -> list[CompletionItem]:
+        """Complete keys, and the values of those that have a choice."""
+        name, has, text = incomplete.partition("=")
+        if not has:
+            return [CompletionItem(f"{key}=") for key in self.keys if key.startswith(name)]
+        kind = self.keys[name].type if name in self.keys else None
+        choices = kind.choices if isinstance(kind, click.Choice) else ()
+        return [CompletionItem(f"{name}={each}") for each in choices if each.startswith(text)]
+
+
+def keyed(table: str, keys: Iterable[Key], what: str) -> click.Parameter:
+    """Return the option of a table."""
+    kind = Keyed(table, keys)
+    some = ", ".join(kind.keys)
+    return click.Option(
+        [f"--{table}", table], type=kind, multiple=True, is_eager=True,
+        help=f"{what}: {some}. `--{table} help` tells of each.",
+    )  # fmt: skip
+
+
+def config_option() -> click.Parameter:
+    """Return the option that names a file of settings."""
+    return click.Option(
+        ["--config"],
+        metavar="FILE",
+        type=click.Path(),
+        is_eager=True,
+        expose_value=False,
+        callback=_read,
+        help="Settings by the names of these options, in TOML, such as the run.toml of a result; "
+        "options on the command line go before them.",
+    )
+
+
+def _spelled(param: click.Parameter) -> str:
+    """Name of an option as it is given: the longest, without its dashes."""
+    return max((each.lstrip("-") for each in param.opts), key=len)
+
+
+def _read(ctx: click.Context, param: click.Parameter, path: str | None) -> None:
+    """Take what a file says as defaults."""
+    if path is None:
+        return
+
+    def refused(said: str) -> click.BadParameter:
+        return click.BadParameter(f"{path}: {said}", ctx, param)
+
+    try:
+        with open(path, "rb") as file:
+            said = tomllib.load(file)
+    except OSError as error:
+        raise refused(f"{reason(error)}.") from error
+    except ValueError as error:
+        raise refused(f"this is no TOML: {error}.") from error
+    known = {_spelled(each): each for each in ctx.command.params if each.name != "config"}
+    top: dict[str, Any] = {}
+    tables: dict[str, dict[str, Any]] = {}
+    for name, value in said.items():
+        if name not in known:
+            raise refused(
+                f"{ctx.info_name} has no setting {name!r}; {nearest(name, known, 'setting')}"
+            )
+        kind = known[name].type
+        if isinstance(value, dict) != isinstance(kind, Keyed):
+            raise refused(f"{name!r} is {'a table' * (not isinstance(value, dict)) or 'no table'}.")
+        if isinstance(kind, Keyed):
+            tables[name] = dict(kind.of_file(value, ctx))
+        else:
+            many = getattr(known[name], "multiple", False)
+            top[str(known[name].name)] = [*map(_text, _all(value))] if many else _text(value)
+    ctx.default_map = top
+    ctx.meta[_FILE] = tables
+
+
+def _all(value: Any) -> list[Any]:
+    return value if isinstance(value, list) else [value]
+
+
+def _text(value: Any) -> str:
+    """Value of a file of settings as it would stand on the command line."""
+    if isinstance(value, list):
+        return ",".join(map(_text, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+class Command(click.Command):
+    """A command whose options stand in groups, and whose tables are read into its settings."""
+
+    def __init__(self, *args: Any, example: str = "", groups: Any = (), **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        self.example = example
+        self.groups: Mapping[str, tuple[str, ...]] = dict(groups)
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Put the settings of the tables beside the options."""
+        try:
+            rest = super().parse_args(ctx, args)
+        except click.UsageError as error:
+            if "extra argument" not in error.message:
+                raise
+            way = "Many files are named by one pattern in quotes: 'data/*.csv'."
+            raise click.UsageError(f"{error.message}. {way}", error.ctx) from error
+        texts = {}
+        for param in self.params:
+            if isinstance(kind := param.type, Keyed):
+                of_file = ctx.meta.get(_FILE, {}).get(kind.table, {})
+                given = kind.merged(of_file, ctx.params.pop(kind.table, ()))
+                ctx.params |= kind.settings(given, ctx)
+                texts[kind.table] = given
+        ctx.meta[_KEYS] = texts
+        return rest
+
+    def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the options under the headings of their groups."""
+        rest = [each.name for each in self.get_params(ctx) if each.name not in _grouped(self)]
+        for heading, names in (*self.groups.items(), ("Help", tuple(rest))):
+            params = [each for each in self.get_params(ctx) if each.name in names]
+            records = [found for each in params if (found := each.get_help_record(ctx))]
+            if records and heading:
+                with formatter.section(heading):
+                    formatter.write_dl(records)
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the example."""
+        super().format_epilog(ctx, formatter)
+        if self.example:
+            with formatter.section("Example"):
+                formatter.write_text(self.example)
+
+
+def _grouped(command: Command) -> set[str]:
+    return {name for names in command.groups.values() for name in names}
+
+
+def given() -> dict[str, str]:
+    """Return what was given to the running command: how it is spelled, by its parameter."""
+    ctx = click.get_current_context()
+    plain = {
+        str(each.name): each.opts[0] for each in ctx.command.params
+        if isinstance(each, click.Option) and _is_given(ctx, each)
+    }  # fmt: skip
+    kinds = {p.type.table: p.type for p in ctx.command.params if isinstance(p.type, Keyed)}
+    keys = {
+        kinds[table].keys[name].parameter: f"--{table} {name}"
+        for table, texts in ctx.meta[_KEYS].items()
+        for name in texts
+    }
+    return {**plain, **keys}
+
+
+def _is_given(ctx: click.Context, param: click.Parameter) -> bool:
+    return not isinstance(param.type, Keyed) and (
+        ctx.get_parameter_source(str(param.name)) in _GIVEN
+    )
+
+
+def settings_given() -> Settings:
+    """Return the settings of the running command that were given, by which it can be repeated."""
+    ctx = click.get_current_context()
+    found: dict[str, Any] = {}
+    for param in ctx.command.params:
+        name = _spelled(param)
+        if name not in _NOT_OF_THE_RUN and _is_given(ctx, param):
+            found[name] = ctx.params[str(param.name)]
+    return found | {table: texts for table, texts in ctx.meta[_KEYS].items() if texts}

@@ -1,0 +1,347 @@
+"""How the command is told what to do: options, tables, files of settings; nothing is silent."""
+
+import json
+import shlex
+import shutil
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import scipy.sparse as sp
+from click.testing import CliRunner
+from hypothesis import given, strategies as st
+from sklearn.datasets import dump_svmlight_file
+
+from naively.cli.commands import naively
+from naively.cli.keys import Keyed
+from naively.cli.values import Where
+from naively.jobs.repeat import command_line, toml_of
+
+COMMANDS = ["count", "cv", "demo", "explain", "predict", "select"]
+
+
+def run(*arguments, status=0):
+    result = CliRunner().invoke(naively, [str(each) for each in arguments])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    assert result.exit_code == status, result.output
+    return result
+
+
+def options_of(command):
+    return [each for each in naively.commands[command].params if each.param_type_name == "option"]
+
+
+def test_six_commands_with_few_options(capsys):
+    slots = {name: len(options_of(name)) for name in naively.commands}
+    assert sorted(slots) == COMMANDS
+    assert max(slots.values()) <= 20
+    assert sum(slots.values()) <= 70
+    with capsys.disabled():
+        print(f" {len(slots)} commands, {sum(slots.values())} options {slots} ", end="")  # noqa: T201
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_groups_and_an_example_that_can_be_given(command):
+    shown = run(command, "--help").stdout
+    (example,) = (
+        line.strip() for line in shown.split("Example:\n")[1].splitlines() if line.strip()
+    )
+    assert example.startswith(f"naively {command}")
+    for heading in naively.commands[command].groups:
+        assert not heading or f"\n{heading}:\n" in shown
+    for option in options_of(command):
+        assert option.opts[0] in shown
+        if isinstance(option.type, Keyed):
+            told = run(command, option.opts[0], "help").stdout
+            for key in option.type.keys.values():
+                assert f"  {key.form}" in told
+                assert key.name in shown
+                assert key.help in " ".join(told.split())
+
+
+# Nothing is silent -------------------------------------------------------------------------------
+
+TEXTS = ["good film w", "bad film v", "good plot x", "dull plot v", "good end new", "bad end new"]
+KINDS = {  # what is read, and how
+    "text": ("t.csv", ()),
+    "numbers": ("n.csv", ("--read", "numbers", "--read", "ignore=fold", "--read", "ignore=who")),
+    "svmlight": ("m.svmlight", ()),
+    "npz": ("m.npz", ()),
+    "h5ad": ("m.h5ad", ()),
+    "records": ("records", ()),
+}
+VALUES = {
+    "--text": "more", "--label": "who", "--model": "bernoulli", "-k": 3, "--test": 0.5,
+    "--markers": 2, "--quick": None, "--on": "tcp://127.0.0.1:1", "--checkpoint": "n.csv/x",
+    "--config": "no.toml", "--out": "n.csv", "--json": None,
+    "read": {
+        "format": "mtx", "delimiter": ";", "quotes": "false", "header": "false",
+        "encoding": "utf-16", "layer": "other", "names": "other.names", "labels": "other.labels",
+        "numbers": "true", "transpose": "true", "ignore": "c", "missing": "ignore",
+        "exposure": "a", "groups": "who", "split": "fold", "test-labels": "other.labels",
+    },
+    "words": {
+        "analyzer": "char", "ngrams": "2", "stop-words": "english", "token-pattern": "[a-z]+",
+        "min-count": "70", "min-documents": "40", "weights": "log", "norm": "l2",
+    },
+    "choose": {
+        "objective": "pairs", "exponent": "0.5", "redundancy": "conditional", "candidates": "3",
+        "require": "*e*", "exclude": "*e*", "groups": "groups.csv", "costs": "costs.csv",
+        "budget": "2", "quota": "1", "class-weight": "balanced", "exact": "true",
+        "time-limit": "9", "q": "0.2", "stable": "0.99",
+    },
+    "train": {
+        "alpha": "0.3", "scale": "std", "refit": "logistic", "calibration": "cross-fitted",
+    },
+    "judge": {
+        "scoring": "balanced_accuracy", "seed": "5", "precision": "p=0.7", "recall": "p=0.7",
+        "stability": "true",
+    },
+}  # fmt: skip
+HARMLESS = ("--force", "--quiet")
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Every kind of input of the same few rows."""
+    folder = tmp_path_factory.mktemp("files")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        rng = np.random.default_rng(0)
+        n = 48
+        y = np.array(["p", "q", "q"] * (n // 3))
+        X = rng.poisson(np.where(y[:, None] == "p", [1, 4, 2, 3, 1], [4, 1, 2, 2, 2]))
+        who, fold = [f"w{i % 8}" for i in range(n)], ["train", "train", "train", "test"] * (n // 4)
+        texts = [TEXTS[(2 * rng.integers(3) + (c == "q")) % 6] for c in y]
+        more = [f"{TEXTS[i % 6]} m{i % 5}" for i in range(n)]
+        beside = {"label": y, "who": who, "fold": fold}
+        pd.DataFrame({"text": texts, "more": more, **beside}).to_csv(
+            "t.csv", index=False, quoting=2
+        )
+        numbers = pd.DataFrame(X, columns=[*"abcd", "e"]).assign(**beside)
+        numbers.to_csv("n.csv", index=False, quoting=2)
+        dump_svmlight_file(sp.csr_array(X), (y == "p").astype(int), "m.svmlight")
+        np.savez("m.npz", X=X, y=y, who=who, fold=fold, feature_names=[*"abcde"])
+        _write_h5ad(X, y, who, fold)
+        Path("other.names").write_text("v\nw\nx\ny\nz\n")
+        Path("other.labels").write_text("".join(f"{'st'[i % 2]}\n" for i in range(n)))
+        Path("groups.csv").write_text("*,one\n")
+        Path("costs.csv").write_text("*,1\n")
+        run("count", "t.csv", "-o", "records", "-q")
+    return folder
+
+
+def _write_h5ad(X, y, who, fold):
+    anndata = pytest.importorskip("anndata")
+    obs = pd.DataFrame({"label": y, "who": who, "fold": fold})
+    obs.index = [f"c{i}" for i in range(len(y))]
+    found = anndata.AnnData(
+        X.astype(float),
+        obs=obs,
+        var=pd.DataFrame(index=[*"abcde"]),
+        layers={"other": X[::-1] * 2.0},
+    )
+    found.write_h5ad("m.h5ad")
+
+
+def outcome(*arguments):
+    """What a run leaves, but for how it was asked; a refusal is another outcome."""
+    shutil.rmtree("result", ignore_errors=True)
+    result = CliRunner().invoke(naively, ["select", *map(str, arguments), "-q"])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    if result.exit_code:
+        assert result.exit_code == 2
+        return "refused", ""
+    if not Path("result").exists():
+        return "elsewhere", ""
+    summary = json.loads(Path("result/summary.json").read_text())
+    del summary["settings"]["command"]
+    return result.stdout, json.dumps(summary), Path("result/model.npz").read_bytes()
+
+
+def given_options():
+    """Every option and key of `select`, with a value that is not its default."""
+    for option in options_of("select"):
+        name = max(option.opts, key=len)
+        if isinstance(option.type, Keyed):
+            yield from ((name, key) for key in option.type.keys)
+        elif name not in HARMLESS:
+            yield name, None
+
+
+@pytest.fixture(scope="module")
+def plain(files):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(files)
+        return {kind: outcome(file, *how, "-k", 2) for kind, (file, how) in KINDS.items()}
+
+
+@pytest.mark.parametrize(("option", "key"), list(given_options()))
+def test_all_has_an_effect_or_is_refused_on_every_kind_of_input(
+    files, plain, monkeypatch, option, key
+):
+    monkeypatch.chdir(files)
+    if key is None:
+        value = VALUES[option]
+        asked = (option,) if value is None else (option, value)
+    else:
+        asked = (option, f"{key}={VALUES[option[2:]][key]}")
+    silent = []
+    for kind, (file, how) in KINDS.items():
+        assert plain[kind][0] != "refused"
+        how = [] if key == "numbers" else how
+        if outcome(file, *how, *(() if option == "-k" else ("-k", 2)), *asked) == plain[kind]:
+            silent.append(kind)
+    assert silent == []
+
+
+# Files of settings -------------------------------------------------------------------------------
+
+
+def test_a_run_is_repeated_by_its_settings_and_by_its_command(files, monkeypatch, tmp_path):
+    monkeypatch.chdir(files)
+    asked = ("-k", 3, "--words", "ngrams=1,2", "--words", "stop-words=english", "--test", 0.25,
+             "--judge", "seed=3", "--judge", "precision=p=0.7", "--choose", "exclude=pl*",
+             "--choose", "exclude=ne*", "--text", "text", "--text", "more")  # fmt: skip
+    run("select", "t.csv", *asked, "-q")
+    first = {path.name: path.read_bytes() for path in Path("result").iterdir()}
+    shutil.copy("result/run.toml", tmp_path / "run.toml")
+    run("select", "--config", tmp_path / "run.toml", "--force", "--json")
+    assert {path.name: path.read_bytes() for path in Path("result").iterdir()} == first
+    command = json.loads(first["summary.json"])["settings"]["command"]
+    command = shlex.split(command)
+    assert command[:3] == ["naively", "select", "t.csv"]
+    run(*command[1:])
+    assert {path.name: path.read_bytes() for path in Path("result").iterdir()} == first
+    said = tomllib.loads(first["run.toml"].decode())
+    assert said["file"] == "t.csv"
+    assert said["words"] == {"ngrams": "1,2", "stop-words": "english"}
+    assert said["choose"] == {"exclude": ["pl*", "ne*"]}
+
+
+def test_the_command_line_goes_before_the_file(files, monkeypatch, tmp_path):
+    monkeypatch.chdir(files)
+    config = tmp_path / "a.toml"
+    config.write_text('k = 2\ntext = ["text"]\n[words]\nngrams = [1, 2]\nmin-count = 2\n')
+    run("select", "t.csv", "-k", 2, "--words", "ngrams=2", "--words", "min-count=2", "-q")
+    wanted = Path("result/features.csv").read_bytes()
+    run("select", "t.csv", "--config", config, "--words", "ngrams=2", "-q")
+    assert Path("result/features.csv").read_bytes() == wanted
+    run("select", "--words", "ngrams=2", "--config", config, "t.csv", "-k", 1, "-q")
+    assert len(Path("result/features.csv").read_text().splitlines()) == 2
+    config.write_text('model = ["bernoulli", "poisson"]\nks = "1-3"\n[train]\nalpha = [0.1, 1]\n')
+    table = json.loads(run("cv", "t.csv", "--config", config, "--json", "-q").stdout)
+    found = {(point["model"], point["alpha"]) for point in table["points"]}
+    assert found == {(model, alpha) for model in ("bernoulli", "poisson") for alpha in (0.1, 1)}
+    config.write_text('text = "text"\nout = "counted"\n[words]\nngrams = 2\n')
+    assert "counted" in run("count", "t.csv", "--config", config).stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("modle = 'poisson'\n", "select has no setting 'modle'; did you mean `model`?"),
+        ("[words]\nngram = 2\n", "there is no 'ngram' here; did you mean `ngrams`?"),
+        ("[words]\nngrams = 'x'\n", "'--words ngrams': 'x' is not a size"),
+        ("[word]\nngrams = 2\n", "no setting 'word'; did you mean `words`?"),
+        ("words = 2\n", "'words' is a table."),
+        ("[k]\nk = 2\n", "'k' is no table."),
+        ("k = many\n", "this is no TOML"),
+        ("k = 'many'\n", "is not a number of features"),
+        ("folds = 3\n", "select has no setting 'folds'"),
+    ],
+)
+def test_a_mistake_in_a_file_of_settings_is_told(files, monkeypatch, tmp_path, text, told):
+    monkeypatch.chdir(files)
+    (tmp_path / "a.toml").write_text(text)
+    assert told in run("select", "t.csv", "--config", tmp_path / "a.toml", status=2).stderr
+    assert "no such file" in run("select", "t.csv", "--config", "no.toml", status=2).stderr
+
+
+TEXT = st.text(st.characters(codec="utf-8"), max_size=8) | st.integers().map(str)
+NAMES = st.sampled_from(["text", "label", "k", "out-put"])
+TABLE = st.dictionaries(NAMES, TEXT | st.lists(TEXT, min_size=1), max_size=3)
+
+
+@given(TABLE, TABLE)
+def test_settings_are_read_as_they_are_written(top, table):
+    def texts(value):
+        if isinstance(value, list):
+            return [texts(each) for each in value]
+        return str(value).lower() if isinstance(value, bool) else str(value)
+
+    said = tomllib.loads(toml_of({**top, "words": table}))
+    found = said.pop("words")
+    assert {name: texts(value) for name, value in said.items()} == top
+    assert {name: texts(value) for name, value in found.items()} == table
+
+
+def test_the_command_that_repeats_is_quoted():
+    settings = {"file": "a b.csv", "k": 3, "quick": True, "words": {"require": ["x y", "z"]}}
+    assert command_line(settings) == (
+        "naively select 'a b.csv' -k 3 --quick --words 'require=x y' --words require=z"
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "name", "address", "jobs"),
+    [
+        ("4", "local", None, 4),
+        ("dask", "dask", None, None),
+        ("dask:3", "dask", None, 3),
+        ("tcp://h:1", "dask", "tcp://h:1", None),
+        ("spark", "spark", None, None),
+        ("spark:2", "spark", None, 2),
+        ("spark://h:1", "spark", "spark://h:1", None),
+        ("sc://h", "spark", "sc://h", None),
+        ("yarn", "spark", "yarn", None),
+        ("local[2,4]", "spark", "local[2,4]", None),
+    ],
+)
+def test_where_it_runs(text, name, address, jobs):
+    found = Where().convert(text, None, None)
+    assert (found.name, found.address, found.jobs) == (name, address, jobs)
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "dusk", "dask:", "4x", "tcp:h", "nan"])
+def test_where_nothing_runs(text):
+    assert "is not a number of workers" in run("select", "a", "--on", text, status=2).stderr
+
+
+def test_shells_complete_keys_and_choices():
+    (words,) = (each for each in options_of("select") if each.name == "words")
+    for typed, wanted in (
+        ("min", ["min-count=", "min-documents="]),
+        ("weights=l", ["weights=log"]),
+    ):
+        assert [each.value for each in words.type.shell_complete(None, words, typed)] == wanted
+
+
+# Records -----------------------------------------------------------------------------------------
+
+
+def test_records_and_files_are_added_and_selected_from(files, monkeypatch):
+    monkeypatch.chdir(files)
+    rows = pd.read_csv("t.csv")
+    for i in range(3):
+        rows[i::3].to_csv(f"part-{i}.csv", index=False)
+    run("select", "part-?.csv", "-k", 4, "--test", 0, "-q")
+    wanted = {name: Path("result", name).read_bytes() for name in ("features.csv", "model.npz")}
+    run("count", "part-0.csv", "part-1.csv", "-o", "some", "-q")
+    run("count", "some", "-o", "two.npz", "-q")
+    run("count", "part-2.csv", "-o", "last.npz", "-q")
+    run("count", "some", "part-2.csv", "-o", "all.stats", "-q")  # a folder and a file
+    run("count", "two.npz", "last.npz", "-o", "both.npz", "-q")
+    run("count", "some", "part-?.csv", "-o", "again.npz", "-q")  # two need not be counted again
+    run("count", "part-2.csv", "-o", "some", "-q")
+    for source in ("all.stats", "both.npz", "again.npz", "some"):
+        run("select", source, "-k", 4, "--out", "solved", "-q")
+        for name, content in wanted.items():
+            assert Path("solved", name).read_bytes() == content
+    assert "`--out` must end in" in run("count", "some", "-o", "folder", status=2).stderr
+    told = run("count", "some", "-o", "x.npz", "--words", "ngrams=2", status=2).stderr
+    assert "--words ngrams has no effect on records" in told
