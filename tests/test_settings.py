@@ -65,16 +65,21 @@ def test_help_shows_groups_and_an_example_that_can_be_given(command):
 # Nothing is silent -------------------------------------------------------------------------------
 
 TEXTS = ["good film w", "bad film v", "good plot x", "dull plot v", "good end new", "bad end new"]
+BESIDE = ("who", "fold", "day")  # columns beside the features
 KINDS = {  # what is read, and how
     "text": ("t.csv", ()),
-    "numbers": ("n.csv", ("--read", "numbers", "--read", "ignore=fold", "--read", "ignore=who")),
+    "numbers": ("n.csv", ("--read=numbers", *(f"--read=ignore={name}" for name in BESIDE))),
+    "mixed": ("n.csv", ("--model=mixed", *(f"--read=ignore={name}" for name in BESIDE))),
+    "xlsx": ("t.xlsx", ()),
     "svmlight": ("m.svmlight", ()),
     "npz": ("m.npz", ()),
     "h5ad": ("m.h5ad", ()),
     "records": ("records", ()),
+    "class-rows": ("counts.csv", ("--read=class-rows=rows.csv",)),
 }
 VALUES = {
-    "--text": "more", "--label": "who", "--model": "bernoulli", "-k": 3, "--test": 0.5,
+    "--text": "more", "--label": "who", "--id": "who", "--model": "bernoulli", "-k": 3,
+    "--test": 0.5,
     "--markers": 2, "--quick": None, "--on": "tcp://127.0.0.1:1", "--checkpoint": "n.csv/x",
     "--config": "no.toml", "--out": "n.csv", "--json": None,
     "read": {
@@ -82,26 +87,36 @@ VALUES = {
         "encoding": "utf-16", "layer": "other", "names": "other.names", "labels": "other.labels",
         "numbers": "true", "transpose": "true", "ignore": "c", "missing": "ignore",
         "exposure": "a", "groups": "who", "split": "fold", "test-labels": "other.labels",
+        "sheet": "other", "normalize": "median", "log1p": "true", "kind": "a=poisson",
+        "time": "day", "class-rows": "more.csv",
     },
     "words": {
-        "analyzer": "char", "ngrams": "2", "stop-words": "english", "token-pattern": "[a-z]+",
-        "min-count": "70", "min-documents": "40", "weights": "log", "norm": "l2",
+        "text-like": "tweets", "analyzer": "char", "ngrams": "2", "stop-words": "english",
+        "token-pattern": "[a-z]+", "min-count": "70", "min-documents": "40", "weights": "log",
+        "norm": "l2",
     },
     "choose": {
         "objective": "pairs", "exponent": "0.5", "redundancy": "conditional", "candidates": "3",
         "require": "*e*", "exclude": "*e*", "groups": "groups.csv", "costs": "costs.csv",
-        "budget": "2", "quota": "1", "class-weight": "balanced", "exact": "true",
+        "budget": "2", "quota": "even", "class-weight": "balanced", "exact": "true",
         "time-limit": "9", "q": "0.2", "stable": "0.99",
     },
     "train": {
         "alpha": "0.3", "scale": "std", "refit": "logistic", "calibration": "cross-fitted",
+        "correction": "bic",
     },
     "judge": {
-        "scoring": "balanced_accuracy", "seed": "5", "precision": "p=0.7", "recall": "p=0.7",
+        "scoring": "f1_macro", "repeats": "3", "seed": "5", "precision": "p=0.7", "recall": "p=0.7",
         "stability": "true",
     },
 }  # fmt: skip
 HARMLESS = ("--force", "--quiet")
+BESIDES = {  # what has an effect only where something else is asked, and on what kind of input
+    "scoring": ("text", "-k auto"), "repeats": ("text", "-k auto"), "q": ("numbers", "-k fdr"),
+    "exponent": ("text", "--choose objective=pairs"),
+    "budget": ("text", "--choose costs=costs.csv"),
+    "candidates": ("text", "--choose redundancy=conditional"),
+}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
@@ -117,26 +132,32 @@ def files(tmp_path_factory):
         who, fold = [f"w{i % 8}" for i in range(n)], ["train", "train", "train", "test"] * (n // 4)
         texts = [TEXTS[(2 * rng.integers(3) + (c == "q")) % 6] for c in y]
         more = [f"{TEXTS[i % 6]} m{i % 5}" for i in range(n)]
-        beside = {"label": y, "who": who, "fold": fold}
+        columns = {"who": who, "fold": fold, "day": rng.permutation(n)}
+        beside = {"label": y, **columns}
         pd.DataFrame({"text": texts, "more": more, **beside}).to_csv(
             "t.csv", index=False, quoting=2
         )
+        pd.read_csv("t.csv").to_excel("t.xlsx", index=False)
         numbers = pd.DataFrame(X, columns=[*"abcd", "e"]).assign(**beside)
         numbers.to_csv("n.csv", index=False, quoting=2)
         dump_svmlight_file(sp.csr_array(X), (y == "p").astype(int), "m.svmlight")
-        np.savez("m.npz", X=X, y=y, who=who, fold=fold, feature_names=[*"abcde"])
-        _write_h5ad(X, y, who, fold)
+        np.savez("m.npz", X=X, y=y, feature_names=[*"abcde"], **columns)
+        _write_h5ad(X, y, columns)
         Path("other.names").write_text("v\nw\nx\ny\nz\n")
         Path("other.labels").write_text("".join(f"{'st'[i % 2]}\n" for i in range(n)))
+        long = numbers.melt("label", [*"abcde"], "feature", "count")
+        long.groupby(["label", "feature"], as_index=False).sum().to_csv("counts.csv", index=False)
+        Path("rows.csv").write_text("label,rows\np,16\nq,32\n")
+        Path("more.csv").write_text("label,rows\np,60\nq,90\n")
         Path("groups.csv").write_text("*,one\n")
         Path("costs.csv").write_text("*,1\n")
         run("count", "t.csv", "-o", "records", "-q")
     return folder
 
 
-def _write_h5ad(X, y, who, fold):
+def _write_h5ad(X, y, columns):
     anndata = pytest.importorskip("anndata")
-    obs = pd.DataFrame({"label": y, "who": who, "fold": fold})
+    obs = pd.DataFrame({"label": y, **columns})
     obs.index = [f"c{i}" for i in range(len(y))]
     found = anndata.AnnData(
         X.astype(float),
@@ -185,18 +206,31 @@ def test_all_has_an_effect_or_is_refused_on_every_kind_of_input(
     files, plain, monkeypatch, option, key
 ):
     monkeypatch.chdir(files)
-    if key is None:
-        value = VALUES[option]
-        asked = (option,) if value is None else (option, value)
-    else:
-        asked = (option, f"{key}={VALUES[option[2:]][key]}")
+    value = VALUES[option] if key is None else VALUES[option[2:]][key]
+    asked = tuple(each for each in (option, key and f"{key}={value}" or value) if each is not None)
     silent = []
     for kind, (file, how) in KINDS.items():
         assert plain[kind][0] != "refused"
-        how = [] if key == "numbers" else how
+        how = [] if key == "numbers" else [one for one in how if one != f"--read=ignore={value}"]
         if outcome(file, *how, *(() if option == "-k" else ("-k", 2)), *asked) == plain[kind]:
             silent.append(kind)
     assert silent == []
+
+
+@pytest.mark.parametrize("key", BESIDES)
+def test_what_needs_another_setting_has_an_effect_beside_it(files, monkeypatch, key):
+    monkeypatch.chdir(files)
+    kind, beside = BESIDES[key]
+    (table,) = (name for name in VALUES if name[0] != "-" and key in VALUES[name])
+    asked = (
+        KINDS[kind][0],
+        *KINDS[kind][1],
+        *(() if beside[:2] == "-k" else ("-k", 2)),
+        *shlex.split(beside),
+    )
+    found = [outcome(*asked), outcome(*asked, f"--{table}", f"{key}={VALUES[table][key]}")]
+    assert "refused" not in [each[0] for each in found]
+    assert found[0] != found[1]
 
 
 # Files of settings -------------------------------------------------------------------------------

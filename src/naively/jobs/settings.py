@@ -263,8 +263,8 @@ class ModelSettings:
 _TABLES = {  # of the settings of the command, and what stands in each
     "read": "exposure missing",
     "words": "weights norm",
-    "choose": "require exclude groups costs budget quota class_weight exact time_limit redundancy "
-    "candidates",
+    "choose": "require exclude groups costs budget quota class_weight objective exponent exact "
+    "time_limit redundancy candidates q",
     "train": "alpha scale refit calibration correction",
 }
 _TABLE = {name: table for table, names in _TABLES.items() for name in names.split()}

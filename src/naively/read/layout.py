@@ -86,7 +86,7 @@ _EFFECTS = (  # option, field, formats in which it has an effect with texts, and
     ("--label", "label", _TABLES, (*_COLUMNS, "svmlight")),
     ("--read split", "split", _TABLES, _COLUMNS),
     ("--read groups or --read time", "group", _TABLES, _COLUMNS),
-    ("--id or --read id", "key", _TABLES, _COLUMNS),
+    ("--id", "key", _TABLES, _COLUMNS),
     ("--read labels", "labels_file", (), tuple(FORMATS)),
     ("--read names", "names_file", (), _MATRICES),
     ("--read transpose", "transpose", (), _TRANSPOSED),
@@ -160,7 +160,7 @@ def check_scaling(layout: Layout) -> None:
     for name in ("ignore", "missing"):
         if layout.normalize is not None and getattr(layout, name):
             raise InputError(
-                f"`--read normalize` is by the sum of all columns and values; leave out --{name}."
+                f"`--read normalize` is by the sum of all columns and values; leave out --read {name}."
             )
 
 
