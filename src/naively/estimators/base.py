@@ -10,7 +10,8 @@ else follows from that.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any, Self
 
 import numpy as np
@@ -38,6 +39,7 @@ from naively.selection.chance import RATE, discoveries, p_values
 from naively.selection.redundancy import refuse_no_rows
 from naively.selection.refit import Refitted
 from naively.selection.train import Trained, is_auto, is_fdr, k_of, train
+from naively.statistics.labels import refuse_missing
 from naively.statistics.matrix import (
     Matrix,
     as_matrix,
@@ -46,6 +48,9 @@ from naively.statistics.matrix import (
     is_sparse,
     unmasked,
 )
+
+
+RULED_OUT = 1e300
 
 
 class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
@@ -84,17 +89,19 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
         check_library(X)
         # Finite and non-negative values are checked while counting: one pass instead of three.
         # Other sparse formats become CSR here, where no sum of duplicates can wrap around.
-        rows: Matrix = validate_data(
-            self,
-            as_matrix(X) if is_sparse(X) else unmasked(X),
-            y if y is None else "no_validation",
-            reset=reset,
-            accept_sparse=("csr", "csc"),
-            ensure_all_finite=False,
-        )
+        with texts_untold(self, X):
+            rows: Matrix = validate_data(
+                self,
+                as_matrix(X) if is_sparse(X) else unmasked(X),
+                y if y is None else "no_validation",
+                reset=reset,
+                accept_sparse=("csr", "csc"),
+                ensure_all_finite=False,
+            )
         return rows, self._check_labels(y, rows)
 
     def _check_labels(self, y: ArrayLike, rows: Matrix) -> Array:
+        refuse_missing(y, "y")
         labels: Array = column_or_1d(y, warn=True)
         check_consistent_length(rows, labels)
         if labels.dtype.kind not in "biuUS":  # integers, booleans and strings are always labels
@@ -108,9 +115,10 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
     def _check_rows(self, X: MatrixLike) -> Matrix:
         check_library(X)
         X = canonical(as_matrix(X)) if is_sparse(X) else unmasked(X)
-        X = validate_data(
-            self, X, reset=False, accept_sparse="csr", ensure_all_finite=self._finite()
-        )
+        with texts_untold(self, X):
+            X = validate_data(
+                self, X, reset=False, accept_sparse="csr", ensure_all_finite=self._finite()
+            )
         self._check_values(X)
         return X
 
@@ -133,6 +141,30 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
         """
         scores = self._scores(X)
         return np.asarray(self.classes_[winners(scores)])
+
+    def decision_function(self, X: MatrixLike) -> FloatArray:
+        """Score each class, or the second against the first when there are two.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Two classes: positive where `predict` gives the second. Otherwise one column per class,
+            up to a term common to the row; `predict` gives the first of the largest. In nats, but
+            of center classifiers. A class that is ruled out (smoothing 0) has -1e300.
+        """
+        scores = self._scores(X)
+        # What ties to rounding is equal here, too.
+        np.put_along_axis(scores, winners(scores)[:, None], scores.max(axis=1)[:, None], axis=1)
+        with np.errstate(over="ignore"):
+            two = scores.shape[1] == 2
+            found = scores[:, 1] - scores[:, 0] if two else scores
+        # Finite, and so are sums of many: metrics refuse what is not.
+        return np.nan_to_num(found, posinf=RULED_OUT, neginf=-RULED_OUT)
 
     # -- the selector ---------------------------------------------------------------------------
 
@@ -358,7 +390,7 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
     @property
     def support_(self) -> BoolArray:
         """Mask of the selected features, (n_features,)."""
-        mask = np.zeros(self.statistics_.n_features, dtype=np.bool_)
+        mask = np.zeros(self.n_features_in_, dtype=np.bool_)
         mask[self.selection_.support] = True
         return mask
 
@@ -499,27 +531,6 @@ class AbstractSparseNaiveBayes(PosteriorMixin, AbstractAddingClassifier[A]):
         return self.statistics_.class_weight
 
 
-class DecisionFunctionMixin(AbstractSelectingClassifier):
-    """Scores for ranking. Models of counts have `predict_proba` alone, as in scikit-learn."""
-
-    def decision_function(self, X: MatrixLike) -> FloatArray:
-        """Score each class, or the second against the first when there are two.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to score.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Two classes: positive where the second class wins. Otherwise one column per class,
-            up to a term common to the row; the largest wins.
-        """
-        scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-
 class LinearWeightsMixin(AbstractSparseClassifier[S]):
     """Weights of a linear rule, laid out over all features as scikit-learn does."""
 
@@ -533,7 +544,7 @@ class LinearWeightsMixin(AbstractSparseClassifier[S]):
         """
         support = self.selection_.support
         rows = contrast(self.rule_.weights[:, : len(support)])
-        coef = np.zeros((len(rows), self.statistics_.n_features))
+        coef = np.zeros((len(rows), self.n_features_in_))
         coef[:, support] = rows
         return coef
 
@@ -569,6 +580,44 @@ def refuse_negative(estimator: object, X: Matrix) -> None:
             f"Negative values in data passed to {type(estimator).__name__} (input X): counts are "
             ">= 0. Center classifiers take values of any sign."
         )
+
+
+@contextmanager
+def texts_untold(estimator: object, X: Any) -> Iterator[None]:
+    """Say that rows to check hold texts, where they do, without a word of them."""
+    try:
+        yield
+    except ValueError as error:
+        found = _texts_in(X)
+        if found is None:
+            raise
+        name = type(estimator).__name__
+    else:
+        return
+    raise ValueError(
+        f"{found} texts, and {name} takes numbers: count their words before, as in "
+        f"make_pipeline(WordCounts(), {name}()), or with scikit-learn's CountVectorizer; "
+        "SparseMixedNB takes tables of numbers and categories."
+    )
+
+
+def _texts_in(X: Any) -> str | None:
+    """Where rows hold texts, as the begin of a sentence; None if nowhere."""
+    if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+        names = getattr(X, "column_names", X.columns)
+        found = [name for name in names if holds_text(np.asarray(X[name]))]
+        return f"The column {found[0]!r} of X holds" if found else None
+    return "X holds" if not is_sparse(X) and holds_text(X) else None
+
+
+def holds_text(values: Any) -> bool:
+    """Whether a string is among values of any shape, some of which may be lists."""
+    if isinstance(values, list | tuple):
+        return any(isinstance(each, str) or holds_text(each) for each in values)
+    kind = getattr(getattr(values, "dtype", None), "kind", "")
+    if kind == "O" and hasattr(values, "tolist"):
+        return holds_text(values.tolist())
+    return kind in ("U", "T")
 
 
 def contrast(values: FloatArray) -> FloatArray:

@@ -22,7 +22,6 @@ from naively._types import Array, BoolArray, FloatArray, MatrixLike
 from naively.estimators.asked import row_weights
 from naively.estimators.base import (
     AbstractSelectingClassifier,
-    DecisionFunctionMixin,
     PosteriorMixin,
     contrast,
     refuse_negative,
@@ -47,7 +46,7 @@ class SeparationWarning(ConvergenceWarning):
 
 
 @final
-class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifier):
+class HybridNB(PosteriorMixin, AbstractSelectingClassifier):
     r"""Naive Bayes with one learned weight for each region of the document.
 
     Word probabilities are those of :class:`~sklearn.naive_bayes.MultinomialNB`. How much each
