@@ -21,7 +21,7 @@ from naively.estimators.naive_bayes import (
     SparseMultinomialNB as SparseMultinomialNB,
 )
 from naively.estimators.path import sparsity_path as sparsity_path
-from naively.estimators.regions import RegionVectorizer as RegionVectorizer
+from naively.estimators.word_counts import WordCounts as WordCounts
 from naively.estimators.search import SparsityCV as SparsityCV
 from naively.estimators.stability import selection_stability as selection_stability
 from naively.estimators.whitener import Whitener as Whitener

@@ -61,7 +61,7 @@ class HybridNB(PosteriorMixin, AbstractSelectingClassifier):
     regions : int, list of slices, or array-like of shape (n_features,), default=None
         `X` holds the regions side by side: so many blocks of equal width, the columns of each
         region, or the region of each column (any labels; theta follows their sorted order). None
-        is one region. See :class:`RegionVectorizer` for text columns.
+        is one region. See :class:`WordCounts` for text columns.
     shared_vocabulary : bool, default=True
         Whether column q of every region is the same word, with one probability. Otherwise each
         region has probabilities of its own.
@@ -116,7 +116,7 @@ class HybridNB(PosteriorMixin, AbstractSelectingClassifier):
 
     See Also
     --------
-    RegionVectorizer : Text columns to the matrix that this classifier reads.
+    WordCounts : Text columns to the matrix that this classifier reads.
     accuracy_coverage_curve : What better posteriors are worth.
 
     Notes

@@ -143,6 +143,8 @@ def is_missing(label: Any) -> bool:
         return label is None or bool(label != label)
     except TypeError:  # pandas' NA is neither equal to itself nor not
         return True
+    except ValueError:  # an array
+        return False
 
 
 def _check_whole(labels: Array, name: str) -> None:
