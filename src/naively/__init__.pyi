@@ -1,5 +1,6 @@
 """Public names and where they live: the one list, for type checkers, editors and the package."""
 
+from naively.bridge.files import load as load, save as save
 from naively.estimators.centers import (
     SparseL1Centers as SparseL1Centers,
     SparseL2Centers as SparseL2Centers,

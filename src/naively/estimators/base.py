@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -53,12 +53,48 @@ from naively.statistics.matrix import (
 RULED_OUT = 1e300
 
 
+class Reading(Protocol):
+    """How a model that comes from a file sees rows: the columns it knows, by their names."""
+
+    @property
+    def names(self) -> Array:
+        """Names of the selected features, (k,)."""
+        ...
+
+    def columns(self, estimator: Any, X: Any) -> Any:
+        """Return the selected columns of rows."""
+        ...
+
+    def seen(self, estimator: Any, X: Any) -> Matrix:
+        """Return what the rule sees of rows."""
+        ...
+
+
 class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
     """Scores become decisions, and the features behind them can be had: whatever the training."""
 
+    rule_: Rule
+    _reading: Reading | None = None  # of a model that comes from a file
+
     @abstractmethod
+    def _selected(self, X: MatrixLike) -> Matrix:
+        """Check rows, and return what the rule sees of them."""
+
+    def _seen(self, X: MatrixLike) -> Matrix:
+        check_is_fitted(self)
+        return self._selected(X) if self._reading is None else self._reading.seen(self, X)
+
     def _scores(self, X: MatrixLike) -> FloatArray:
         """Score of each class (n_samples, n_classes), up to a term common to a row."""
+        return self.rule_.scores(self._seen(X))
+
+    def __getattr__(self, name: str) -> Any:
+        if self._reading is not None and name.endswith("_") and not name.startswith("_"):
+            raise AttributeError(
+                f"{type(self).__name__} comes from a file, which holds the rule of a model and not "
+                f"what it was trained on: there is no `{name}`. Fit it anew to have it."
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
     @abstractmethod
@@ -182,11 +218,31 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
             The selected columns, in their order in `X`.
         """
         check_is_fitted(self)
+        if self._reading is not None:
+            return self._reading.columns(self, X)
         check_library(X)
         if hasattr(X, "iloc"):  # a pandas frame may pass through the parent's checks as it is
             finite = self._finite()
             validate_data(self, X, reset=False, accept_sparse="csr", ensure_all_finite=finite)
         return super().transform(X)
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
+        """Name the selected features.
+
+        Parameters
+        ----------
+        input_features : array-like of str of shape (n_features,), default=None
+            Names of all features, if they have none of their own.
+
+        Returns
+        -------
+        names : ndarray of str of shape (k,)
+            Without names `x0`, `x1`, ... by their position.
+        """
+        check_is_fitted(self)
+        if self._reading is not None:
+            return self._reading.names
+        return np.asarray(super().get_feature_names_out(input_features), dtype=object)
 
     def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self)
@@ -207,7 +263,6 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
     model_: Model[S]
     statistics_: S
     selection_: Selection
-    rule_: Rule
     refitted_: Refitted | None
     temperature_: float
     fold_errors_: FoldErrors  # with k="auto" or "best"
@@ -369,6 +424,7 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
         return self._store(trained, statistics)
 
     def _store(self, trained: Trained[S], counted: S) -> Self:
+        self._reading = None
         self._counted = counted  # before the weights of the classes: more rows are added to it
         self.model_ = trained.model
         self.statistics_ = trained.statistics
@@ -381,11 +437,8 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
 
     # -- decisions ------------------------------------------------------------------------------
 
-    def _scores(self, X: MatrixLike) -> FloatArray:
-        """Score of each class (n_samples, n_classes), up to a term common to a row."""
-        check_is_fitted(self)
-        seen = self.model_.seen(self.statistics_, self._check_rows(X), self.selection_.support)
-        return self.rule_.scores(seen)
+    def _selected(self, X: MatrixLike) -> Matrix:
+        return self.model_.seen(self.statistics_, self._check_rows(X), self.selection_.support)
 
     @property
     def support_(self) -> BoolArray:
@@ -447,6 +500,11 @@ class AbstractAddingClassifier(AbstractSparseClassifier[A]):
             As `fit`; also if `classes` is missing at the first call, differs from that of an
             earlier call, or lacks a label of `y`. The estimator is then unchanged.
         """
+        if self._reading is not None:
+            raise ValueError(
+                "A model from a file holds no statistics, to which a batch could be added; clone "
+                "it, and train it on all rows."
+            )
         first = not hasattr(self, "statistics_")
         X, y = self._check_batch(X, y, reset=first)
         known = self._known_classes(classes, first=first)
@@ -626,18 +684,22 @@ def contrast(values: FloatArray) -> FloatArray:
 
 
 _LISTED_FEATURES = 50  # in a notebook
+_FROM_FILE = "This model comes from a file, which holds its rule and no certificate."
 
 
 def _found_html(estimator: AbstractSelectingClassifier) -> str:
     """Certificate and selected features of a fitted estimator; nothing before."""
     if not _is_fitted(estimator) or not hasattr(estimator, "certificate_"):
         return ""
-    certificate = estimator.certificate_ or UNPROVEN
     support = np.flatnonzero(estimator.support_)
     shown = support[:_LISTED_FEATURES]
-    known = getattr(estimator, "feature_names_in_", None)
-    names = [f"column {i}" for i in shown.tolist()] if known is None else list(known[shown])
-    return note_html(certificate, names, len(estimator.support_), len(support) - len(shown))
+    if estimator._reading is not None:
+        proof, names = _FROM_FILE, list(estimator._reading.names[:_LISTED_FEATURES])
+    else:
+        proof = str(estimator.certificate_ or UNPROVEN)
+        known = getattr(estimator, "feature_names_in_", None)
+        names = [f"column {i}" for i in shown.tolist()] if known is None else list(known[shown])
+    return note_html(proof, names, len(estimator.support_), len(support) - len(shown))
 
 
 def _is_fitted(estimator: BaseEstimator) -> bool:

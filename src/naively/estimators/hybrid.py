@@ -212,6 +212,7 @@ class HybridNB(PosteriorMixin, AbstractSelectingClassifier):
         if not learned.fit.finite:
             text = separation(learned.fit, len(y), penalty)
             warnings.warn(text, SeparationWarning, stacklevel=2)
+        self._reading = None
         self.statistics_ = rows.counts
         self.classes_ = rows.classes
         self.estimator_ = estimator
@@ -237,9 +238,8 @@ class HybridNB(PosteriorMixin, AbstractSelectingClassifier):
     def _check_values(self, X: Matrix) -> None:
         refuse_negative(self, X)
 
-    def _scores(self, X: MatrixLike) -> FloatArray:
-        check_is_fitted(self)
-        return self.rule_.scores(selected_columns(self._check_rows(X), self.columns_))
+    def _selected(self, X: MatrixLike) -> Matrix:
+        return selected_columns(self._check_rows(X), self.columns_)
 
     def region_scores(self, X: MatrixLike) -> FloatArray:
         """Evidence of each region for each class, before it is weighed.
@@ -255,20 +255,19 @@ class HybridNB(PosteriorMixin, AbstractSelectingClassifier):
             Mean (or sum, if not normalised) of the log probabilities of a region's words, in nats;
             0 for an empty region.
         """
-        check_is_fitted(self)
-        return self.rule_.evidence(selected_columns(self._check_rows(X), self.columns_))
+        return self.rule_.evidence(self._seen(X))
 
     # -- what was learned -----------------------------------------------------------------------
 
     @property
     def theta_(self) -> FloatArray:
         """Weight of each region, (n_regions,)."""
-        return self.conditional_.theta
+        return self.rule_.theta
 
     @property
     def intercept_(self) -> FloatArray:
         """Intercept, (1,) for two classes, else (n_classes,)."""
-        return contrast(self.conditional_.intercept)
+        return contrast(self.rule_.intercept)
 
     @property
     def penalty_(self) -> float:
@@ -298,7 +297,7 @@ class HybridNB(PosteriorMixin, AbstractSelectingClassifier):
         return mask
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "conditional_")
+        return hasattr(self, "rule_")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -12,11 +12,11 @@ import json
 import os
 import reprlib
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal, TypeAlias
 
 import numpy as np
 from numpy.lib import format as npy
@@ -24,12 +24,13 @@ from numpy.lib import format as npy
 from naively._types import Array, FloatArray, IntArray
 from naively.models import MODELS
 from naively.models.counting import presence_of
-from naively.models.rules import Rule
+from naively.models.rules import HybridRule, Rule
 from naively.models.value_rules import RULES, kind_of, restored
 from naively.read.bytes import opened
 from naively.read.errors import InputError, cause
 from naively.statistics.exposure import Exposure
 from naively.statistics.matrix import Matrix
+from naively.statistics.mixed_columns import KINDS, MixedColumns
 from naively.text.features import LARGEST_NGRAM, WEIGHTS, TextFeatures, Weights
 from naively.text.labels import clean
 from naively.text.weighting import log_weights, scaled
@@ -45,12 +46,20 @@ _MANIFEST_LIMIT = 1 << 26  # bytes
 _LARGEST = 1 << 48  # no matrix has more columns
 _TYPES = ("<f8", "<i8", "|u1")
 
+LabelType: TypeAlias = Literal["text", "int", "float", "bool"]
+_LABELS: Mapping[LabelType, Callable[[str], Any]] = {
+    "text": str,
+    "int": int,
+    "float": float,
+    "bool": {"False": False, "True": True}.__getitem__,
+}
+
 
 @dataclass(frozen=True, slots=True)
 class ModelFile:
     """All that prediction needs: the rule, the selected features, and how to count them."""
 
-    kind: str  # one of MODELS
+    kind: str  # one of MODELS, or "mixed"
     classes: tuple[str, ...]  # (C,)
     names: tuple[str, ...]  # (k,) of the selected features
     columns: IntArray  # (k,) their places among the columns of training, ascending
@@ -69,11 +78,18 @@ class ModelFile:
     exposure: Exposure = None  # what the rule sees after the features: see `statistics.exposure`
     exposure_name: str = ""  # of its column, or "total"
     missing: bool = False  # NaN in a row is a value that is missing, and says nothing
+    label_type: LabelType = "text"  # what the classes are, of which these are the spellings
+    table: MixedColumns | None = None  # kinds and categories (k,) of the columns of a mixed model
 
     @property
     def n_regions(self) -> int:
         """Columns of text whose features are counted apart, side by side."""
-        return max(len(self.text_columns), 1) if MODELS[self.kind].regions else 1
+        return max(len(self.text_columns), 1) if self.kind == "hybrid" else 1
+
+    @property
+    def labels(self) -> Array:
+        """Classes as they were in training, (C,)."""
+        return np.array([_LABELS[self.label_type](each) for each in self.classes])
 
     @property
     def wanted(self) -> tuple[tuple[str, ...] | None, IntArray | None]:
@@ -143,6 +159,8 @@ def _manifest(model: ModelFile) -> dict[str, Any]:
         "layer": model.layer,
         **({} if model.exposure is None else _exposure_of(model)),
         **({"missing": True} if model.missing else {}),
+        **({} if model.label_type == "text" else {"label_type": model.label_type}),
+        **({} if model.table is None else {"table": _table_of(model.table)}),
         "text": text
         and {
             "columns": list(model.text_columns),
@@ -159,6 +177,11 @@ def _manifest(model: ModelFile) -> dict[str, Any]:
 
 def _exposure_of(model: ModelFile) -> dict[str, Any]:
     return {"exposure": model.exposure, "exposure_name": model.exposure_name}
+
+
+def _table_of(table: MixedColumns) -> list[dict[str, Any]]:
+    pairs = zip(table.kinds, table.labels, strict=True)
+    return [{"kind": kind, "categories": list(labels)} for kind, labels in pairs]
 
 
 def _encoded(what: str, names: Sequence[str]) -> Iterator[tuple[str, Array]]:
@@ -304,9 +327,32 @@ def _model(fields: _Fields, arrays: dict[str, Array]) -> ModelFile:
         exposure=fields.get("exposure", str, int, type(None)),
         exposure_name=fields.get("exposure_name", str, type(None)) or "",
         missing=fields.get("missing", bool, type(None)) or False,
+        label_type=_label_type(fields.get("label_type", str, type(None)) or "text"),
+        table=_table(fields.get("table", list, type(None))),
     )
     _check(model)
     return model
+
+
+def _label_type(name: str) -> LabelType:
+    for known in _LABELS:
+        if known == name:
+            return known
+    raise _DamageError(f"this version knows no labels of type {name!r}")
+
+
+def _table(columns: list[Any] | None) -> MixedColumns | None:
+    if columns is None:
+        return None
+    kinds, labels = [], []
+    for each in map(_Fields, columns):
+        kinds.append(each.get("kind", str))
+        labels.append(tuple(each.get("categories", list)))
+    known = all(type(label) in (str, int, float, bool) for own in labels for label in own)
+    distinct = all(len(set(own)) == len(own) for own in labels)
+    if not known or not distinct or not set(kinds) <= set(KINDS):
+        raise _DamageError("its kinds of columns, or categories, are none")
+    return MixedColumns(tuple(kinds), tuple(labels))
 
 
 def _weights(name: str) -> Weights:
@@ -373,25 +419,17 @@ def _rule(arrays: dict[str, Array], kind: str) -> Rule:
 
 def _check(model: ModelFile) -> None:
     n_classes, k = len(model.classes), len(model.names)
-    exposed = k + (model.exposure is not None)
-    if model.kind not in MODELS:
+    if model.kind not in (*MODELS, "mixed"):
         raise _DamageError(f"this version knows no model {model.kind!r}")
-    arrays = model.rule.arrays()
-    cells = int(arrays["starts"][-1]) if arrays.get("starts", np.empty(0)).size else 0
-    expected: dict[str, tuple[int, ...]] = {
-        **dict.fromkeys((*_BY_CLASS, "veto_offset"), (n_classes,)),
-        **dict.fromkeys(_BY_FEATURE, (n_classes, exposed)),
-        "theta": (model.n_regions,),
-        "log_prob": (cells, n_classes),
-        "starts": (k + 1,),
-    }
-    if model.columns.shape != (k,) or any(
-        name not in expected
-        or array.shape != expected[name]
-        or array.dtype.str != ("<i8" if name == "starts" else "<f8")
-        for name, array in arrays.items()
-    ):
+    arrays, rule = model.rule.arrays(), kind_of(model.rule)
+    if model.columns.shape != (k,) or (rule == "mixed") != (model.kind == "mixed"):
         raise _DamageError("its arrays do not fit together")
+    if rule == "mixed":
+        _check_mixed(model, arrays)
+    elif rule == "hybrid":
+        _check_hybrid(model)
+    else:
+        _check_arrays(arrays, n_classes, k + (model.exposure is not None))
     if n_classes < 2 or _repeated(model.classes) or "" in model.classes:
         raise _DamageError("it needs two or more different classes")
     if model.features is not None and _repeated(model.names):
@@ -417,7 +455,90 @@ def _check(model: ModelFile) -> None:
         or not ((model.idf >= 0) & (model.idf < np.inf)).all()
     ):
         raise _DamageError("its idf is none")
-    _check_numbers(model, arrays)
+    _check_columns(model)
+
+
+def _check_arrays(arrays: Mapping[str, Array], n_classes: int, width: int) -> None:
+    """Check the arrays of a rule that is no other rules together: shapes, types and values."""
+    cells = int(arrays["starts"][-1]) if arrays.get("starts", np.empty(0)).size else 0
+    expected: dict[str, tuple[int, ...]] = {
+        **dict.fromkeys((*_BY_CLASS, "veto_offset"), (n_classes,)),
+        **dict.fromkeys(_BY_FEATURE, (n_classes, width)),
+        "log_prob": (cells, n_classes),
+        "starts": (width + 1,),
+    }
+    if any(
+        name not in expected
+        or array.shape != expected[name]
+        or array.dtype.str != ("<i8" if name == "starts" else "<f8")
+        for name, array in arrays.items()
+    ):
+        raise _DamageError("its arrays do not fit together")
+    _check_values(arrays)
+
+
+def _check_mixed(model: ModelFile, arrays: Mapping[str, Array]) -> None:
+    n_classes, k = len(model.classes), len(model.names)
+    parts: dict[str, dict[str, Array]] = {}
+    for path, array in arrays.items():
+        kind, _, name = path.rpartition(".")
+        parts.setdefault(kind, {})[name] = array
+    _check_arrays(parts.pop("", {}), n_classes, 0)
+    places = [part.pop("columns", np.empty(0)) for part in parts.values()]
+    for part, columns in zip(parts.values(), places, strict=True):
+        if columns.dtype.str != "<i8" or columns.ndim != 1:
+            raise _DamageError("its arrays do not fit together")
+        _check_arrays(part, n_classes, len(columns))
+    kinds = {path.partition(".")[0]: own for path, own in zip(parts, places, strict=True)}
+    table = model.table
+    found = None if table is None or len(table.kinds) != k or len(kinds) != len(parts) else [
+        table.of_kind(kind).tolist() for kind in kinds
+    ]  # fmt: skip
+    if found != [own.tolist() for own in kinds.values()] or sum(map(len, places)) != k:
+        raise _DamageError("its columns do not fit its table")
+
+
+def _check_hybrid(model: ModelFile) -> None:
+    rule = model.rule
+    assert isinstance(rule, HybridRule)
+    n_classes, k, of_text = len(model.classes), len(model.names), model.features is not None
+    regions = rule.theta.size
+    width = rule.weights.shape[-1] if rule.weights.ndim == 2 else -1
+    numbers = (rule.intercept, rule.theta, rule.weights)
+    shapes = ((n_classes,), (model.n_regions if of_text else regions,), (n_classes, width))
+    if (
+        regions < 1
+        or any(each.dtype.str != "<f8" for each in numbers)
+        or tuple(each.shape for each in numbers) != shapes
+        or any(each.dtype.str != "<i8" for each in (rule.starts, rule.offsets))
+        or rule.starts.shape != (regions + 1,)
+        or rule.offsets.shape != (regions,)
+    ):
+        raise _DamageError("its arrays do not fit together")
+    starts, offsets = rule.starts, rule.offsets
+    words = np.concatenate([starts[:-1] - offsets, starts[1:] - offsets])
+    if (
+        starts[0] != 0
+        or (np.diff(starts) < 0).any()
+        or starts[-1] != (regions * k if of_text else k)
+        or (of_text and width != k)
+        or ((words < 0) | (words > width)).any()
+    ):
+        raise _DamageError("its regions do not fit together")
+    _check_values({"intercept": rule.intercept, "theta": rule.theta, "weights": rule.weights})
+
+
+def _check_values(arrays: Mapping[str, Array]) -> None:
+    for name, array in arrays.items():
+        below = name in (*_BY_CLASS, "log_prob")
+        if not (array < np.inf if below else np.isfinite(array)).all():
+            raise _DamageError("its weights are not numbers")
+    starts = arrays.get("starts")
+    if starts is not None and (starts[0] != 0 or (starts[1:] <= starts[:-1]).any()):
+        raise _DamageError("its categories do not fit together")
+    prior = arrays.get("log_prior")
+    if prior is not None and not (prior > -np.inf).any():
+        raise _DamageError("no class is possible")
 
 
 def _check_exposure(model: ModelFile) -> None:
@@ -433,7 +554,8 @@ def _check_exposure(model: ModelFile) -> None:
 
 
 def _check_missing(model: ModelFile) -> None:
-    takes = "missing" in MODELS[model.kind].parameters and model.features is None
+    kind = MODELS.get(model.kind)
+    takes = kind is not None and "missing" in kind.parameters and model.features is None
     if model.missing and not takes:
         raise _DamageError("its model takes no missing values")
     if ("offset" in model.rule.arrays()) != (
@@ -442,7 +564,7 @@ def _check_missing(model: ModelFile) -> None:
         raise _DamageError("what it makes of missing values does not fit its rule")
 
 
-def _check_numbers(model: ModelFile, arrays: dict[str, Array]) -> None:
+def _check_columns(model: ModelFile) -> None:
     columns = model.columns
     if columns.size and (
         columns[0] < 0 or columns[-1] >= model.n_features or (columns[1:] <= columns[:-1]).any()
@@ -450,16 +572,10 @@ def _check_numbers(model: ModelFile, arrays: dict[str, Array]) -> None:
         raise _DamageError("its columns are not ascending numbers of features")
     if model.first_column not in (0, 1) or model.n_features < 0:
         raise _DamageError("its numbering of columns is not known")
-    for name, array in arrays.items():
-        below = name in (*_BY_CLASS, "log_prob")
-        if not (array < np.inf if below else np.isfinite(array)).all():
-            raise _DamageError("its weights are not numbers")
-    starts = arrays.get("starts")
-    if starts is not None and (starts[0] != 0 or (starts[1:] <= starts[:-1]).any()):
-        raise _DamageError("its categories do not fit together")
-    prior = arrays.get("log_prior")
-    if prior is not None and not (prior > -np.inf).any():
-        raise _DamageError("no class is possible")
+    try:
+        _ = model.labels
+    except (KeyError, ValueError) as error:
+        raise _DamageError("its classes are not of their type") from error
 
 
 def _repeated(names: Sequence[str]) -> bool:

@@ -235,6 +235,11 @@ def rows_of(model: ModelFile, source: str, layout: Layout) -> Iterator[tuple[Bat
 
 def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
     """Say where a file has what a model needs."""
+    if model.table is not None:
+        raise InputError(
+            f"{source}: the model is one of a table of columns of several kinds, which files are "
+            "not read as; apply it in Python, to a data frame, with naively.load."
+        )
     layout = replace(layout, needs_label=False)
     (file, *_) = find_files(source)
     format = format_of(file, layout.format)

@@ -102,9 +102,9 @@ def _texts(cells: Cells, name: Any) -> Texts:
         assert isinstance(found, Texts)
         return found
     texts = ["" if is_missing(value) else value for value in cells]
-    stranger = next((each for each in texts if not isinstance(each, str)), "")
-    if stranger != "" or not isinstance(stranger, str):
-        raise _no_text(name, type(stranger).__name__)
+    strangers = [each for each in texts if not isinstance(each, str)]
+    if strangers:
+        raise _no_text(name, type(strangers[0]).__name__)
     return as_texts(texts)
 
 
