@@ -118,8 +118,8 @@ def test_a_model_comes_back_as_it_was(name, container, tmp_path):
     np.testing.assert_array_equal(plain(loaded.transform(X)), plain(own.transform(X)))
     assert loaded.get_feature_names_out().tolist() == own.get_feature_names_out().tolist()
     np.testing.assert_array_equal(loaded.support_, own.support_)
-    for attribute in ("coef_", "intercept_", "theta_", "exposure_coef_"):
-        if hasattr(own, attribute):
+    for attribute in ("coef_", "intercept_", "exposure_coef_", "theta_"):
+        if hasattr(own, attribute) and (attribute != "theta_" or "hybrid" in name):
             np.testing.assert_array_equal(getattr(loaded, attribute), getattr(own, attribute))
     first = (tmp_path / "model.npz").read_bytes()
     again(loaded, tmp_path / "model.npz")
@@ -134,7 +134,9 @@ def test_missing_values_and_mixed_columns_come_back(name, tmp_path):
     model = clone(WITH_HOLES[name]).fit(X, Y)
     loaded = again(model, tmp_path / "model.npz")
     same(model, loaded, X)
-    same(model, loaded, X, X[NAMES[::-1]].assign(other=1)[[*model.get_feature_names_out()]])
+    fewer = X[NAMES[::-1]].assign(other=1)[[*model.get_feature_names_out(), "other"]]
+    found, expected = (each.predict_proba(Z) for each, Z in ((loaded, fewer), (model, X)))
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
 
 
 TABLE = {
@@ -194,8 +196,9 @@ def test_what_is_missing_is_named_and_what_is_more_is_told_once(tmp_path, recwar
         loaded.predict(COUNTS[:, :4])
     with pytest.warns(UserWarning, match="no names of columns"):
         loaded.predict(COUNTS)
-    for bad, message in ((-COUNTS, "Negative values"), (COUNTS * np.inf, "infinity|NaN")):
-        with np.errstate(invalid="ignore"), pytest.raises(ValueError, match=message):
+    infinite = np.where(COUNTS > 3, np.inf, COUNTS)
+    for bad, message in ((-COUNTS, "Negative values"), (infinite, "infinity")):
+        with pytest.raises(ValueError, match=message):
             loaded.predict(pd.DataFrame(bad, columns=NAMES))
     assert not recwarn.list  # each was told once, and caught
 

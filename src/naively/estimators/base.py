@@ -689,7 +689,9 @@ _FROM_FILE = "This model comes from a file, which holds its rule and no certific
 
 def _found_html(estimator: AbstractSelectingClassifier) -> str:
     """Certificate and selected features of a fitted estimator; nothing before."""
-    if not _is_fitted(estimator) or not hasattr(estimator, "certificate_"):
+    if not _is_fitted(estimator):
+        return ""
+    if estimator._reading is None and not hasattr(estimator, "certificate_"):
         return ""
     support = np.flatnonzero(estimator.support_)
     shown = support[:_LISTED_FEATURES]

@@ -215,6 +215,8 @@ class SparseMixedNB(AbstractSparseNaiveBayes[ClassMixed]):
             The selected columns, as they are, in a container of the same kind.
         """
         check_is_fitted(self)
+        if self._reading is not None:
+            return self._reading.columns(self, X)
         self._check_columns(X, reset=False)
         columns = self.selection_.support
         if hasattr(X, "iloc"):
