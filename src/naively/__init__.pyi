@@ -1,6 +1,7 @@
 """Public names and where they live: the one list, for type checkers, editors and the package."""
 
 from naively.bridge.files import load as load, save as save
+from naively.bridge.select import Selected as Selected, select as select
 from naively.estimators.centers import (
     SparseL1Centers as SparseL1Centers,
     SparseL2Centers as SparseL2Centers,
