@@ -242,7 +242,13 @@ def test_a_pipeline_of_words_comes_back_as_a_model_of_texts(name, tmp_path):
     assert type(loaded) is type(pipeline[-1])
     for rows in (texts, new):
         same(pipeline, loaded, rows)
-        for container in (pd.Series, np.array, pl.Series, pa.array, lambda t: pl.DataFrame({"text": t})):
+        for container in (
+            pd.Series,
+            np.array,
+            pl.Series,
+            pa.array,
+            lambda t: pl.DataFrame({"text": t}),
+        ):
             same(pipeline, loaded, rows, container(rows))
         expected = pipeline.transform(rows).toarray()
         np.testing.assert_allclose(loaded.transform(rows).toarray(), expected, rtol=1e-15)
@@ -288,7 +294,9 @@ def run(*arguments, status=0):
 
 
 def answers(*arguments):
-    rows = list(csv.DictReader(io.StringIO(run("predict", *arguments, "--probabilities", "-q").stdout)))
+    rows = list(
+        csv.DictReader(io.StringIO(run("predict", *arguments, "--probabilities", "-q").stdout))
+    )
     proba = np.array([[float(v) for k, v in row.items() if k.startswith("p:")] for row in rows])
     return [row["label"] for row in rows], proba
 

@@ -23,10 +23,10 @@ from naively.estimators.naive_bayes import (
     SparseMultinomialNB as SparseMultinomialNB,
 )
 from naively.estimators.path import sparsity_path as sparsity_path
-from naively.estimators.word_counts import WordCounts as WordCounts
 from naively.estimators.search import SparsityCV as SparsityCV
 from naively.estimators.stability import selection_stability as selection_stability
 from naively.estimators.whitener import Whitener as Whitener
+from naively.estimators.word_counts import WordCounts as WordCounts
 from naively.expected.estimates import (
     ErrorEstimate as ErrorEstimate,
     expected_error as expected_error,

@@ -300,9 +300,7 @@ def _hindrance(file: ModelFile, words: WordCounts, regions: int) -> str | None:
         )
     if file.table is not None or file.missing:
         return "counts of words are numbers that are never missing; use another model"
-    if file.kind == "hybrid" and not (
-        regions == max(len(words.columns_), 1) == words.n_regions_
-    ):
+    if file.kind == "hybrid" and not (regions == max(len(words.columns_), 1) == words.n_regions_):
         return "`regions` of HybridNB must be the number of columns of text, and those kept apart"
     if words.n_regions_ > 1 and regions == 1:
         return "only HybridNB keeps columns of text apart; use WordCounts(regions=False)"

@@ -65,7 +65,7 @@ class FileReading:
         return self.file.seen(self._rows(estimator, X))
 
     def _rows(self, estimator: Any, X: Any) -> Matrix:
-        """Selected columns of rows, and their exposure after them."""
+        """Return the selected columns of rows, and their exposure after them."""
         if self.file.features is not None:
             return self._of_texts(X)
         if is_frame(X) and self.file.named:
@@ -121,7 +121,9 @@ class FileReading:
             check_named(X, self.file.names)
             names = list(self.file.names)
             return X.loc[:, names] if hasattr(X, "iloc") else X.select(names)
-        rows = as_matrix(X).tocsr() if is_sparse(X) else array_of(X.to_numpy() if is_frame(X) else X)
+        rows = (
+            as_matrix(X).tocsr() if is_sparse(X) else array_of(X.to_numpy() if is_frame(X) else X)
+        )
         if rows.ndim != 2 or rows.shape[1] != self.file.n_features:
             raise ValueError(
                 f"X must have the {self.file.n_features:,} columns of training; got an array of "

@@ -49,7 +49,6 @@ from naively.statistics.matrix import (
     unmasked,
 )
 
-
 RULED_OUT = 1e300
 
 
@@ -645,7 +644,7 @@ def texts_untold(estimator: object, X: Any) -> Iterator[None]:
     """Say that rows to check hold texts, where they do, without a word of them."""
     try:
         yield
-    except ValueError as error:
+    except ValueError:
         found = _texts_in(X)
         if found is None:
             raise

@@ -306,9 +306,7 @@ class WordCounts(TransformerMixin, BaseEstimator):
             counts = counts if self.norm is None else unit_rows(counts)
         return sp.csr_matrix(_side_by_side(counts, self.n_regions_))
 
-    def _texts(
-        self, X: Any, columns: Sequence[str] | None
-    ) -> tuple[Texts | TokenRows, list[str]]:
+    def _texts(self, X: Any, columns: Sequence[str] | None) -> tuple[Texts | TokenRows, list[str]]:
         """Return the texts of all rows, column by column in each, and the names of the columns."""
         if isinstance(columns, str):
             raise TypeError(
@@ -396,7 +394,9 @@ def _number(name: str, given: float, n_rows: int) -> float:
         return int(given)
     if isinstance(given, Real) and not isinstance(given, Integral) and 0 <= given <= 1:
         return float(given) * n_rows
-    raise ValueError(f"`{name}` must be an int >= 1, or a share of the rows in [0, 1]; got {given!r}.")
+    raise ValueError(
+        f"`{name}` must be an int >= 1, or a share of the rows in [0, 1]; got {given!r}."
+    )
 
 
 def _is_word(word: str) -> bool:
