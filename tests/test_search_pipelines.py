@@ -25,7 +25,9 @@ from naively import (
 )
 
 RNG = np.random.default_rng(0)
-WORDS = np.array("sale offer cheap team notes agenda hello please today about".split())
+WORDS = np.array(
+    ["sale", "offer", "cheap", "team", "notes", "agenda", "hello", "please", "today", "about"]
+)
 LABELS = np.array(["spam", "ham", "ham"] * 20)
 SHARES = {"spam": [4, 3, 2, 1, 1, 1, 3, 2, 2, 2], "ham": [1, 1, 1, 3, 3, 2, 3, 2, 2, 2]}
 TEXTS = [
@@ -61,12 +63,16 @@ def split_scores(search):
 
 PIPELINES = {
     "words": (make_pipeline(WordCounts(), SparseMultinomialNB()), TEXTS, [1, 2, 5, 10]),
-    "pairs": (make_pipeline(WordCounts(ngram_range=(1, 2)), SparseBernoulliNB()), TEXTS, [1, 9, 30]),
+    "pairs": (
+        make_pipeline(WordCounts(ngram_range=(1, 2)), SparseBernoulliNB()), TEXTS, [1, 9, 30]
+    ),
     "scaled": (make_pipeline(StandardScaler(), SparseGaussianNB()), NUMBERS, [1, 2, 5]),
     "supervised": (
         make_pipeline(StandardScaler(), PCA(4), SparseL1Centers()), NUMBERS, [1, 2, 4]
     ),
-    "refit": (make_pipeline(WordCounts(), SparseMultinomialNB(refit="logistic")), TEXTS, [2, 5]),
+    "calibrated": (
+        make_pipeline(WordCounts(), SparseMultinomialNB(calibration="cross-fitted")), TEXTS, [2]
+    ),
     "one step": (make_pipeline(SparseGaussianNB(var_smoothing=0.1)), NUMBERS, [1, 3]),
 }  # fmt: skip
 
@@ -104,8 +110,7 @@ def test_the_largest_k_is_that_of_the_fold_of_the_fewest_features():
     pipeline, X, _ = PIPELINES["words"]
     search = SparsityCV(pipeline, cv=CV).fit(X, LABELS)
     sizes = [
-        len(WordCounts().fit([X[i] for i in train]).vocabulary_)
-        for train, _ in CV.split(X, LABELS)
+        len(WordCounts().fit([X[i] for i in train]).vocabulary_) for train, _ in CV.split(X, LABELS)
     ]
     assert max(search.cv_results_["param_k"]) == min(sizes) < len(WordCounts().fit(X).vocabulary_)
     with pytest.raises(ValueError, match="`ks`"):
@@ -113,7 +118,8 @@ def test_the_largest_k_is_that_of_the_fold_of_the_fewest_features():
 
 
 def test_tables_of_any_kind_and_several_contenders():
-    frame = pd.DataFrame(NUMBERS, columns=list("abcde")).assign(town=np.where(LABELS == "ham", "x", "y"))
+    town = np.where(LABELS == "ham", "x", "y")
+    frame = pd.DataFrame(NUMBERS, columns=list("abcde")).assign(town=town)
     scaler = make_column_transformer((StandardScaler(), list("abcde")), remainder="passthrough")
     scaler.set_output(transform="pandas")
     mixed = make_pipeline(scaler, SparseMixedNB(required=["remainder__town"]))

@@ -68,8 +68,9 @@ def of_command(folder, frame, *options):
          ("--text", "title", "--text", "text", "--model", "hybrid", "-k", 3)),
         ({"split_column": "part", "k": 3, "stop_words": ["hello", "today"]},
          ("--split-column", "part", "-k", 3, "--stop-words", "STOP")),
-        ({"weights": "tfidf", "k": 3, "require": ["hello"], "exclude": ["o*", "s*"]}, ("--weights", "tfidf", "-k", 3, "--require", "hello",
-                          "--exclude", "o*", "--exclude", "s*")),
+        ({"weights": "tfidf", "k": 3, "require": ["hello"], "exclude": ["o*", "s*"]},
+         ("--weights", "tfidf", "-k", 3, "--require", "hello",
+          "--exclude", "o*", "--exclude", "s*")),
     ],
     ids=lambda each: " ".join(map(str, each)),
 )  # fmt: skip

@@ -56,6 +56,8 @@ class Selected:
         kind that was given (pandas, polars, Arrow), otherwise a record for each.
     model : classifier
         The fitted estimator, as :func:`naively.load` gives it.
+    frames : str
+        Module of the frames of `features`; empty for records.
 
     See Also
     --------
@@ -64,18 +66,18 @@ class Selected:
 
     summary: Summary
     file: ModelFile
-    _kind: str = ""  # module of the frames that were given
+    frames: str = ""
 
     @property
     def features(self) -> Any:
         """The selected features with their figures, best first."""
         records = list(csv.DictReader(io.StringIO(features_csv(self.summary))))
         rows = [{name: _figure(name, cell) for name, cell in row.items()} for row in records]
-        if not self._kind:
+        if not self.frames:
             return rows
-        frames = import_module(self._kind)
+        module = import_module(self.frames)
         columns = {name: [row[name] for row in rows] for name in (records[0] if records else ())}
-        return frames.table(columns) if self._kind == "pyarrow" else frames.DataFrame(columns)
+        return module.table(columns) if self.frames == "pyarrow" else module.DataFrame(columns)
 
     @property
     def model(self) -> Any:

@@ -133,6 +133,7 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
                 accept_sparse=("csr", "csc"),
                 ensure_all_finite=False,
             )
+            _refuse_objects(rows)
         return rows, self._check_labels(y, rows)
 
     def _check_labels(self, y: ArrayLike, rows: Matrix) -> Array:
@@ -154,6 +155,7 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
             X = validate_data(
                 self, X, reset=False, accept_sparse="csr", ensure_all_finite=self._finite()
             )
+            _refuse_objects(X)
         self._check_values(X)
         return X
 
@@ -655,7 +657,12 @@ def texts_untold(estimator: object, X: Any) -> Iterator[None]:
         f"{found} texts, and {name} takes numbers: count their words before, as in "
         f"make_pipeline(WordCounts(), {name}()), or with scikit-learn's CountVectorizer; "
         "SparseMixedNB takes tables of numbers and categories."
-    )
+    ) from None  # which may quote them
+
+
+def _refuse_objects(X: Matrix) -> None:
+    if X.dtype.kind == "O" and holds_text(X):
+        raise ValueError("X holds texts.")
 
 
 def _texts_in(X: Any) -> str | None:

@@ -115,7 +115,8 @@ class _Fold(Contender):
     """The last step of a pipeline on one division of the rows, which are checked."""
 
     def _checked(self) -> tuple[Matrix, Array]:
-        return self.given
+        rows: tuple[Any, Any] = self.given
+        return rows
 
 
 class PipelineContender(Contender):
