@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import pickle
 import zipfile
 
@@ -373,6 +374,65 @@ def test_no_file_holds_a_pickle(tmp_path):
             assert b"pickle" not in archive.read(name)
     for array in np.load(tmp_path / "model.npz", allow_pickle=False).values():
         assert array is not None
+
+
+def changed(path, edit, arrays=()):
+    """Write a file anew with another manifest, and with some arrays in the place of others."""
+    with zipfile.ZipFile(path) as archive:
+        members = {name: archive.read(name) for name in archive.namelist()}
+    manifest = json.loads(members["manifest.json"])
+    edit(manifest)
+    members["manifest.json"] = json.dumps(manifest).encode()
+    for name, array in dict(arrays).items():
+        content = io.BytesIO()
+        np.lib.format.write_array(content, array, (1, 0))
+        members[f"{name}.npy"] = content.getvalue()
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, content in members.items():
+            archive.writestr(name, content)
+
+
+def nothing(_):
+    pass
+
+
+@pytest.mark.parametrize(
+    ("model", "edit", "arrays"),
+    [
+        ("mixed", lambda m: m.pop("table"), {}),
+        ("mixed", lambda m: m["table"].pop(), {}),
+        ("mixed", lambda m: m["table"].reverse(), {}),
+        ("mixed", lambda m: m["table"][0].update(kind="text"), {}),
+        ("mixed", lambda m: m["table"][0].update(categories=[1, 1]), {}),
+        ("mixed", lambda m: m["table"][0].update(categories=[[1]]), {}),
+        ("mixed", lambda m: m.update(kind="gaussian"), {}),
+        ("mixed", nothing, {"gaussian.quadratic.columns": np.array([0, 7])}),
+        ("mixed", nothing, {"gaussian.quadratic.mean": np.zeros((3, 9))}),
+        ("mixed", nothing, {"gaussian.quadratic.more": np.zeros(3)}),
+        ("hybrid", lambda m: m.update(kind="multinomial", rule="linear"), {}),
+        ("hybrid", nothing, {"theta": np.zeros(3)}),
+        ("hybrid", nothing, {"theta": np.array([np.nan, 1.0])}),
+        ("hybrid", nothing, {"starts": np.array([0, 9, 2])}),
+        ("hybrid", nothing, {"starts": np.array([0, 2, 4]), "offsets": np.array([0, 9])}),
+        ("hybrid", nothing, {"weights": np.zeros((3, 9))}),
+        ("hybrid", lambda m: m.update(label_type="date"), {}),
+        ("hybrid", lambda m: m.update(classes=["a", "b", "c"]), {}),
+        ("hybrid", lambda m: m.update(label_type="bool"), {}),
+    ],
+)
+def test_damage_is_noticed(model, edit, arrays, tmp_path):
+    path = tmp_path / "model.npz"
+    X = pd.DataFrame(COUNTS, columns=NAMES)
+    chosen = {
+        "mixed": SparseMixedNB(k=3, columns={NAMES[2]: "categorical"}, required=[NAMES[2]]),
+        "hybrid": HybridNB(2, penalty=0.1, estimator=SparseMultinomialNB(k=2)),
+    }[model]
+    naively.save(chosen.fit(X, Y), path)
+    changed(path, nothing)
+    naively.load(path)
+    changed(path, edit, arrays)
+    with pytest.raises(ValueError, match=r"model.npz: the model file is damaged"):
+        naively.load(path)
 
 
 def test_a_model_of_a_file_has_nothing_of_its_training(tmp_path):

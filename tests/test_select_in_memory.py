@@ -133,7 +133,7 @@ def test_what_it_returns(tmp_path):
     assert found.features["feature"][0] in page
     assert type(found.model) is naively.SparseMultinomialNB
     assert set(found.model.predict(POSTS)) == {"spam", "ham"}
-    assert repr(found).startswith("<Selected")
+    assert repr(found) == f"<Selected: 3 of {found.summary.n_features} features, multinomial>"
     found.save(tmp_path / "folder")
     POSTS.to_csv(tmp_path / "posts.csv", index=False)
     of_file = naively.select(tmp_path / "posts.csv", k=3)

@@ -108,7 +108,8 @@ class Selected:
         return f'<iframe title="naively" srcdoc="{page}" style="{style}"></iframe>'
 
     def __repr__(self) -> str:
-        return f"<Selected: {rendered(self.summary, 'md')}>"
+        n = len(self.summary.features)
+        return f"<Selected: {n:,} of {self.summary.n_features:,} features, {self.file.kind}>"
 
 
 def _figure(name: str, cell: str) -> Any:
