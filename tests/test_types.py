@@ -14,7 +14,6 @@ PROGRAM = """
 import numpy as np
 import naively
 from naively import ClassCounts, SparseMultinomialNB, sparsity_path
-
 model = SparseMultinomialNB(k=3, alpha=0.5).fit([[1, 0], [0, 2]], ["a", "b"])
 reveal_type(model)
 reveal_type(model.certificate_.gap)
