@@ -2,9 +2,9 @@
 
     python benchmarks/words.py DATA --rounds 3
 
-DATA holds `imdb/imdb.jsonl.gz`: one review a line with `split` and `text`; the 25,000 of training are
-counted. Ratios of medians of rounds in one process, the contestants taking turns; the matrices and
-vocabularies are the same, which is checked.
+DATA holds `imdb/imdb.jsonl.gz`: one review a line with `split` and `text`; the 25,000 of training
+are counted. Ratios of medians of rounds in one process, the contestants taking turns; the matrices
+and vocabularies are the same, which is checked.
 """
 
 import argparse
