@@ -88,7 +88,8 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
 
     def _scores(self, X: MatrixLike) -> FloatArray:
         """Score of each class (n_samples, n_classes), up to a term common to a row."""
-        return self.rule_.scores(self._seen(X))
+        seen = self._seen(X)
+        return self.rule_.scores(seen)
 
     def __getattr__(self, name: str) -> Any:
         if self._reading is not None and name.endswith("_") and not name.startswith("_"):

@@ -257,7 +257,8 @@ class HybridNB(PosteriorMixin, AbstractSelectingClassifier):
             Mean (or sum, if not normalised) of the log probabilities of a region's words, in nats;
             0 for an empty region.
         """
-        return self.rule_.evidence(self._seen(X))
+        seen = self._seen(X)
+        return self.rule_.evidence(seen)
 
     # -- what was learned -----------------------------------------------------------------------
 
