@@ -160,8 +160,94 @@ def test_a_table_of_several_kinds(container, tmp_path):
     rows = np.column_stack([np.array(each, dtype=object) for each in TABLE.values()])
     with pytest.warns(UserWarning, match="X has no names"):
         assert loaded.predict(rows).tolist() == model.predict(frame).tolist()
-    result = run("predict", tmp_path / "model.npz", tmp_path / "none.csv", "-q", status=2)
-    assert "apply it in Python" in result.output
+    pd.DataFrame(TABLE).to_csv(tmp_path / "rows.csv", index=False)
+    found, proba = answers(tmp_path / "model.npz", tmp_path / "rows.csv")
+    assert found == model.predict(frame).tolist()
+    np.testing.assert_allclose(proba, model.predict_proba(frame), rtol=1e-9)
+
+
+@pytest.mark.parametrize("container", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize(
+    "values",
+    [[1, 2, 3], [0.5, 2.0, -1.25], [True, False, None], ["x", "y z", None], [1.0, 2.5, None]],
+    ids=str,
+)
+def test_categories_keep_their_type(values, container, tmp_path):
+    table, y = {"size": values * 4, "noise": [0.0, 1.0] * 6}, [1, 2, 3] * 4
+    frame = container(table)
+    model = SparseMixedNB(k=1, columns={"size": "categorical"}, required=["size"]).fit(frame, y)
+    loaded = again(model, tmp_path / "model.npz")
+    same(model, loaded, frame)
+    assert loaded._reading.file.variables.columns.labels == (tuple(model.categories_[0]),)
+    pd.DataFrame(table).to_parquet(tmp_path / "rows.parquet")
+    found, proba = answers(tmp_path / "model.npz", tmp_path / "rows.parquet")
+    assert found == [str(each) for each in model.predict(frame)]
+    np.testing.assert_allclose(proba, model.predict_proba(frame), rtol=1e-9)
+
+
+NOTES = TABLE | {"note": ["fit and well", "well", None, "tired, ill", "ill", "so ill"]}
+
+
+@pytest.mark.parametrize("container", [pd.DataFrame, pl.DataFrame, pa.table])
+@pytest.mark.parametrize(
+    ("k", "required"), [(4, ["town", "age"]), (1, ["note__ill"]), ("all", None)]
+)
+def test_words_of_a_table_come_back(k, required, container, tmp_path):
+    frame, y = container(NOTES), ["young"] * 3 + ["old"] * 3
+    model = SparseMixedNB(k, text=["note"], required=required).fit(frame, y)
+    loaded = again(model, tmp_path / "model.npz")
+    turned = container(dict(reversed(NOTES.items())))
+    same(model, loaded, frame)
+    same(model, loaded, frame, turned)
+    assert loaded.get_feature_names_out().tolist() == model.get_feature_names_out().tolist()
+    np.testing.assert_array_equal(loaded.support_, model.support_)
+    shown = loaded.transform(turned).toarray()
+    np.testing.assert_array_equal(shown, model.transform(frame).toarray())
+    with pytest.raises(ValueError, match="X has no column 'note'"):
+        loaded.predict(container(TABLE))
+    with pytest.raises(ValueError, match="reads texts in the columns note"):
+        loaded.predict(np.zeros((2, 5)))
+    pd.DataFrame(NOTES).to_parquet(tmp_path / "rows.parquet")
+    found, proba = answers(tmp_path / "model.npz", tmp_path / "rows.parquet")
+    assert found == model.predict(frame).tolist()
+    np.testing.assert_allclose(proba, model.predict_proba(frame), rtol=1e-9)
+
+
+def test_a_table_that_the_command_read_answers_in_python(tmp_path):
+    table = pd.DataFrame(NOTES).assign(label=["young"] * 3 + ["old"] * 3)
+    table.to_parquet(tmp_path / "rows.parquet")
+    options = ("--model", "mixed", "--kind", "code=categorical", "--text", "note", "-k", "all")
+    run(
+        "select", tmp_path / "rows.parquet", *options, "--holdout", 0, "--out", tmp_path / "r", "-q"
+    )
+    expected, proba = answers(tmp_path / "r", tmp_path / "rows.parquet")
+    loaded = naively.load(tmp_path / "r")
+    assert loaded.predict(table).tolist() == expected
+    np.testing.assert_allclose(loaded.predict_proba(table), proba, rtol=1e-9)
+    spelled = table.assign(code=[f" {each}.0"[:2] for each in table["code"]])
+    np.testing.assert_array_equal(loaded.predict_proba(spelled), loaded.predict_proba(table))
+
+
+def test_files_cannot_say_all_that_a_table_in_memory_does(tmp_path):
+    y = ["a", "b"] * 3
+    pd.DataFrame({"c": [1] * 6}).to_csv(tmp_path / "rows.csv", index=False)
+    rows = np.array([["x"], ["y"]] * 3, dtype=object)
+    for X, message in (
+        (rows, "trained on columns without names"),
+        (pd.DataFrame({"c": [1, "1"] * 3}), "categories of `c` are not told apart"),
+        (pd.DataFrame({"c": ["", "b"] * 3}), "categories of `c` are not told apart"),
+    ):
+        model = SparseMixedNB("all").fit(X, y)
+        loaded = again(model, tmp_path / "model.npz")
+        same(model, loaded, X)
+        result = run("predict", tmp_path / "model.npz", tmp_path / "rows.csv", "-q", status=2)
+        assert message in " ".join(result.output.split())
+    with pytest.raises(ValueError, match="written with the names of its columns"):
+        naively.save(SparseMixedNB("all", text=[0]).fit(rows, y), tmp_path / "model.npz")
+    with pytest.raises(
+        ValueError, match="must be strings, numbers or booleans of Python; got b'x'"
+    ):
+        naively.save(SparseMixedNB("all").fit([[b"x"], [b"y"]] * 3, y), tmp_path / "model.npz")
 
 
 # By name ---------------------------------------------------------------------------------------
