@@ -15,12 +15,11 @@ import numpy as np
 import pandas as pd
 import snowballstemmer
 from datasets import arguments, rows
-from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import MultinomialNB
 
-from naively import HybridNB, RegionVectorizer, SeparationWarning, accuracy_coverage_curve
+from naively import HybridNB, SeparationWarning, WordCounts, accuracy_coverage_curve
 
 ALIKE = [
     ("alt.atheism", "talk.religion.misc"),
@@ -70,10 +69,9 @@ def posts(folder):
 def pair_counts(table, pair, analyzer):
     """Counts of subject and body side by side, and 0 or 1 for the group."""
     part = table[table["label"].isin(pair)]
-    vectorizer = RegionVectorizer(
-        ["subject", "body"], vectorizer=CountVectorizer(analyzer=analyzer)
-    )
-    return vectorizer.fit_transform(part), (part["label"] == pair[1]).to_numpy().astype(int)
+    vectorizer = WordCounts(regions=True, analyzer="tokens")
+    tokens = part[["subject", "body"]].map(analyzer)
+    return vectorizer.fit_transform(tokens), (part["label"] == pair[1]).to_numpy().astype(int)
 
 
 def joined(X):

@@ -20,6 +20,9 @@ def agree(found, expected, but=(), rounded=("scatter",)):
 
 def not_for_counts(estimator):
     """Checks of scikit-learn that models of counts cannot pass."""
-    if not (hasattr(estimator, "class_weight") and get_tags(estimator).input_tags.positive_only):
+    if not get_tags(estimator).input_tags.positive_only:
         return {}
-    return {"check_class_weight_classifiers": "its rows hold values below 0"}
+    failing = {"check_class_weight_classifiers"} if hasattr(estimator, "class_weight") else set()
+    if hasattr(estimator, "predict_proba") and hasattr(estimator, "decision_function"):
+        failing.add("check_decision_proba_consistency")
+    return dict.fromkeys(failing, "its rows hold values below 0")

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from naively import HybridNB, RegionVectorizer, SparseMultinomialNB
+from naively import HybridNB, SparseMultinomialNB, WordCounts
 from naively.cli.commands import naively
 from naively.jobs.model_file import load_model
 
@@ -58,7 +58,7 @@ def test_the_command_is_the_library(folder, k, weights):
     summary = json.loads(run(*SELECT, *arguments, *weights).stdout)
     table = posts()
     train, test = (table[table["split"] == part] for part in ("train", "test"))
-    vectorizer = RegionVectorizer(["subject", "body"])
+    vectorizer = WordCounts(["subject", "body"], regions=True)
     vectorizer.fit(train)
 
     def rows(of):
@@ -70,7 +70,7 @@ def test_the_command_is_the_library(folder, k, weights):
     assert summary["evaluation"]["accuracy"] == pytest.approx(accuracy)
     stored = load_model("result/model.npz")
     np.testing.assert_allclose(stored.rule.theta, model.theta_, rtol=1e-9)
-    words = vectorizer.vectorizer_.get_feature_names_out()
+    words = np.array(list(vectorizer.vocabulary_))
     assert list(stored.names) == list(words[model.estimator_.support_])
     assert any("subject" in note and "body" in note for note in summary["notes"])
 

@@ -12,14 +12,19 @@ import naively
 
 PROGRAM = """
 import numpy as np
-from naively import ClassCounts, SparseMultinomialNB, sparsity_path, expected_error
-
+import naively
+from naively import ClassCounts, SparseMultinomialNB, sparsity_path
 model = SparseMultinomialNB(k=3, alpha=0.5).fit([[1, 0], [0, 2]], ["a", "b"])
 reveal_type(model)
 reveal_type(model.certificate_.gap)
 reveal_type(ClassCounts.from_matrix(np.eye(2), [0, 1]))
 reveal_type(sparsity_path)
 SparseMultinomialNB(kk=3)
+reveal_type(naively.WordCounts(ngram_range=(1, 2)).fit(["a text"]).vocabulary_)
+reveal_type(naively.select("posts.csv", k=3))
+reveal_type(naively.save(model, "model.npz"))
+reveal_type(model.decision_function([[1, 0]]))
+naively.WordCounts(analyzer="sentence")
 """
 CHECKERS = {
     "mypy": [sys.executable, "-m", "mypy", "--no-incremental", "--ignore-missing-imports"],
@@ -40,12 +45,14 @@ def test_a_small_program_has_the_real_types(tmp_path, checker):
     )  # fmt: skip
     revealed = [line for line in result.stdout.splitlines() if "program.py" in line]
     for line, kind in (
-        (5, "SparseMultinomialNB"), (6, "float"), (7, "ClassCounts"), (8, "SparsityPath")
+        (5, "SparseMultinomialNB"), (6, "float"), (7, "ClassCounts"), (8, "SparsityPath"),
+        (10, "dict[str, int]"), (11, "Selected"), (12, "None"), (13, "float64"),
     ):  # fmt: skip
         assert any(f"program.py:{line + 1}" in each and kind in each for each in revealed), (
             result.stdout + result.stderr
         )
     assert any("program.py:10" in each and "kk" in each for each in revealed), result.stdout
+    assert any("program.py:15" in each and "analyzer" in each for each in revealed), result.stdout
 
 
 def test_the_stub_and_the_package_name_the_same():

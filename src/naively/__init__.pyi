@@ -1,5 +1,7 @@
 """Public names and where they live: the one list, for type checkers, editors and the package."""
 
+from naively.bridge.files import load as load, save as save
+from naively.bridge.select import Selected as Selected, select as select
 from naively.estimators.centers import (
     SparseL1Centers as SparseL1Centers,
     SparseL2Centers as SparseL2Centers,
@@ -21,10 +23,10 @@ from naively.estimators.naive_bayes import (
     SparseMultinomialNB as SparseMultinomialNB,
 )
 from naively.estimators.path import sparsity_path as sparsity_path
-from naively.estimators.regions import RegionVectorizer as RegionVectorizer
 from naively.estimators.search import SparsityCV as SparsityCV
 from naively.estimators.stability import selection_stability as selection_stability
 from naively.estimators.whitener import Whitener as Whitener
+from naively.estimators.word_counts import WordCounts as WordCounts
 from naively.expected.estimates import (
     ErrorEstimate as ErrorEstimate,
     expected_error as expected_error,

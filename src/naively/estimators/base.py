@@ -10,8 +10,9 @@ else follows from that.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Callable
-from typing import Any, Self
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -41,6 +42,7 @@ from naively.selection.chance import RATE, discoveries
 from naively.selection.redundancy import refuse_no_rows
 from naively.selection.refit import Refitted
 from naively.selection.train import Trained, is_auto, is_fdr, k_of, train
+from naively.statistics.labels import refuse_missing
 from naively.statistics.matrix import (
     Matrix,
     as_matrix,
@@ -50,13 +52,52 @@ from naively.statistics.matrix import (
     unmasked,
 )
 
+RULED_OUT = 1e300
+
+
+class Reading(Protocol):
+    """How a model that comes from a file sees rows: the columns it knows, by their names."""
+
+    @property
+    def names(self) -> Array:
+        """Names of the selected features, (k,)."""
+        ...
+
+    def columns(self, estimator: Any, X: Any) -> Any:
+        """Return the selected columns of rows."""
+        ...
+
+    def seen(self, estimator: Any, X: Any) -> Matrix:
+        """Return what the rule sees of rows."""
+        ...
+
 
 class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
     """Scores become decisions, and the features behind them can be had: whatever the training."""
 
+    rule_: Rule
+    _reading: Reading | None = None  # of a model that comes from a file
+
     @abstractmethod
+    def _selected(self, X: MatrixLike) -> Matrix:
+        """Check rows, and return what the rule sees of them."""
+
+    def _seen(self, X: MatrixLike) -> Matrix:
+        check_is_fitted(self)
+        return self._selected(X) if self._reading is None else self._reading.seen(self, X)
+
     def _scores(self, X: MatrixLike) -> FloatArray:
         """Score of each class (n_samples, n_classes), up to a term common to a row."""
+        seen = self._seen(X)
+        return self.rule_.scores(seen)
+
+    def __getattr__(self, name: str) -> Any:
+        if self._reading is not None and name.endswith("_") and not name.startswith("_"):
+            raise AttributeError(
+                f"{type(self).__name__} comes from a file, which holds the rule of a model and not "
+                f"what it was trained on: there is no `{name}`. Fit it anew to have it."
+            )
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     @property
     @abstractmethod
@@ -87,17 +128,20 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
         check_library(X)
         # Finite and non-negative values are checked while counting: one pass instead of three.
         # Other sparse formats become CSR here, where no sum of duplicates can wrap around.
-        rows: Matrix = validate_data(
-            self,
-            as_matrix(X) if is_sparse(X) else unmasked(X),
-            y if y is None else "no_validation",
-            reset=reset,
-            accept_sparse=("csr", "csc"),
-            ensure_all_finite=False,
-        )
+        with texts_untold(self, X):
+            rows: Matrix = validate_data(
+                self,
+                as_matrix(X) if is_sparse(X) else unmasked(X),
+                y if y is None else "no_validation",
+                reset=reset,
+                accept_sparse=("csr", "csc"),
+                ensure_all_finite=False,
+            )
+            _refuse_objects(rows)
         return rows, self._check_labels(y, rows)
 
     def _check_labels(self, y: ArrayLike, rows: Matrix) -> Array:
+        refuse_missing(y, "y")
         labels: Array = column_or_1d(y, warn=True)
         check_consistent_length(rows, labels)
         if labels.dtype.kind not in "biuUS":  # integers, booleans and strings are always labels
@@ -111,9 +155,11 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
     def _check_rows(self, X: MatrixLike) -> Matrix:
         check_library(X)
         X = canonical(as_matrix(X)) if is_sparse(X) else unmasked(X)
-        X = validate_data(
-            self, X, reset=False, accept_sparse="csr", ensure_all_finite=self._finite()
-        )
+        with texts_untold(self, X):
+            X = validate_data(
+                self, X, reset=False, accept_sparse="csr", ensure_all_finite=self._finite()
+            )
+            _refuse_objects(X)
         self._check_values(X)
         return X
 
@@ -137,6 +183,30 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
         scores = self._scores(X)
         return np.asarray(self.classes_[winners(scores)])
 
+    def decision_function(self, X: MatrixLike) -> FloatArray:
+        """Score each class, or the second against the first when there are two.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows to score.
+
+        Returns
+        -------
+        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
+            Two classes: positive where `predict` gives the second. Otherwise one column per class,
+            up to a term common to the row; `predict` gives the first of the largest. In nats, but
+            of center classifiers. A class that is ruled out (smoothing 0) has -1e300.
+        """
+        scores = self._scores(X)
+        # What ties to rounding is equal here, too.
+        np.put_along_axis(scores, winners(scores)[:, None], scores.max(axis=1)[:, None], axis=1)
+        with np.errstate(over="ignore"):
+            two = scores.shape[1] == 2
+            found = scores[:, 1] - scores[:, 0] if two else scores
+        # Finite, and so are sums of many: metrics refuse what is not.
+        return np.nan_to_num(found, posinf=RULED_OUT, neginf=-RULED_OUT)
+
     # -- the selector ---------------------------------------------------------------------------
 
     def transform(self, X: MatrixLike) -> Any:  # a frame, with `set_output`
@@ -153,11 +223,31 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
             The selected columns, in their order in `X`.
         """
         check_is_fitted(self)
+        if self._reading is not None:
+            return self._reading.columns(self, X)
         check_library(X)
         if hasattr(X, "iloc"):  # a pandas frame may pass through the parent's checks as it is
             finite = self._finite()
             validate_data(self, X, reset=False, accept_sparse="csr", ensure_all_finite=finite)
         return super().transform(X)
+
+    def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
+        """Name the selected features.
+
+        Parameters
+        ----------
+        input_features : array-like of str of shape (n_features,), default=None
+            Names of all features, if they have none of their own.
+
+        Returns
+        -------
+        names : ndarray of str of shape (k,)
+            Without names `x0`, `x1`, ... by their position.
+        """
+        check_is_fitted(self)
+        if self._reading is not None:
+            return self._reading.names
+        return np.asarray(super().get_feature_names_out(input_features), dtype=object)
 
     def _get_support_mask(self) -> BoolArray:
         check_is_fitted(self)
@@ -178,7 +268,6 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
     model_: Model[S]
     statistics_: S
     selection_: Selection
-    rule_: Rule
     refitted_: Refitted | None
     temperature_: float
     fold_errors_: FoldErrors  # with k="auto", "simplest" or "best"
@@ -341,6 +430,7 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
         return self._store(trained, statistics)
 
     def _store(self, trained: Trained[S], counted: S) -> Self:
+        self._reading = None
         self._counted = counted  # before the weights of the classes: more rows are added to it
         self.model_ = trained.model
         self.statistics_ = trained.statistics
@@ -353,16 +443,13 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
 
     # -- decisions ------------------------------------------------------------------------------
 
-    def _scores(self, X: MatrixLike) -> FloatArray:
-        """Score of each class (n_samples, n_classes), up to a term common to a row."""
-        check_is_fitted(self)
-        seen = self.model_.seen(self.statistics_, self._check_rows(X), self.selection_.support)
-        return self.rule_.scores(seen)
+    def _selected(self, X: MatrixLike) -> Matrix:
+        return self.model_.seen(self.statistics_, self._check_rows(X), self.selection_.support)
 
     @property
     def support_(self) -> BoolArray:
         """Mask of the selected features, (n_features,)."""
-        mask = np.zeros(self.statistics_.n_features, dtype=np.bool_)
+        mask = np.zeros(self._n_variables, dtype=np.bool_)
         mask[self.selection_.support] = True
         return mask
 
@@ -420,6 +507,11 @@ class AbstractAddingClassifier(AbstractSparseClassifier[A]):
             As `fit`; also if `classes` is missing at the first call, differs from that of an
             earlier call, or lacks a label of `y`. The estimator is then unchanged.
         """
+        if self._reading is not None:
+            raise ValueError(
+                "A model from a file holds no statistics, to which a batch could be added; clone "
+                "it, and train it on all rows."
+            )
         first = not hasattr(self, "statistics_")
         X, y = self._check_batch(X, y, reset=first)
         known = self._known_classes(classes, first=first)
@@ -559,27 +651,6 @@ class AbstractSparseNaiveBayes(PosteriorMixin, AbstractAddingClassifier[A]):
         return self.statistics_.class_weight
 
 
-class DecisionFunctionMixin(AbstractSelectingClassifier):
-    """Scores for ranking. Models of counts have `predict_proba` alone, as in scikit-learn."""
-
-    def decision_function(self, X: MatrixLike) -> FloatArray:
-        """Score each class, or the second against the first when there are two.
-
-        Parameters
-        ----------
-        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
-            Rows to score.
-
-        Returns
-        -------
-        scores : ndarray of shape (n_samples,) or (n_samples, n_classes)
-            Two classes: positive where the second class wins. Otherwise one column per class,
-            up to a term common to the row; the largest wins.
-        """
-        scores = self._scores(X)
-        return scores[:, 1] - scores[:, 0] if scores.shape[1] == 2 else scores
-
-
 class LinearWeightsMixin(AbstractSparseClassifier[S]):
     """Weights of a linear rule, laid out over all features as scikit-learn does."""
 
@@ -593,7 +664,7 @@ class LinearWeightsMixin(AbstractSparseClassifier[S]):
         """
         support = self.selection_.support
         rows = contrast(self.rule_.weights[:, : len(support)])
-        coef = np.zeros((len(rows), self.statistics_.n_features))
+        coef = np.zeros((len(rows), self.n_features_in_))
         coef[:, support] = rows
         return coef
 
@@ -631,25 +702,74 @@ def refuse_negative(estimator: object, X: Matrix) -> None:
         )
 
 
+@contextmanager
+def texts_untold(estimator: object, X: Any) -> Iterator[None]:
+    """Say that rows to check hold texts, where they do, without a word of them."""
+    try:
+        yield
+    except ValueError:
+        found = _texts_in(X)
+        if found is None:
+            raise
+        name = type(estimator).__name__
+    else:
+        return
+    raise ValueError(
+        f"{found} texts, and {name} takes numbers: count their words before, as in "
+        f"make_pipeline(WordCounts(), {name}()), or with scikit-learn's CountVectorizer; "
+        "SparseMixedNB takes tables of numbers and categories."
+    ) from None  # which may quote them
+
+
+def _refuse_objects(X: Matrix) -> None:
+    if X.dtype.kind == "O" and holds_text(X):
+        raise ValueError("X holds texts.")
+
+
+def _texts_in(X: Any) -> str | None:
+    """Where rows hold texts, as the begin of a sentence; None if nowhere."""
+    if hasattr(X, "columns") and hasattr(X, "to_numpy"):
+        names = getattr(X, "column_names", X.columns)
+        found = [name for name in names if holds_text(np.asarray(X[name]))]
+        return f"The column {found[0]!r} of X holds" if found else None
+    return "X holds" if not is_sparse(X) and holds_text(X) else None
+
+
+def holds_text(values: Any) -> bool:
+    """Whether a string is among values of any shape, some of which may be lists."""
+    if isinstance(values, list | tuple):
+        return any(isinstance(each, str) or holds_text(each) for each in values)
+    kind = getattr(getattr(values, "dtype", None), "kind", "")
+    if kind == "O" and hasattr(values, "tolist"):
+        return holds_text(values.tolist())
+    return kind in ("U", "T")
+
+
 def contrast(values: FloatArray) -> FloatArray:
     """Rows per class to the layout of `coef_`: one row, second minus first, for two classes."""
     return values[1:] - values[:1] if len(values) == 2 else values
 
 
 _LISTED_FEATURES = 50  # in a notebook
+_FROM_FILE = "This model comes from a file, which holds its rule and no certificate."
 
 
 def _found_html(estimator: AbstractSelectingClassifier) -> str:
     """Certificate and selected features of a fitted estimator; nothing before."""
-    if not _is_fitted(estimator) or not hasattr(estimator, "certificate_"):
+    if not _is_fitted(estimator):
         return ""
-    certificate = estimator.certificate_ or UNPROVEN
+    if estimator._reading is None and not hasattr(estimator, "certificate_"):
+        return ""
     support = np.flatnonzero(estimator.support_)
     shown = support[:_LISTED_FEATURES]
-    known = getattr(estimator, "_names", None)  # of one whose statistics are of columns
-    known = getattr(estimator, "feature_names_in_", None) if known is None else known
-    names = [f"column {i}" if known is None else known[i] for i in shown.tolist()]
-    return note_html(certificate, names, len(estimator.support_), len(support) - len(shown))
+    if estimator._reading is not None:
+        proof, names = _FROM_FILE, list(estimator._reading.names[:_LISTED_FEATURES])
+    else:
+        proof = str(estimator.certificate_ or UNPROVEN)
+        known = getattr(estimator, "_names", None)  # of one whose statistics are of columns
+        known = getattr(estimator, "feature_names_in_", None) if known is None else known
+        names = [f"column {i}" if known is None else known[i] for i in shown.tolist()]
+    return note_html(proof, names, len(estimator.support_), len(support) - len(shown))
 
 
 def _is_fitted(estimator: BaseEstimator) -> bool:

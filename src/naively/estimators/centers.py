@@ -12,7 +12,6 @@ from naively.estimators.asked import describe_asked
 from naively.estimators.base import (
     AbstractAddingClassifier,
     AbstractSparseClassifier,
-    DecisionFunctionMixin,
     LinearWeightsMixin,
     PosteriorMixin,
 )
@@ -27,7 +26,6 @@ from naively.statistics.values import ClassMedians
 @describe_asked
 class SparseL2Centers(
     LinearWeightsMixin[ClassMoments],
-    DecisionFunctionMixin,
     PosteriorMixin,
     AbstractAddingClassifier[ClassMoments],
 ):
@@ -174,7 +172,7 @@ class SparseL2Centers(
 
 @final
 @describe_asked
-class SparseL1Centers(DecisionFunctionMixin, AbstractSparseClassifier[ClassMedians]):
+class SparseL1Centers(AbstractSparseClassifier[ClassMedians]):
     r"""Nearest class center by absolute distance, with at most k features whose centers differ.
 
     Minimises the absolute distance of the rows from the center of their class, averaged within

@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import Tags
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter
+from sklearn.utils.validation import has_fit_parameter
 
 from naively._types import Array, BoolArray, FloatArray, MatrixLike
 from naively._warn import warn
@@ -23,7 +23,6 @@ from naively.estimators.all_or_nothing import all_or_nothing
 from naively.estimators.asked import row_weights
 from naively.estimators.base import (
     AbstractSelectingClassifier,
-    DecisionFunctionMixin,
     PosteriorMixin,
     contrast,
     refuse_negative,
@@ -48,7 +47,7 @@ class SeparationWarning(ConvergenceWarning):
 
 
 @final
-class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifier):
+class HybridNB(PosteriorMixin, AbstractSelectingClassifier):
     r"""Naive Bayes with one learned weight for each region of the document.
 
     Word probabilities are those of :class:`~sklearn.naive_bayes.MultinomialNB`. How much each
@@ -63,7 +62,7 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
     regions : int, list of slices, or array-like of shape (n_features,), default=None
         `X` holds the regions side by side: so many blocks of equal width, the columns of each
         region, or the region of each column (any labels; theta follows their sorted order). None
-        is one region. See :class:`RegionVectorizer` for text columns.
+        is one region. See :class:`WordCounts` for text columns.
     shared_vocabulary : bool, default=True
         Whether column q of every region is the same word, with one probability. Otherwise each
         region has probabilities of its own.
@@ -118,7 +117,7 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
 
     See Also
     --------
-    RegionVectorizer : Text columns to the matrix that this classifier reads.
+    WordCounts : Text columns to the matrix that this classifier reads.
     accuracy_coverage_curve : What better posteriors are worth.
 
     Notes
@@ -215,6 +214,7 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
         if not learned.fit.finite:
             text = separation(learned.fit, len(y), penalty)
             warn(text, SeparationWarning)
+        self._reading = None
         self.statistics_ = rows.counts
         self.classes_ = rows.classes
         self.estimator_ = estimator
@@ -240,9 +240,8 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
     def _check_values(self, X: Matrix) -> None:
         refuse_negative(self, X)
 
-    def _scores(self, X: MatrixLike) -> FloatArray:
-        check_is_fitted(self)
-        return self.rule_.scores(selected_columns(self._check_rows(X), self.columns_))
+    def _selected(self, X: MatrixLike) -> Matrix:
+        return selected_columns(self._check_rows(X), self.columns_)
 
     def region_scores(self, X: MatrixLike) -> FloatArray:
         """Evidence of each region for each class, before it is weighed.
@@ -258,20 +257,20 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
             Mean (or sum, if not normalised) of the log probabilities of a region's words, in nats;
             0 for an empty region.
         """
-        check_is_fitted(self)
-        return self.rule_.evidence(selected_columns(self._check_rows(X), self.columns_))
+        seen = self._seen(X)
+        return self.rule_.evidence(seen)
 
     # -- what was learned -----------------------------------------------------------------------
 
     @property
     def theta_(self) -> FloatArray:
         """Weight of each region, (n_regions,)."""
-        return self.conditional_.theta
+        return self.rule_.theta
 
     @property
     def intercept_(self) -> FloatArray:
         """Intercept, (1,) for two classes, else (n_classes,)."""
-        return contrast(self.conditional_.intercept)
+        return contrast(self.rule_.intercept)
 
     @property
     def penalty_(self) -> float:
@@ -301,7 +300,7 @@ class HybridNB(PosteriorMixin, DecisionFunctionMixin, AbstractSelectingClassifie
         return mask
 
     def __sklearn_is_fitted__(self) -> bool:
-        return hasattr(self, "conditional_")
+        return hasattr(self, "rule_")
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()

@@ -341,6 +341,8 @@ class SparseMixedNB(AbstractSparseNaiveBayes[ClassMixed]):
             sparse matrix of numbers: categories by their place in `categories_`, words 1 or 0.
         """
         check_is_fitted(self)
+        if self._reading is not None:
+            return self._reading.columns(self, X)
         columns = self.selection_.support
         if self._words.columns:
             return self._check_rows(X)[:, columns]
@@ -372,7 +374,7 @@ class SparseMixedNB(AbstractSparseNaiveBayes[ClassMixed]):
             Of columns, and of words as ``column__word``.
         """
         check_is_fitted(self)
-        if not self._words.columns:
+        if self._reading is not None or not self._words.columns:
             return np.asarray(super().get_feature_names_out(input_features))
         if input_features is not None and np.asarray(input_features).tolist() != self._column_names:
             raise ValueError("`input_features` must be the names of the columns of `fit`, or None.")
@@ -382,7 +384,7 @@ class SparseMixedNB(AbstractSparseNaiveBayes[ClassMixed]):
     def variable_names_(self) -> Array:
         """All variables by name, (n_features,)."""
         check_is_fitted(self)
-        names = self._names or [f"x{i}" for i in range(self._n_variables)]
+        names = self._names or [f"x{i}" for i in range(self.statistics_.n_features)]
         return np.array(names, dtype=object)
 
     @property

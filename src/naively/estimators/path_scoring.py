@@ -14,6 +14,7 @@ from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, make_sco
 
 from naively._types import Array, FloatArray, IntArray, MatrixLike
 from naively.estimators.base import AbstractSparseClassifier
+from naively.estimators.pipelines import with_params
 from naively.estimators.search_checks import as_score
 from naively.judging.folds import Fold, Folds, Splits, path_errors
 from naively.judging.path_scores import scores_of_path
@@ -40,7 +41,7 @@ class Scoring:
 
     def of_rows(self, rows: IntArray, n: int) -> Params:
         """Arguments for some of n rows."""
-        return {name: _part(value, rows, n) for name, value in self.params.items()}
+        return {name: part_of(value, rows, n) for name, value in self.params.items()}
 
     @property
     def needs_decisions_only(self) -> bool:
@@ -54,7 +55,8 @@ class Scoring:
         return not decides and getattr(self.scorer, "_score_func", None) not in _CONTINUOUS
 
 
-def _part(value: ArrayLike | None, rows: IntArray, n: int) -> ArrayLike | None:
+def part_of(value: ArrayLike | None, rows: IntArray, n: int) -> ArrayLike | None:
+    """Return what belongs to some of n rows, of a value that may have one for each."""
     if value is None or np.ndim(value) == 0 or len(cast("Sized", value)) != n:
         return value
     return np.asarray(value)[rows]
@@ -93,19 +95,24 @@ def scores_of_refits(
     (X, y), n = data, len(data[1])
     scores, seconds = np.empty((len(splits), len(grid))), np.zeros((2, len(splits)))
     for t, (train, test) in enumerate(splits):
-        params = {name: _part(value, train, n) for name, value in fit.items()}
+        params = {name: part_of(value, train, n) for name, value in fit.items()}
         for g, k in enumerate(grid.tolist()):
             start = time.perf_counter()
-            model = clone(estimator).set_params(k=k).fit(_rows(X, train), y[train], **params)
+            model = with_params(estimator, {"k": k}).fit(rows_at(X, train), y[train], **params)
             fitted = time.perf_counter()
             judged = scoring.of_rows(test, n)
-            scores[t, g] = as_score(scoring.scorer(model, _rows(X, test), y[test], **judged))
+            scores[t, g] = as_score(scoring.scorer(model, rows_at(X, test), y[test], **judged))
             seconds[:, t] += fitted - start, time.perf_counter() - fitted
     return scores, seconds[0], seconds[1]
 
 
-def _rows(X: Matrix, rows: IntArray) -> Matrix:
-    return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+def rows_at(X: Any, rows: IntArray) -> Any:
+    """Return some rows of a container of any kind."""
+    if isinstance(X, list | tuple):
+        return [X[i] for i in rows.tolist()]
+    if hasattr(X, "iloc"):
+        return X.iloc[rows]
+    return X.take(rows) if hasattr(X, "to_pylist") else X[rows]
 
 
 def scores_of_folds(

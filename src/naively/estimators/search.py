@@ -8,11 +8,10 @@ from typing import Any, Self, TypeAlias, TypeVar, cast, final
 
 import numpy as np
 from numpy.typing import ArrayLike
-from sklearn import get_config
 from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone, is_classifier
 from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import BaseCrossValidator, check_cv
-from sklearn.utils import Tags, get_tags
+from sklearn.utils import Tags, check_consistent_length, get_tags
 from sklearn.utils.metadata_routing import (
     MetadataRouter,
     MethodMapping,
@@ -24,14 +23,17 @@ from sklearn.utils.validation import check_is_fitted
 from naively._types import Array, Choice, IntArray, MatrixLike
 from naively.estimators.all_or_nothing import all_or_nothing
 from naively.estimators.base import AbstractSparseClassifier
-from naively.estimators.cv_results import results_table
-from naively.estimators.path_scoring import (
-    Params,
-    Scorer,
-    Scoring,
-    scores_of_folds,
-    scores_of_refits,
+from naively.estimators.contenders import (
+    Contender,
+    PipelineContender,
+    checked_labels,
+    routing_enabled,
+    rows_as_given,
+    smoothing_of,
 )
+from naively.estimators.cv_results import results_table
+from naively.estimators.path_scoring import Params, Scorer, Scoring
+from naively.estimators.pipelines import is_pipeline, last_step, with_params
 from naively.estimators.search_checks import (
     check_split_weights,
     check_takes_weights,
@@ -39,15 +41,10 @@ from naively.estimators.search_checks import (
     checked_splits,
     one_scorer,
 )
-from naively.judging.curves import Curve, Ranking, Settings, best_curve, ranking
-from naively.judging.folds import Folds, Splits
-from naively.judging.rows import weighted_rows
+from naively.judging.curves import Curve, Ranking, best_curve, ranking
+from naively.judging.folds import Splits
 from naively.selection.path import checked_grid
-from naively.selection.train import choices
-from naively.statistics.labels import encode_labels
-from naively.statistics.matrix import Matrix, is_sparse
-
-_SMOOTHING = ("alpha", "var_smoothing")
+from naively.statistics.matrix import Matrix
 
 M = TypeVar("M", bound=Callable[..., Any])
 Routed: TypeAlias = dict[str, Any]  # what goes to `fit` (of each), `score` and `split`
@@ -81,8 +78,10 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
 
     Parameters
     ----------
-    estimator : classifier with a parameter `k`, or list of them
-        The models to cross-validate, all on the same folds; their own `k` does not matter. Linear
+    estimator : classifier with a parameter `k`, Pipeline, or list of them
+        The models to cross-validate, all on the same folds; their own `k` does not matter. The
+        steps of a pipeline before its last, a classifier of this package, are fitted within each
+        fold; `k` and the smoothing are those of the last step. Linear
         ones (:class:`SparseMultinomialNB`, :class:`SparseBernoulliNB`, :class:`SparsePoissonNB`,
         :class:`SparseNegativeBinomialNB`, :class:`SparseL2Centers`, :class:`SparseGaussianNB`
         with shared variances) take one sweep, unless they ignore missing values.
@@ -218,17 +217,19 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         cv = check_cv(self.cv, labels, classifier=True)
         splits = checked_splits(cv.split(checked, labels, **routed["split"]), len(labels))
         self._check_weights(routed, splits, len(labels))
-        grid = self._grid(contenders, checked, labels, (X, y))
         is_accuracy = self.scoring is None or (
             isinstance(self.scoring, str) and self.scoring == "accuracy"
         )
         scoring = Scoring(self.scorer_, is_accuracy, routed["score"])
         self.n_splits_ = len(splits)
+        kinds = [PipelineContender if is_pipeline(each) else Contender for each in contenders]
         searches = [
-            _Search(each, X, y, labels, splits, grid, scoring, fit)
-            for each, fit in zip(contenders, routed["fit"], strict=True)
+            kind(each, X, y, labels, splits, scoring, fit)
+            for kind, each, fit in zip(kinds, contenders, routed["fit"], strict=True)
         ]
-        groups_of_curves = [self._curves(search) for search in searches]
+        most, least = zip(*(search.bounds() for search in searches), strict=True)
+        grid = checked_grid(self.ks, min(most), max(least))
+        groups_of_curves = [self._curves(search, grid) for search in searches]
         self._choose(groups_of_curves)
         if self.refit:
             self._train_best(groups_of_curves, searches)
@@ -241,14 +242,14 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise ValueError("`estimator` must be a classifier or a list of at least one; got [].")
         for each in contenders:
             is_instance = hasattr(each, "get_params") and not isinstance(each, type)
-            if not is_instance or "k" not in each.get_params():
+            if not is_instance or not _is_contender(each):
                 got = (
                     f"the class {each.__name__}" if isinstance(each, type) else type(each).__name__
                 )
                 raise TypeError(
                     "`estimator` must be a classifier with a parameter `k`, such as "
-                    f"SparseBernoulliNB(), or a list of them; got {got}. In a pipeline, make "
-                    "SparsityCV the last step."
+                    f"SparseBernoulliNB(), a pipeline whose last step is one of this package, or a "
+                    f"list of them; got {got}."
                 )
             if not is_classifier(each):
                 raise TypeError(
@@ -261,22 +262,14 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Rows and labels as the first estimator checks them; those of others are taken as is."""
         if isinstance(first, AbstractSparseClassifier):
             return first._check_batch(X, y, reset=True)
-        rows = _rows_as_given(X)
+        if is_pipeline(first):
+            labels = checked_labels(y)
+            check_consistent_length(X, labels)
+            return np.zeros((len(labels), 1)), labels
+        rows = rows_as_given(X)
         if len(rows.shape) != 2:
             raise ValueError(f"`X` must have two dimensions, rows and columns; got {rows.shape}.")
         return rows, np.asarray(y)
-
-    def _grid(
-        self, contenders: list[ClassifierMixin], rows: Matrix, labels: Array, given: tuple[Any, Any]
-    ) -> IntArray:
-        """Numbers of features that all contenders can choose."""
-        bounds = [(rows.shape[1], 0)]
-        for each in contenders:
-            if isinstance(each, AbstractSparseClassifier) and each._is_constrained:
-                each._check_batch(*given, reset=True)
-                bounds.append(choices(each._of_path(), rows.shape[1], len(np.unique(labels))))
-        most, least = zip(*bounds, strict=True)
-        return checked_grid(self.ks, min(most), max(least))
 
     def _check_weights(self, routed: Routed, splits: Splits, n: int) -> None:
         weight = routed["score"].get("sample_weight")
@@ -286,16 +279,14 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             check_split_weights(fit.get("sample_weight"), splits, 0, n)
         check_split_weights(weight, splits, 1, n)
 
-    def _curves(self, search: _Search) -> list[Curve]:
+    def _curves(self, search: Contender, grid: IntArray) -> list[Curve]:
         """Curves of one estimator, one for each smoothing."""
         fixed = {"estimator": search.estimator} if isinstance(self.estimator, list | tuple) else {}
         if self.alphas is None:
-            return [search.curve(search.estimator, fixed)]
-        name = _smoothing_of(search.estimator)
+            return [search.curve(search.estimator, fixed, grid)]
+        name = smoothing_of(search.estimator)
         return [
-            search.curve(
-                clone(search.estimator).set_params(**{name: alpha}), {**fixed, name: alpha}
-            )
+            search.curve(with_params(search.estimator, {name: alpha}), {**fixed, name: alpha}, grid)
             for alpha in checked_alphas(self.alphas)
         ]
 
@@ -335,12 +326,12 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             raise ValueError(f"The callable `refit` must return an int in [0, {n}); got {index!r}.")
         return int(index)
 
-    def _train_best(self, groups_of_curves: list[list[Curve]], searches: list[_Search]) -> None:
+    def _train_best(self, groups_of_curves: list[list[Curve]], searches: list[Contender]) -> None:
         start = time.perf_counter()
         before = np.cumsum([sum(len(curve.k) for curve in group) for group in groups_of_curves])
         search = searches[int(np.searchsorted(before, self.best_index_, side="right"))]
         values = {name: v for name, v in self.best_params_.items() if name != "estimator"}
-        self.best_estimator_ = search.trained(clone(search.estimator).set_params(**values))
+        self.best_estimator_ = search.trained(with_params(search.estimator, values))
         self.refit_time_ = time.perf_counter() - start
 
     # -- metadata -------------------------------------------------------------------------------
@@ -351,7 +342,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """Arguments of `fit` (those of each estimator), `score` and `split`."""
         per_row = {"sample_weight": sample_weight, "groups": groups}
         given = {name: np.asarray(each) for name, each in per_row.items() if each is not None}
-        if _routing_enabled():
+        if routing_enabled():
             routed = process_routing(self, "fit", **given, **params)
             fits = [routed[name].fit for name in self._names()]
             return {"fit": fits, "score": routed.scorer.score, "split": routed.splitter.split}
@@ -407,7 +398,7 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
             Accuracy, unless `scoring` says otherwise.
         """
         best = self._best()
-        if _routing_enabled():
+        if routing_enabled():
             params = process_routing(self, "score", **params).scorer.score
         return float(self.scorer_(best, X, y, **params))
 
@@ -575,91 +566,10 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         return tags
 
 
-class _Search:
-    """One estimator on the folds that all share."""
-
-    def __init__(
-        self,
-        estimator: ClassifierMixin,
-        X: MatrixLike,
-        y: ArrayLike,
-        labels: Array,
-        splits: Splits,
-        grid: IntArray,
-        scoring: Scoring,
-        fit_params: Params,
-    ) -> None:
-        self.estimator = estimator
-        self.given = (X, y)
-        self.labels = labels
-        self.splits = splits
-        self.grid = grid
-        self.scoring = scoring
-        self.fit_params = fit_params
-        # Folds judge the rule of a family; one that is fitted to rows is trained for every k.
-        self.is_native = (
-            isinstance(estimator, AbstractSparseClassifier)
-            and getattr(estimator, "refit", None) is None
-            and getattr(estimator, "calibration", None) is None
-        )
-        self.folds: Folds[Any] | None = self._folds() if self.is_native else None
-
-    def _folds(self) -> Folds[Any]:
-        unknown = sorted(self.fit_params.keys() - {"sample_weight"})
-        if unknown:
-            name = type(self.estimator).__name__
-            raise TypeError(f"{name}.fit takes `sample_weight` beside X and y; got {unknown}.")
-        X, y = self.estimator._check_batch(*self.given, reset=True)
-        classes, codes = encode_labels(y)
-        self.n_features = X.shape[1]
-        rows = weighted_rows(X, codes.astype(np.int64), self.fit_params.get("sample_weight"))
-        return Folds(self.estimator._of_path(), rows, classes, self.splits)
-
-    def curve(self, estimator: ClassifierMixin, settings: Settings) -> Curve:
-        """Scores of every k with the smoothing of an estimator."""
-        name = type(estimator).__name__
-        if self.folds is None:
-            data = (_rows_as_given(self.given[0]), self.labels)
-            found = scores_of_refits(
-                estimator, data, self.splits, self.grid, self.scoring, **self.fit_params
-            )
-        else:
-            estimator._seeing(self.n_features, self.estimator)
-            found = scores_of_folds(estimator, self.folds, self.grid, self.labels, self.scoring)
-        return Curve(name, settings, self.grid, *found, n_rows=self._n_judged())
-
-    def _n_judged(self) -> float | None:
-        """Rows that are judged, if a score is the share of them that is right."""
-        if not self.scoring.is_accuracy:
-            return None
-        judged = np.unique(np.concatenate([test for _, test in self.splits]))
-        weight = self.scoring.of_rows(judged, len(self.labels)).get("sample_weight")
-        return weighted_rows(judged[:, None], judged, weight).equal_rows
-
-    def trained(self, estimator: ClassifierMixin) -> ClassifierMixin:
-        """Train an estimator on all rows, from their statistics where these are known."""
-        known = self.folds is not None and not self.folds.model.needs_rows
-        if not known or self.folds is None or self.folds.total is None:
-            return estimator.fit(*self.given, **self.fit_params)
-        estimator._check_batch(*self.given, reset=True)
-        return estimator._finish(self.folds.total)
-
-
-def _rows_as_given(X: Matrix) -> Matrix:
-    """Rows for an estimator from elsewhere: as they are, but so that some of them can be taken."""
-    if is_sparse(X):
-        return X.tocsr()
-    return X if hasattr(X, "shape") else np.asarray(X)
-
-
-def _smoothing_of(estimator: ClassifierMixin) -> str:
-    for name in _SMOOTHING:
-        if name in estimator.get_params():
-            return name
-    raise ValueError(
-        f"`alphas` needs an estimator with smoothing; {type(estimator).__name__} has none. Pass "
-        "alphas=None."
-    )
+def _is_contender(estimator: BaseEstimator) -> bool:
+    if is_pipeline(estimator):
+        return isinstance(last_step(estimator), AbstractSparseClassifier)
+    return "k" in estimator.get_params()
 
 
 def _mapping(**callers: str) -> MethodMapping:
@@ -667,7 +577,3 @@ def _mapping(**callers: str) -> MethodMapping:
     for caller, callee in callers.items():
         mapping.add(caller=caller, callee=callee)
     return mapping
-
-
-def _routing_enabled() -> bool:
-    return bool(get_config().get("enable_metadata_routing", False))

@@ -230,6 +230,7 @@ def data_of(
     layout = targeted(parts, layout)
     if layout.variables is not None:
         layout = looked(recipe, parts, workers, progress)
+        parts = _at_hand(parts, layout, workers)
     kind = MODELS[recipe.model.kind]
     features, layout, columns = definition(recipe.features, parts, layout, recipe.model)
     tasks = tasks_of(
@@ -307,8 +308,13 @@ def looked(
 
 def parts_to_read(recipe: Recipe, workers: Workers) -> Sequence[Part]:
     """Return the parts of the files of a recipe, in memory where they are small and read here."""
-    parts = parts_of(recipe.files, recipe.layout)
-    return held(parts, recipe.layout) if workers.are_here and _is_small(parts) else parts
+    return _at_hand(parts_of(recipe.files, recipe.layout), recipe.layout, workers)
+
+
+def _at_hand(parts: Sequence[Part], layout: Layout, workers: Workers) -> Sequence[Part]:
+    """Return parts with their rows if these are few; of a table, once its columns are known."""
+    known = layout.variables is None or layout.variables.columns is not None
+    return held(parts, layout) if known and workers.are_here and _is_small(parts) else parts
 
 
 def notes_on(recipe: Recipe, data: Data) -> Iterator[str]:

@@ -12,11 +12,11 @@ import json
 import os
 import reprlib
 import zipfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, Literal, TypeAlias
 
 import numpy as np
 from numpy.lib import format as npy
@@ -24,7 +24,7 @@ from numpy.lib import format as npy
 from naively._types import Array, FloatArray, IntArray
 from naively.models import MODELS
 from naively.models.counting import presence_of
-from naively.models.rules import Rule
+from naively.models.rules import HybridRule, Rule
 from naively.models.value_rules import RULES, MixedRule, kind_of, restored
 from naively.read.bytes import opened
 from naively.read.errors import InputError, cause
@@ -49,6 +49,14 @@ _MANIFEST = "manifest.json"
 _MANIFEST_LIMIT = 1 << 26  # bytes
 _LARGEST = 1 << 48  # no matrix has more columns
 _TYPES = ("<f8", "<i8", "|u1")
+
+LabelType: TypeAlias = Literal["text", "int", "float", "bool"]
+_LABELS: Mapping[LabelType, Callable[[str], Any]] = {
+    "text": str,
+    "int": int,
+    "float": float,
+    "bool": {"False": False, "True": True}.__getitem__,
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,11 +87,17 @@ class ModelFile:
     variables: Variables | None = None  # of a table: what is read of it for the k features
     # Class that is answered only from so many nats of log-odds on; None: the likeliest is
     answer_from: tuple[str, float] | None = None
+    label_type: LabelType = "text"  # what the classes are, of which these are the spellings
 
     @property
     def n_regions(self) -> int:
         """Columns of text whose features are counted apart, side by side."""
-        return max(len(self.text_columns), 1) if MODELS[self.kind].regions else 1
+        return max(len(self.text_columns), 1) if self.kind == "hybrid" else 1
+
+    @property
+    def labels(self) -> Array:
+        """Classes as they were in training, (C,)."""
+        return np.array([_LABELS[self.label_type](each) for each in self.classes])
 
     @property
     def wanted(self) -> tuple[tuple[str, ...] | None, IntArray | None]:
@@ -155,6 +169,7 @@ def _manifest(model: ModelFile) -> dict[str, Any]:
         **({} if model.normalize is None else {"normalize": model.normalize}),
         **({"log1p": True} if model.log1p else {}),
         **({} if model.answer_from is None else {"answer_from": list(model.answer_from)}),
+        **({} if model.label_type == "text" else {"label_type": model.label_type}),
         "text": text_of(model),
         **({} if model.variables is None else {"variables": _variables_told(model.variables)}),
     }
@@ -346,6 +361,7 @@ def _model(fields: _Fields, arrays: dict[str, Array]) -> ModelFile:
         log1p=fields.get("log1p", bool, type(None)) or False,
         variables=_variables(fields),
         answer_from=_answer_from(fields),
+        label_type=_label_type(fields.get("label_type", str, type(None)) or "text"),
     )
     _check(model)
     return model
@@ -357,7 +373,8 @@ def _variables(fields: _Fields) -> Variables | None:
         return None
     own = _Fields(told)
     names, kinds = own.texts("names"), own.texts("kinds")
-    categories, words = own.lists("categories"), own.lists("words")
+    categories = tuple(map(_categories, own.get("categories", list)))
+    words = own.lists("words")
     text = _Fields(own.get("text", dict))
     columns = text.texts("columns")
     if not len(names) == len(kinds) == len(categories) or len(words) != len(columns):
@@ -371,6 +388,17 @@ def _variables(fields: _Fields) -> Variables | None:
     return Variables((), found, names, MixedColumns(kinds, categories, names))
 
 
+def _categories(labels: Any) -> tuple[Any, ...]:
+    """Labels of one column: text, numbers or truth values."""
+    known = type(labels) is list and all(
+        type(each) in (str, bool, int) or (type(each) is float and np.isfinite(each))
+        for each in labels
+    )
+    if not known or any(type(each) is str and clean(each) != each for each in labels):
+        raise _DamageError("its categories are no text, numbers or truth values")
+    return tuple(labels)
+
+
 def _answer_from(fields: _Fields) -> tuple[str, float] | None:
     found = fields.get("answer_from", list, type(None))
     if found is None:
@@ -380,6 +408,13 @@ def _answer_from(fields: _Fields) -> tuple[str, float] | None:
     if found[0] not in fields.texts("classes"):
         raise _DamageError("`answer_from` in its manifest names none of its classes")
     return found[0], float(found[1])
+
+
+def _label_type(name: str) -> LabelType:
+    for known in _LABELS:
+        if known == name:
+            return known
+    raise _DamageError(f"this version knows no labels of type {name!r}")
 
 
 def _weights(name: str) -> Weights:
@@ -451,19 +486,9 @@ def _rule(arrays: dict[str, Array], kind: str) -> Rule:
 
 def _check(model: ModelFile) -> None:
     n_classes, k = len(model.classes), len(model.names)
-    exposed = k + (model.exposure is not None)
     if model.kind not in MODELS:
         raise _DamageError(f"this version knows no model {model.kind!r}")
-    if (model.variables is not None) != isinstance(model.rule, MixedRule) or (
-        (model.kind == "mixed") != (model.variables is not None)
-    ):
-        raise _DamageError("its rule is not that of its columns")
-    if model.columns.shape != (k,):
-        raise _DamageError("its arrays do not fit together")
-    if isinstance(model.rule, MixedRule):
-        _check_mixed(model, model.rule)
-    else:
-        _check_arrays(model.rule.arrays(), n_classes, exposed, model.n_regions)
+    _check_rule(model)
     if n_classes < 2 or _repeated(model.classes) or "" in model.classes:
         raise _DamageError("it needs two or more different classes")
     if model.features is not None and _repeated(model.names):
@@ -489,18 +514,33 @@ def _check(model: ModelFile) -> None:
         or not ((model.idf >= 0) & (model.idf < np.inf)).all()
     ):
         raise _DamageError("its idf is none")
-    _check_numbers(model)
+    _check_columns(model)
 
 
-def _check_arrays(arrays: Mapping[str, Array], n_classes: int, k: int, n_regions: int = 1) -> None:
-    """Check the arrays of a rule of k features, and their numbers."""
+def _check_rule(model: ModelFile) -> None:
+    n_classes, k = len(model.classes), len(model.names)
+    if (model.variables is not None) != isinstance(model.rule, MixedRule) or (
+        (model.kind == "mixed") != (model.variables is not None)
+    ):
+        raise _DamageError("its rule is not that of its columns")
+    if model.columns.shape != (k,):
+        raise _DamageError("its arrays do not fit together")
+    if isinstance(model.rule, MixedRule):
+        _check_mixed(model, model.rule)
+    elif isinstance(model.rule, HybridRule):
+        _check_hybrid(model, model.rule)
+    else:
+        _check_arrays(model.rule.arrays(), n_classes, k + (model.exposure is not None))
+
+
+def _check_arrays(arrays: Mapping[str, Array], n_classes: int, width: int) -> None:
+    """Check the arrays of a rule that is no other rules together: shapes, types and values."""
     cells = int(arrays["starts"][-1]) if arrays.get("starts", np.empty(0)).size else 0
     expected: dict[str, tuple[int, ...]] = {
         **dict.fromkeys((*_BY_CLASS, "veto_offset"), (n_classes,)),
-        **dict.fromkeys(_BY_FEATURE, (n_classes, k)),
-        "theta": (n_regions,),
+        **dict.fromkeys(_BY_FEATURE, (n_classes, width)),
         "log_prob": (cells, n_classes),
-        "starts": (k + 1,),
+        "starts": (width + 1,),
     }
     if any(
         name not in expected
@@ -509,6 +549,38 @@ def _check_arrays(arrays: Mapping[str, Array], n_classes: int, k: int, n_regions
         for name, array in arrays.items()
     ):
         raise _DamageError("its arrays do not fit together")
+    _check_values(arrays)
+
+
+def _check_hybrid(model: ModelFile, rule: HybridRule) -> None:
+    n_classes, k, of_text = len(model.classes), len(model.names), model.features is not None
+    regions = rule.theta.size
+    width = rule.weights.shape[-1] if rule.weights.ndim == 2 else -1
+    numbers = (rule.intercept, rule.theta, rule.weights)
+    shapes = ((n_classes,), (model.n_regions if of_text else regions,), (n_classes, width))
+    if (
+        regions < 1
+        or any(each.dtype.str != "<f8" for each in numbers)
+        or tuple(each.shape for each in numbers) != shapes
+        or any(each.dtype.str != "<i8" for each in (rule.starts, rule.offsets))
+        or rule.starts.shape != (regions + 1,)
+        or rule.offsets.shape != (regions,)
+    ):
+        raise _DamageError("its arrays do not fit together")
+    starts, offsets = rule.starts, rule.offsets
+    words = np.concatenate([starts[:-1] - offsets, starts[1:] - offsets])
+    if (
+        starts[0] != 0
+        or (np.diff(starts) < 0).any()
+        or starts[-1] != (regions * k if of_text else k)
+        or (of_text and width != k)
+        or ((words < 0) | (words > width)).any()
+    ):
+        raise _DamageError("its regions do not fit together")
+    _check_values({"intercept": rule.intercept, "theta": rule.theta, "weights": rule.weights})
+
+
+def _check_values(arrays: Mapping[str, Array]) -> None:
     for name, array in arrays.items():
         below = name in (*_BY_CLASS, "log_prob")
         if not (array < np.inf if below else np.isfinite(array)).all():
@@ -556,7 +628,8 @@ def _check_exposure(model: ModelFile) -> None:
 
 
 def _check_missing(model: ModelFile) -> None:
-    takes = "missing" in MODELS[model.kind].parameters and model.features is None
+    kind = MODELS.get(model.kind)
+    takes = kind is not None and "missing" in kind.parameters and model.features is None
     if model.missing and not takes:
         raise _DamageError("its model takes no missing values")
     if ("offset" in model.rule.arrays()) != (
@@ -565,7 +638,7 @@ def _check_missing(model: ModelFile) -> None:
         raise _DamageError("what it makes of missing values does not fit its rule")
 
 
-def _check_numbers(model: ModelFile) -> None:
+def _check_columns(model: ModelFile) -> None:
     columns = model.columns
     if columns.size and (
         columns[0] < 0 or columns[-1] >= model.n_features or (columns[1:] <= columns[:-1]).any()
@@ -575,7 +648,11 @@ def _check_numbers(model: ModelFile) -> None:
         raise _DamageError("its rows have no sum above 0")
     if model.first_column not in (0, 1) or model.n_features < 0:
         raise _DamageError("its numbering of columns is not known")
+    try:
+        _ = model.labels
+    except (KeyError, ValueError) as error:
+        raise _DamageError("its classes are not of their type") from error
 
 
-def _repeated(names: Sequence[str]) -> bool:
+def _repeated(names: Sequence[Any]) -> bool:
     return len(set(names)) != len(names)

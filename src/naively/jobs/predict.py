@@ -34,9 +34,11 @@ from naively.read.formats import FORMATS, format_of
 from naively.read.layout import LISTS, Layout
 from naively.read.parts import batches_of, find_files, parts_of, told
 from naively.read.progress import Progress, silent
+from naively.read.variables import Variables
 from naively.report.summary import Confusion, CoveragePoint, Misled
 from naively.statistics.exposure import exposed_columns
 from naively.statistics.matrix import Matrix
+from naively.text.labels import label_text
 from naively.text.vocabulary import Vocabulary
 from naively.work.eye import Eye, check_counts, check_exposure, eye_for_terms
 from naively.work.judged import weighted
@@ -294,6 +296,7 @@ def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
                 f"{'numbers' if model.variables is None else 'a table'}; leave it out."
             )
         if model.variables is not None:
+            _check_variables(model, model.variables, source)
             return replace(layout, variables=model.variables)
         names, places = model.wanted
         columns = Wanted(
@@ -320,6 +323,24 @@ def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
             f"all; got {len(text)}."
         )
     return replace(layout, text=text, tokens=tokens)
+
+
+def _check_variables(model: ModelFile, variables: Variables, source: str) -> None:
+    """Check that a file can say what a model from Python was trained on: names and spellings."""
+    in_python = "apply it in Python, with naively.load"
+    if not model.named:
+        raise InputError(
+            f"{source}: the model was trained on columns without names, and those of a file are "
+            f"known by name; {in_python}, or train it on a data frame."
+        )
+    for name, labels in zip(variables.names, variables.all.labels, strict=False):
+        spelled = [label_text(label) for label in labels]
+        if None in spelled or len(set(spelled)) < len(spelled):
+            raise InputError(
+                f"{source}: the categories of `{short(name)}` are not told apart by their "
+                f"spelling, or one is empty, and a file spells them; {in_python}, or train it on "
+                "categories that are."
+            )
 
 
 def eye_of(model: ModelFile) -> Eye:

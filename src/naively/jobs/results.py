@@ -15,13 +15,13 @@ RESULT_FILES = ("features.csv", "model.npz", "report.html", "run.toml", "summary
 ALSO = ("markers.csv",)  # with --markers
 
 
-def write_result(folder: Path, summary: Summary, model: ModelFile, given: Settings) -> None:
-    """Write the files of a result into a folder; `given` is what repeats the run."""
+def write_result(folder: Path, summary: Summary, model: ModelFile, given: Settings | None) -> None:
+    """Write the files of a result into a folder; `given`, if there is any, repeats the run."""
     for name, document in (
         ("features.csv", features_csv(summary)),
         *([("markers.csv", markers_csv(summary))] if summary.markers else []),
         ("summary.json", summary_json(summary)),
-        ("run.toml", toml_of(given)),
+        *([] if given is None else [("run.toml", toml_of(given))]),
         ("report.html", summary_html(summary, charts_of(summary))),
     ):
         # Names of files may hold bytes that are no text; they are spelled out.

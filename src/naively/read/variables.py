@@ -114,7 +114,7 @@ class Variables:
         kinds = zip(self.names, self.columns.kinds, self.columns.labels, strict=True)
         for j, (name, kind, labels) in enumerate(kinds):
             if kind == "categorical":
-                code = {label: float(i) for i, label in enumerate(labels)}
+                code = {label_text(label): float(i) for i, label in enumerate(labels)}
                 spelled = spellings(cells[name], name, places, written=written)
                 X[:, j] = [np.nan if each is None else code.get(each, np.nan) for each in spelled]
             else:

@@ -101,13 +101,34 @@ def _checked(values: Any, name: str) -> Array:
         )
     if labels.dtype.kind in "US" and not isinstance(values, np.ndarray):
         labels = _uncast(values, labels)
-    if labels.dtype.kind in "OT" and any(map(_is_missing, labels)):
-        raise ValueError(f"`{name}` contains NaN or None; drop the rows without a label.")
+    refuse_missing(labels, name)
     if labels.dtype.kind == "f":
         _check_whole(labels, name)
     if labels.dtype.kind in "cVmM":
         raise ValueError(f"`{name}` must hold labels; got dtype {labels.dtype}.")
     return labels
+
+
+def refuse_missing(values: Any, name: str) -> None:
+    """Raise ValueError if a label is None, NaN or NA, saying where."""
+    labels = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    if labels.dtype.kind in "US" and not isinstance(values, np.ndarray):
+        labels = _uncast(values, labels)
+    if labels.ndim != 1:
+        return
+    if labels.dtype.kind == "f":
+        missing = np.isnan(labels)
+    elif labels.dtype.kind in "OT":
+        missing = np.fromiter(map(is_missing, labels.ravel()), np.bool_, labels.size)
+    else:
+        return
+    if missing.any():
+        n, first = int(missing.sum()), int(np.argmax(missing))
+        more = f", the first of {n:,}" if n > 1 else ""
+        raise ValueError(
+            f"`{name}` contains NaN or None, which is no label: at row {first:,}{more} (counted "
+            "from 0); drop the rows without a label."
+        )
 
 
 def _uncast(values: Any, text: Array) -> Array:
@@ -118,11 +139,14 @@ def _uncast(values: Any, text: Array) -> Array:
     )
 
 
-def _is_missing(label: Any) -> bool:
+def is_missing(label: Any) -> bool:
+    """Whether a value is None, or is not equal to itself as NaN is not, or NA."""
     try:
         return label is None or bool(label != label)
     except TypeError:  # pandas' NA is neither equal to itself nor not
         return True
+    except ValueError:  # an array
+        return False
 
 
 def _check_whole(labels: Array, name: str) -> None:

@@ -22,6 +22,7 @@ import numpy as np
 
 from naively._types import Array, FloatArray
 from naively.statistics.column_kinds import KINDS
+from naively.statistics.labels import is_missing
 from naively.statistics.matrix import Matrix, as_matrix, is_sparse, unmasked
 
 Labels: TypeAlias = tuple[Any, ...]  # of the categories of a column, in the order of their codes
@@ -109,7 +110,7 @@ class MixedColumns:
         known = self.labels[i]
         categories = getattr(getattr(column, "dtype", None), "categories", None)
         values = _plain(column) if categories is None else categories.tolist()
-        values = [value for value in values if not _is_missing(value)]
+        values = [value for value in values if not is_missing(value)]
         strange = [value for value in values if not isinstance(value, str | bytes | Real)]
         if strange:
             raise ValueError(
@@ -152,13 +153,13 @@ class MixedColumns:
         if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
             return column.astype(np.float64)
         values = _plain(column)
-        bad = [v for v in values if not isinstance(v, Real) and not _is_missing(v)]
+        bad = [v for v in values if not isinstance(v, Real) and not is_missing(v)]
         if bad:
             raise ValueError(
                 f"{self._name(i)} is '{kind}', but holds {bad[0]!r}, which is no number. Say "
                 f"`columns`={{{self._key(i)!r}: 'categorical'}}, or turn it into numbers."
             )
-        return np.array([np.nan if _is_missing(v) else float(v) for v in values])
+        return np.array([np.nan if is_missing(v) else float(v) for v in values])
 
     def _of_sparse(self, X: Matrix) -> Matrix:
         pieces = [X.data[X.indptr[i] : X.indptr[i + 1]] for i in range(X.shape[1])]
@@ -376,7 +377,7 @@ def texts_of(X: Any, positions: Sequence[int], names: Sequence[str]) -> list[lis
     """
     table, found = Table.of(X), []
     for i, name in zip(positions, names, strict=True):
-        values = ["" if _is_missing(value) else value for value in _plain(table.column(i))]
+        values = ["" if is_missing(value) else value for value in _plain(table.column(i))]
         strange = [value for value in values if not isinstance(value, str)]
         if strange:
             raise ValueError(
@@ -461,16 +462,6 @@ def _plain(column: Any) -> list[Any]:
     return [value.item() if isinstance(value, np.generic) else value for value in values]
 
 
-def _is_missing(value: Any) -> bool:
-    """Whether a value is None, or differs from itself, or does not say so (`pandas.NA`)."""
-    if value is None:
-        return True
-    try:
-        return bool(value != value)
-    except (TypeError, ValueError):
-        return True
-
-
 def _kind_of(column: Any) -> str:
     """Kind of a column of which nothing was said: by its type, or that of its values."""
     dtype = getattr(column, "dtype", None)
@@ -481,7 +472,7 @@ def _kind_of(column: Any) -> str:
         return "bernoulli"
     if kind in "iuf":
         return "gaussian"
-    values = [value for value in _plain(column) if not _is_missing(value)]
+    values = [value for value in _plain(column) if not is_missing(value)]
     if values and all(isinstance(value, bool) for value in values):
         return "bernoulli"
     if all(isinstance(value, Real) for value in values):

@@ -1,0 +1,192 @@
+"""`naively.select` is the command, on data in memory."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from click.testing import CliRunner
+
+import naively
+from naively.cli.commands import naively as command
+
+RNG = np.random.default_rng(1)
+WORDS = np.array(
+    ["sale", "offer", "cheap", "team", "notes", "agenda", "hello", "please", "today", "about"]
+)
+SHARES = {"spam": [4, 3, 2, 0, 0, 0, 3, 2, 2, 2], "ham": [0, 0, 0, 4, 3, 2, 3, 2, 2, 2]}
+LABELS = ["spam", "ham", "ham"] * 40
+
+
+def text(label):
+    share = np.array(SHARES[label]) / sum(SHARES[label])
+    return " ".join(RNG.choice(WORDS, size=8, p=share))
+
+
+POSTS = pd.DataFrame(
+    {
+        "title": [text(label) for label in LABELS],
+        "text": [text(label) for label in LABELS],
+        "label": LABELS,
+        "part": ["train", "train", "test", "dev"] * 30,
+    }
+)
+COUNTS = pd.DataFrame(RNG.poisson(2, size=(120, 6)), columns=list("fedcba"))
+COUNTS["c"] += 5 * (np.array(LABELS) == "ham")
+FRAMES = {
+    "pandas": lambda frame: frame,
+    "pandas of Arrow": lambda frame: frame.convert_dtypes(dtype_backend="pyarrow"),
+    "polars": pl.from_pandas,
+    "pyarrow": lambda frame: pa.Table.from_pandas(frame, preserve_index=False),
+}
+
+
+def of_command(folder, frame, *options):
+    path, out = folder / "posts.csv", folder / "of_command"
+    frame.to_csv(path, index=False)
+    arguments = [str(each) for each in ("select", path, *options, "--out", out, "-q")]
+    found = CliRunner().invoke(command, arguments)
+    assert found.exit_code == 0, found.output
+    return out
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+@pytest.mark.parametrize(
+    ("options", "same"),
+    [
+        ({}, ()),
+        ({"k": 4, "test": 0.3, "judge": {"seed": 2}},
+         ("-k", 4, "--test", 0.3, "--judge", "seed=2")),
+        ({"model": "bernoulli", "k": 0.5}, ("--model", "bernoulli", "-k", 0.5)),
+        ({"text": ["title", "text"], "words": {"ngrams": (1, 2)}, "k": 7},
+         ("--text", "title", "--text", "text", "--words", "ngrams=1,2", "-k", 7)),
+        ({"text": ["title", "text"], "model": "hybrid", "k": 3},
+         ("--text", "title", "--text", "text", "--model", "hybrid", "-k", 3)),
+        ({"read": {"split": "part"}, "k": 3, "words": {"stop_words": ["hello", "today"]}},
+         ("--read", "split=part", "-k", 3, "--words", "stop-words=STOP")),
+        ({"words": {"weights": "tfidf"}, "k": 3,
+          "choose": {"require": "hello", "exclude": ["o*", "s*"]}},
+         ("--words", "weights=tfidf", "-k", 3, "--choose", "require=hello",
+          "--choose", "exclude=o*", "--choose", "exclude=s*")),
+    ],
+    ids=lambda each: " ".join(map(str, each)),
+)  # fmt: skip
+def test_the_features_are_those_of_the_command_byte_for_byte(kind, options, same, tmp_path):
+    (tmp_path / "stop.txt").write_text("hello\ntoday\n")
+    same = [str(each).replace("STOP", str(tmp_path / "stop.txt")) for each in same]
+    expected = of_command(tmp_path, POSTS, *same)
+    found = naively.select(FRAMES[kind](POSTS), **options)
+    found.save(tmp_path / "saved")
+    for name in ("features.csv", "model.npz"):
+        assert (tmp_path / "saved" / name).read_bytes() == (expected / name).read_bytes()
+    assert {each.name for each in (tmp_path / "saved").iterdir()} == {
+        each.name for each in expected.iterdir() if each.name != "run.toml"
+    }
+    one, other = (json.loads((each / "summary.json").read_text()) for each in (
+        expected, tmp_path / "saved"
+    ))  # fmt: skip
+    assert one["features"] == other["features"] or one["files"] != other["files"]
+    assert other["settings"]["command"].startswith("naively.select(table, ")
+
+
+@pytest.mark.parametrize("kind", FRAMES)
+def test_columns_of_numbers(kind, tmp_path):
+    frame = COUNTS.assign(kind=LABELS)
+    expected = of_command(tmp_path, frame, "--read", "numbers", "--label", "kind", "-k", 2)
+    found = naively.select(FRAMES[kind](frame), label="kind", k=2)
+    found.save(tmp_path / "saved")
+    assert (tmp_path / "saved" / "features.csv").read_bytes() == (
+        expected / "features.csv"
+    ).read_bytes()
+    again = naively.load(tmp_path / "saved")
+    shuffled = FRAMES[kind](COUNTS[list("abcdef")])
+    assert again.predict(shuffled).tolist() == found.model.predict(shuffled).tolist()
+
+
+def test_any_container_gives_the_same():
+    frame = COUNTS.assign(kind=LABELS)
+    expected = naively.select(frame, label="kind", k=3).model.predict(COUNTS).tolist()
+    arrays = COUNTS.to_numpy()
+    for rows in (arrays, sp.csr_matrix(arrays), sp.coo_array(arrays)):
+        model = naively.select(rows, label=LABELS, k=3).model
+        assert model.predict(arrays).tolist() == expected
+    given = naively.select(COUNTS, label=np.array(LABELS), k=3)
+    assert given.model.predict(COUNTS).tolist() == expected
+    texts = POSTS["text"]
+    whole = naively.select(POSTS, k=3)
+    for same in (texts, texts.tolist(), pl.Series(texts), texts.to_numpy()):
+        found = naively.select(same, label=POSTS["label"], k=3)
+        assert found.features == whole.features.astype(object).to_dict("records")
+
+
+def test_what_it_returns(tmp_path):
+    found = naively.select(POSTS, k=3)
+    assert found.features["feature"].tolist() == [each.name for each in found.summary.features]
+    assert found.features["gain"].is_monotonic_decreasing
+    assert type(naively.select(pl.from_pandas(POSTS), k=3).features) is pl.DataFrame
+    page = found._repr_html_()
+    assert page.startswith("<iframe")
+    assert "&lt;html" in page
+    assert found.features["feature"][0] in page
+    assert type(found.model) is naively.SparseMultinomialNB
+    assert set(found.model.predict(POSTS)) == {"spam", "ham"}
+    assert repr(found) == f"<Selected: 3 of {found.summary.n_features} features, multinomial>"
+    found.save(tmp_path / "folder")
+    POSTS.to_csv(tmp_path / "posts.csv", index=False)
+    of_file = naively.select(tmp_path / "posts.csv", k=3)
+    assert [row["feature"] for row in of_file.features] == found.features["feature"].tolist()
+
+
+@pytest.mark.parametrize(
+    "labels", [np.array(LABELS) == "ham", np.where(np.array(LABELS) == "ham", 7, 12)]
+)
+def test_labels_keep_their_type(labels):
+    model = naively.select(COUNTS.assign(y=labels), label="y", k=2).model
+    assert model.classes_.dtype.kind == labels.dtype.kind
+    assert (model.predict(COUNTS) == labels).mean() > 0.8
+
+
+def test_a_frame_to_test_on():
+    found = naively.select(POSTS[:90], test=POSTS[90:], k=3)
+    assert found.summary.evaluation.test_rows == 30
+
+
+SECRET = "my secret diary"
+
+
+@pytest.mark.parametrize(
+    ("table", "options", "message"),
+    [
+        (POSTS, {"labell": "label"}, "No such option"),
+        (POSTS, {"label": "kind"}, "no column 'kind'"),
+        (POSTS, {"text": "body"}, "no column 'body'"),
+        (POSTS, {"out": "folder"}, "write the result with `save`"),
+        (POSTS, {"train": {"alpha": -1}}, "`train` alpha"),
+        (POSTS, {"k": 1000}, "`k` must be at most"),
+        (
+            POSTS,
+            {"choose": {"time_limit": 3}},
+            "`choose` time-limit has no effect without `choose` exact",
+        ),
+        (POSTS.drop(columns="text"), {}, "table.parquet: row 1: the value of `part`"),
+        ([SECRET], {}, "`label` must be the labels"),
+        ([SECRET], {"label": [1, 2]}, "one label for each of the 1 rows"),
+        ([SECRET, SECRET], {"label": ["a", None]}, "label"),
+        ([SECRET, SECRET], {"label": ["a", "b"], "text": "t"}, "`text` names columns"),
+        (POSTS.rename(columns={"title": 3}), {"read": {"numbers": True}}, "must have names"),
+        (POSTS, {"test": [SECRET]}, "`test` must be a share, a file"),
+        (pd.DataFrame({"text": [SECRET], "label": [None]}), {}, "no row has a label"),
+    ],
+)
+def test_errors_are_told_in_python(table, options, message):
+    with pytest.raises(ValueError, match=message) as caught:
+        naively.select(table, **options)
+    said = str(caught.value)
+    assert SECRET not in said
+    assert "--" not in said
+    assert "/tmp" not in said
