@@ -444,7 +444,7 @@ def described_search(search: Any, X: Any, y: Any, **more: Any) -> Sections:
         best_k=found.best_k_,
         best_score=found.best_score_,
         best_index=found.best_index_,
-        one_standard_error_k=found.one_standard_error_k_,
+        simplest_k=found.simplest_k_,
         n_splits=found.n_splits_,
         **shown,
     ) | {"ranking": str(found.ranking_), "predict": text(found.predict(X[:5]))}
