@@ -57,6 +57,8 @@ def chosen(
         raise ValueError(f"`choice` must be 'auto', 'simplest' or 'best'; got {choice!r}.")
     loss = np.where(np.isnan(loss), np.inf, loss)
     best = int(np.argmin(loss))
+    if np.isinf(loss[best]):  # nothing was judged
+        return best
     doubt = _ERRORS[choice] * max(standard_error[best], counting_error(float(loss[best]), n_rows))
     if doubt and n_rows and 0 <= loss[best] <= 1:
         doubt = max(doubt, 1 / n_rows)
