@@ -444,7 +444,7 @@ def test_matrix_without_labels(folder):
 def test_wrong_files_name_the_way_out(folder):
     refused("select", ".", match=(".: it is a folder", "'./*.csv'"))
     refused("select", "book.ods", match=("spreadsheet", "save it as .xlsx or CSV"))
-    refused("select", "-", match=("/dev/stdin", "--format"))
+    refused("select", "-", match=("/dev/stdin", "--read format"))
     assert "pattern in quotes" in run("select", "a.csv", "b.csv", status=2).stderr
 
 

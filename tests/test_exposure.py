@@ -485,7 +485,7 @@ def run(*arguments, status=0):
     if found.exception is not None and not isinstance(found.exception, SystemExit):
         raise found.exception
     assert found.exit_code == status, found.output
-    return found.output
+    return found.output if status else found.stdout
 
 
 MODELS = {"poisson": SparsePoissonNB, "negative-binomial": SparseNegativeBinomialNB}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import click
 
-from naively._types import AUTO
+from naively._choices import AUTO
 from naively.statistics.column_kinds import KINDS
 from naively.text.features import LARGEST_NGRAM
 

@@ -221,16 +221,17 @@ def data_of(
     InputError
         Naming the file and the place in it, if it cannot be read.
     """
-    layout, parts = recipe.layout, parts or parts_to_read(recipe, workers)
+    layout = recipe.layout
     if layout.normalize == "median" and not workers.are_here:
         raise InputError(
             "`--read normalize=median` reads all rows once more, which an engine does not; give a "
             "number, such as 1e4."
         )
-    layout = targeted(parts, layout)
-    if layout.variables is not None:
+    if not parts:
+        parts, layout = parts_to_read(recipe, workers, progress)
+    elif layout.variables is not None:
         layout = looked(recipe, parts, workers, progress)
-        parts = _at_hand(parts, layout, workers)
+    layout = targeted(parts, layout)
     kind = MODELS[recipe.model.kind]
     features, layout, columns = definition(recipe.features, parts, layout, recipe.model)
     tasks = tasks_of(
@@ -306,15 +307,17 @@ def looked(
         return with_values(layout, all_of(values_of))
 
 
-def parts_to_read(recipe: Recipe, workers: Workers) -> Sequence[Part]:
-    """Return the parts of the files of a recipe, in memory where they are small and read here."""
-    return _at_hand(parts_of(recipe.files, recipe.layout), recipe.layout, workers)
+def parts_to_read(
+    recipe: Recipe, workers: Workers, progress: Progress = silent
+) -> tuple[Sequence[Part], Layout]:
+    """Return the parts of the files of a recipe, in memory where they are small and read here.
 
-
-def _at_hand(parts: Sequence[Part], layout: Layout, workers: Workers) -> Sequence[Part]:
-    """Return parts with their rows if these are few; of a table, once its columns are known."""
-    known = layout.variables is None or layout.variables.columns is not None
-    return held(parts, layout) if known and workers.are_here and _is_small(parts) else parts
+    The rows of a table become numbers only once its columns were looked at: the layout says them.
+    """
+    parts, layout = parts_of(recipe.files, recipe.layout), recipe.layout
+    if layout.variables is not None:
+        layout = looked(recipe, parts, workers, progress)
+    return held(parts, layout) if workers.are_here and _is_small(parts) else parts, layout
 
 
 def notes_on(recipe: Recipe, data: Data) -> Iterator[str]:

@@ -183,8 +183,8 @@ def _folds_of(
             f"`--judge scoring={recipe.scoring}` has no sense in folds of one row (--folds loo); "
             "leave one of them out."
         )
-    parts = parts_to_read(recipe, workers)
-    n = n_alone(parts, recipe.layout, grouped=grouped)
+    parts, layout = parts_to_read(recipe, workers)
+    n = n_alone(parts, layout, grouped=grouped)
     if not 2 <= n <= _MOST_ALONE:
         raise InputError(
             f"{recipe.name}: `--folds loo` trains a model for each row, or group, of which there "

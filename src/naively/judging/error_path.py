@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from naively._choices import Choice
 from naively._notebook import points_shown, table_html
-from naively._types import Choice, FloatArray, IntArray
+from naively._types import FloatArray, IntArray
 
 
 def class_weights(rows: Mapping[str, int], scoring: str) -> dict[str, float] | None:
