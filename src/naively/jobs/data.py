@@ -311,7 +311,7 @@ def parts_to_read(recipe: Recipe, workers: Workers) -> Sequence[Part]:
 
 
 def _at_hand(parts: Sequence[Part], layout: Layout, workers: Workers) -> Sequence[Part]:
-    """Return parts with their rows if these are few; those of a table once its columns are known."""
+    """Return parts with their rows if these are few; of a table once its columns are known."""
     known = layout.variables is None or layout.variables.columns is not None
     return held(parts, layout) if known and workers.are_here and _is_small(parts) else parts
 
