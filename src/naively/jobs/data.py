@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import chain
@@ -22,7 +21,7 @@ import scipy.sparse as sp
 
 from naively._types import Array, FloatArray, IntArray
 from naively.jobs.engines import Workers
-from naively.jobs.settings import ModelSettings, Recipe
+from naively.jobs.settings import ModelSettings, Recipe, in_options
 from naively.jobs.strangers import unlabelled_note
 from naively.judging.parting import TRAIN, UNLABELLED, Parting
 from naively.models import MODELS
@@ -176,15 +175,15 @@ class Data:
         if settings.min_count > 1:
             if self.features.weights == "log" or getattr(self.features, "norm", None) is not None:
                 raise InputError(
-                    f"{self.name}: `--min-count` is of occurrences, and the weights of the rows "
-                    "are others; use --min-documents."
+                    f"{self.name}: `--words min-count` is of occurrences, and the weights of the "
+                    "rows are others; use --words min-documents."
                 )
             often &= found.totals >= settings.min_count
         if settings.min_documents > 1:
             documents = found.document_totals
             if documents is None:
                 raise InputError(
-                    f"{self.name}: `--min-documents` is of rows that hold a feature, which --model "
+                    f"{self.name}: `--words min-documents` is of rows that hold a feature, which "
                     f"{settings.kind} does not count; leave it out."
                 )
             often &= documents >= settings.min_documents
@@ -193,10 +192,10 @@ class Data:
         kept = np.flatnonzero(often)
         if len(kept) == 0:
             least, some = max(settings.min_count, 1), ""
-            way = "lower --min-count" if settings.min_count > 1 else "are the texts empty?"
+            way = "lower --words min-count" if settings.min_count > 1 else "are the texts empty?"
             if settings.min_documents > 1:
                 some = f", in {settings.min_documents:,} rows"
-                way = "lower --min-count or --min-documents"
+                way = "lower --words min-count or --words min-documents"
             raise InputError(
                 f"{self.name}: no feature is counted {least:,} times or more in training{some}; "
                 f"{way}{'.' * (way[-1] != '?')}"
@@ -222,16 +221,17 @@ def data_of(
     InputError
         Naming the file and the place in it, if it cannot be read.
     """
-    layout, parts = recipe.layout, parts or parts_to_read(recipe, workers)
+    layout = recipe.layout
     if layout.normalize == "median" and not workers.are_here:
         raise InputError(
-            "`--normalize median` reads all rows once more, which an engine does not; give a "
+            "`--read normalize=median` reads all rows once more, which an engine does not; give a "
             "number, such as 1e4."
         )
-    layout = targeted(parts, layout)
-    if layout.variables is not None:
+    if not parts:
+        parts, layout = parts_to_read(recipe, workers, progress)
+    elif layout.variables is not None:
         layout = looked(recipe, parts, workers, progress)
-        parts = _at_hand(parts, layout, workers)
+    layout = targeted(parts, layout)
     kind = MODELS[recipe.model.kind]
     features, layout, columns = definition(recipe.features, parts, layout, recipe.model)
     tasks = tasks_of(
@@ -283,11 +283,13 @@ def looked(
     assert variables is not None
     if settings.min_count > 1:
         raise InputError(
-            "`--min-count` is of occurrences, and a word of a table is there or not; use "
-            "--min-documents."
+            "`--words min-count` is of occurrences, and a word of a table is there or not; use "
+            "--words min-documents."
         )
     if settings.min_documents > 1 and not variables.words.columns:
-        raise InputError("`--min-documents` is of words, and has no effect without --text; add it.")
+        raise InputError(
+            "`--words min-documents` is of words, and has no effect without --text; add it."
+        )
     if variables.columns is not None:
         return layout
     if not parts:
@@ -305,15 +307,17 @@ def looked(
         return with_values(layout, all_of(values_of))
 
 
-def parts_to_read(recipe: Recipe, workers: Workers) -> Sequence[Part]:
-    """Return the parts of the files of a recipe, in memory where they are small and read here."""
-    return _at_hand(parts_of(recipe.files, recipe.layout), recipe.layout, workers)
+def parts_to_read(
+    recipe: Recipe, workers: Workers, progress: Progress = silent
+) -> tuple[Sequence[Part], Layout]:
+    """Return the parts of the files of a recipe, in memory where they are small and read here.
 
-
-def _at_hand(parts: Sequence[Part], layout: Layout, workers: Workers) -> Sequence[Part]:
-    """Return parts with their rows if these are few; of a table once its columns are known."""
-    known = layout.variables is None or layout.variables.columns is not None
-    return held(parts, layout) if known and workers.are_here and _is_small(parts) else parts
+    The rows of a table become numbers only once its columns were looked at: the layout says them.
+    """
+    parts, layout = parts_of(recipe.files, recipe.layout), recipe.layout
+    if layout.variables is not None:
+        layout = looked(recipe, parts, workers, progress)
+    return held(parts, layout) if workers.are_here and _is_small(parts) else parts, layout
 
 
 def notes_on(recipe: Recipe, data: Data) -> Iterator[str]:
@@ -364,7 +368,7 @@ def _note_of_raw_counts(batches: Iterator[Batch], kind: str) -> Iterator[str]:
         yield (
             f"The values of the first {X.shape[0]:,} rows are whole numbers up to "
             f"{values.max():,.0f}, as raw counts are, and the {kind} model compares values; "
-            "--normalize median --log1p makes those of deep and shallow rows alike."
+            "--read normalize median --read log1p makes those of deep and shallow rows alike."
         )
 
 
@@ -448,7 +452,8 @@ def _of_table(variables: Variables) -> ColumnFeatures:
 def _exposure_of_text(exposure: str | None) -> Literal["total"] | None:
     if exposure not in (None, "total"):
         raise InputError(
-            f"`--exposure` must be total for texts, the number of terms of a row; got {exposure!r}."
+            "`--read exposure` must be total for texts, the number of terms of a row; got "
+            f"{exposure!r}."
         )
     return None if exposure is None else "total"
 
@@ -457,28 +462,16 @@ def _exposure_of_columns(exposure: str | None, columns: Columns, source: str) ->
     if exposure is None:
         return None
     names = columns.names
-    with told_of(source), options_named("exposure"):
+    with told_of(source), in_options():
         if not columns.named and exposure != "total":
             try:
                 return int(names.index(exposure))
             except ValueError:
                 raise InputError(
-                    f"{source}: `--exposure` must be total or a column, {names[0]} to {names[-1]}; "
-                    f"got {exposure!r}."
+                    f"{source}: `--read exposure` must be total or a column, {names[0]} to "
+                    f"{names[-1]}; got {exposure!r}."
                 ) from None
         return checked_exposure(exposure, names=names if columns.named else None)
-
-
-@contextmanager
-def options_named(*parameters: str) -> Iterator[None]:
-    """Let errors name the options of the command instead of parameters."""
-    try:
-        yield
-    except ValueError as error:
-        text = str(error)
-        for name in parameters:
-            text = text.replace(f"`{name}`", f"`--{name}`")
-        raise ValueError(text) from error
 
 
 def placed_exposure(exposure: Exposure, kept: IntArray | None) -> Exposure:
@@ -499,7 +492,7 @@ def names_of(columns: Columns | None) -> Vocabulary | None:
 # Statistics that add up --------------------------------------------------------------------------
 
 
-def of_record(record: Record, name: str, text_column: str) -> Data:
+def of_record(record: Record, name: str, text_columns: tuple[str, ...]) -> Data:
     """Say what a record of statistics holds: rows for training, and no way back to them."""
     found, of_text = record.in_units(), isinstance(record.features, TextFeatures)
     classes = zip(found.classes.astype(str).tolist(), found.class_rows.tolist(), strict=True)
@@ -512,7 +505,7 @@ def of_record(record: Record, name: str, text_column: str) -> Data:
         class_rows={TRAIN: dict(classes)},
         shards=record.shards,
         notes=tuple(unlabelled_note(record.unlabelled)),
-        text_columns=(text_column,) if of_text else (),
+        text_columns=text_columns if of_text else (),
     )
 
 
