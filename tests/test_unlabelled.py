@@ -74,8 +74,8 @@ def test_the_result_is_that_of_the_rows_with_labels(tmp_path, format, absent, wa
     for name, array in expected[1].rule.arrays().items():
         np.testing.assert_array_equal(found[1].rule.arrays()[name], array)
     judged = [
-        replace(each.evaluation, misled=tuple(replace(row, key="") for row in each.evaluation.misled))
-        for each in (found[0], expected[0])
+        replace(each, misled=tuple(replace(row, key="") for row in each.misled))
+        for each in (found[0].evaluation, expected[0].evaluation)
     ]  # but for their place in the file
     assert judged[0] == judged[1]
     assert [n for n in found[0].notes if "label" in n] == ["4 rows without a label were left out."]
