@@ -75,7 +75,7 @@ def check_records(source: str) -> None:
     """
     asked = given()
     if "class_rows" in asked and "text" in asked:
-        raise click.UsageError("--text has no effect on counts with names; leave it out.")
+        raise click.UsageError("--text has no effect on a table of counts; leave it out.")
     for name, spelled in asked.items():
         if name not in _OF_RECORDS:
             raise click.UsageError(
