@@ -306,7 +306,7 @@ def test_the_command_trains_on_a_long_table_what_select_trains_on_the_rows(
 
 
 REFUSED = {
-    "moments": (["--model", "gaussian"], "cannot be trained on; choose one of multinomial"),
+    "moments": (["--model", "gaussian"], "cannot be trained; choose one of multinomial"),
     "k": (["-k", "0"], ""),
     "auto": (["-k", "auto"], "cross-validates"),
     "text": (["--text", "body"], "--text has no effect on a table of counts"),
