@@ -18,7 +18,7 @@ _OPTION = re.compile(r"(?<![\w-])--[a-z][a-z0-9-]+")
 _ELSEWHERE = re.compile(r"`naively [a-z]+[^`]*`|pip install.*")
 
 
-_KEY = re.compile(r"(?<![\w-])--([a-z]+) ([a-z][a-z-]+)")
+_KEY = re.compile(r"(?<![\w-])--([a-z]+) ([a-z][a-z0-9-]+)")
 
 
 def strange_options(message, name):

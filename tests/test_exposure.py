@@ -734,7 +734,10 @@ def test_command_refuses(files):
             (*counts, "--read", "exposure=depth", "--train", "refit=logistic"),
             "looks at the entries",
         ),
-        ((*counts, "--read", "exposure=depth", "--choose", "require=depth"), "both have `depth`"),
+        (
+            (*counts, "--read", "exposure=depth", "--choose", "require=depth"),
+            "`--choose require` must not have `depth`, which is the `--read exposure`",
+        ),
         ((*texts, "exposure=depth"), "must be total for texts"),
         ((*texts, "exposure=total", "--words", "weights=log"), "neither weighted nor normalised"),
         ((*texts, "exposure=total", "--words", "norm=l2"), "neither weighted nor normalised"),

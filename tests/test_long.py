@@ -286,8 +286,6 @@ def test_the_command_trains_on_a_long_table_what_select_trains_on_the_rows(
         "select",
         "counts.csv",
         "--read",
-        "long",
-        "--read",
         "class-rows=rows.csv",
         "--out",
         "a",
@@ -308,15 +306,10 @@ def test_the_command_trains_on_a_long_table_what_select_trains_on_the_rows(
 
 
 REFUSED = {
-    "no rows": (["--read", "long"], "--read long and --read class-rows go together"),
-    "no table": (
-        ["--read", "class-rows=rows.csv"],
-        "--read long and --read class-rows go together",
-    ),
-    "moments": (["--model", "gaussian"], "cannot be trained on; choose one of multinomial"),
+    "moments": (["--model", "gaussian"], "cannot be trained; choose one of multinomial"),
     "k": (["-k", "0"], ""),
     "auto": (["-k", "auto"], "cross-validates"),
-    "text": (["--text", "body"], "--text has no effect on --read long"),
+    "text": (["--text", "body"], "--text has no effect on a table of counts"),
     "rows": (["--read", "class-rows=counts.csv"], "`rows` must have two columns"),
 }
 
@@ -326,12 +319,7 @@ def test_the_command_says_what_is_wrong(case, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     written(tmp_path, *some_rows())
     options, message = REFUSED[case]
-    both = (
-        []
-        if case in ("no rows", "no table")
-        else ["--read", "long", "--read", "class-rows=rows.csv"]
-    )
-    result = run("select", "counts.csv", "-q", *both, *options)
+    result = run("select", "counts.csv", "-q", "--read", "class-rows=rows.csv", *options)
     if not message:
         assert result.exit_code == 0, result.output
         return

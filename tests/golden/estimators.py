@@ -483,7 +483,7 @@ add("paths", "sparse", lambda: described_path(SparseMultinomialNB(), sp.csr_matr
 for _name, _search in {
     "alphas": SparsityCV(SparseMultinomialNB(), ks=[2, 4, 8], alphas=[0.1, 1.0, 10.0]),
     "two models": SparsityCV([SparseMultinomialNB(), SparseBernoulliNB()], ks=[2, 4, 8], cv=3),
-    "one standard error": SparsityCV(SparseMultinomialNB(), ks=range(1, 12), refit="simplest"),
+    "simplest": SparsityCV(SparseMultinomialNB(), ks=range(1, 12), refit="simplest"),
     "scoring": SparsityCV(SparseBernoulliNB(), ks=[2, 4, 8], scoring="neg_log_loss"),
     "default ks": SparsityCV(SparsePoissonNB()),
 }.items():

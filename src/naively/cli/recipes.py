@@ -73,7 +73,10 @@ def check_records(source: str) -> None:
     click.UsageError
         Naming the first.
     """
-    for name, spelled in given().items():
+    asked = given()
+    if "class_rows" in asked and "text" in asked:
+        raise click.UsageError("--text has no effect on a table of counts; leave it out.")
+    for name, spelled in asked.items():
         if name not in _OF_RECORDS:
             raise click.UsageError(
                 f"{spelled} has no effect on {source}, which holds statistics and no rows; leave "

@@ -221,17 +221,10 @@ def data_of(
     InputError
         Naming the file and the place in it, if it cannot be read.
     """
-    layout = recipe.layout
-    if layout.normalize == "median" and not workers.are_here:
-        raise InputError(
-            "`--read normalize=median` reads all rows once more, which an engine does not; give a "
-            "number, such as 1e4."
-        )
-    if not parts:
+    if parts:
+        layout = _settled(recipe, parts, workers, progress)
+    else:
         parts, layout = parts_to_read(recipe, workers, progress)
-    elif layout.variables is not None:
-        layout = looked(recipe, parts, workers, progress)
-    layout = targeted(parts, layout)
     kind = MODELS[recipe.model.kind]
     features, layout, columns = definition(recipe.features, parts, layout, recipe.model)
     tasks = tasks_of(
@@ -312,12 +305,23 @@ def parts_to_read(
 ) -> tuple[Sequence[Part], Layout]:
     """Return the parts of the files of a recipe, in memory where they are small and read here.
 
-    The rows of a table become numbers only once its columns were looked at: the layout says them.
+    Rows become numbers only once the layout is settled: the columns of a table, a median.
     """
-    parts, layout = parts_of(recipe.files, recipe.layout), recipe.layout
-    if layout.variables is not None:
-        layout = looked(recipe, parts, workers, progress)
+    parts = parts_of(recipe.files, recipe.layout)
+    layout = _settled(recipe, parts, workers, progress)
     return held(parts, layout) if workers.are_here and _is_small(parts) else parts, layout
+
+
+def _settled(recipe: Recipe, parts: Sequence[Part], workers: Workers, progress: Progress) -> Layout:
+    """Return the layout with what a look at the rows finds."""
+    if recipe.layout.normalize == "median" and not workers.are_here:
+        raise InputError(
+            "`--read normalize=median` reads all rows once more, which an engine does not; give a "
+            "number, such as 1e4."
+        )
+    if recipe.layout.variables is not None:
+        return looked(recipe, parts, workers, progress)
+    return targeted(parts, recipe.layout)
 
 
 def notes_on(recipe: Recipe, data: Data) -> Iterator[str]:

@@ -63,7 +63,9 @@ def chosen(
     doubt = _ERRORS[choice] * max(standard_error[best], counting_error(float(loss[best]), n_rows))
     if doubt and n_rows and 0 <= loss[best] <= 1:
         doubt = max(doubt, 1 / n_rows)
-    return int(np.flatnonzero(loss <= loss[best] + doubt + 1e-12)[0])
+    near = loss <= loss[best] + doubt + 1e-12
+    near[best] = True  # also where no loss is known, and no error of it
+    return int(np.argmax(near))
 
 
 def counting_error(share: float, n_rows: float | None) -> float:

@@ -160,7 +160,7 @@ def check_scaling(layout: Layout) -> None:
     for name in ("ignore", "missing"):
         if layout.normalize is not None and getattr(layout, name):
             raise InputError(
-                f"`--read normalize` is by the sum of all columns and values; leave out --read "
+                "`--read normalize` is by the sum of all columns and values; leave out --read "
                 f"{name}."
             )
 
