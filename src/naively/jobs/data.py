@@ -231,6 +231,7 @@ def data_of(
     layout = targeted(parts, layout)
     if layout.variables is not None:
         layout = looked(recipe, parts, workers, progress)
+        parts = _carried(parts, layout, workers)
     kind = MODELS[recipe.model.kind]
     features, layout, columns = definition(recipe.features, parts, layout, recipe.model)
     tasks = tasks_of(
@@ -306,8 +307,14 @@ def looked(
 
 def parts_to_read(recipe: Recipe, workers: Workers) -> Sequence[Part]:
     """Return the parts of the files of a recipe, in memory where they are small and read here."""
-    parts = parts_of(recipe.files, recipe.layout)
-    return held(parts, recipe.layout) if workers.are_here and _is_small(parts) else parts
+    parts, variables = parts_of(recipe.files, recipe.layout), recipe.layout.variables
+    if variables is not None and variables.columns is None:
+        return parts  # no row of a table is a row of numbers before its columns are known
+    return _carried(parts, recipe.layout, workers)
+
+
+def _carried(parts: Sequence[Part], layout: Layout, workers: Workers) -> Sequence[Part]:
+    return held(parts, layout) if workers.are_here and _is_small(parts) else parts
 
 
 def notes_on(recipe: Recipe, data: Data) -> Iterator[str]:
