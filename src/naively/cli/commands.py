@@ -457,8 +457,8 @@ def amount_option(*, auto: bool) -> Callable[[Callable[..., Any]], Callable[...,
     words = "all or fdr (all that are significant)"
     if auto:
         words = (
-            "all, fdr (all that are significant), or cross-validated: auto (fewest within a quarter "
-            "of a standard error of the best), simplest (within one) or best"
+            "all, fdr (all that are significant), or cross-validated: auto (fewest within a "
+            "quarter of a standard error of the best), simplest (within one) or best"
         )
     return click.option(
         "-k",

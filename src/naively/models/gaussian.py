@@ -43,7 +43,6 @@ from naively.models.distances import CERTAIN, Distances, by_blocks, euclidean, s
 from naively.models.family import (
     ROUNDING,
     Family,
-    all_rows,
     checked_number,
     one_a_class,
     separable,
