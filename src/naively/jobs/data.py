@@ -223,15 +223,8 @@ def data_of(
         Naming the file and the place in it, if it cannot be read.
     """
     layout, parts = recipe.layout, parts or parts_to_read(recipe, workers)
-    if layout.normalize == "median" and not workers.are_here:
-        raise InputError(
-            "`--normalize median` reads all rows once more, which an engine does not; give a "
-            "number, such as 1e4."
-        )
-    layout = targeted(parts, layout)
-    if layout.variables is not None:
-        layout = looked(recipe, parts, workers, progress)
-        parts = _carried(parts, layout, workers)
+    layout = settled(recipe, parts, workers, progress)
+    parts = _carried(parts, layout, workers)
     kind = MODELS[recipe.model.kind]
     features, layout, columns = definition(recipe.features, parts, layout, recipe.model)
     tasks = tasks_of(
@@ -266,6 +259,21 @@ def data_of(
     if columns is None:
         return data
     return replace(data, names=columns.names)
+
+
+def settled(
+    recipe: Recipe, parts: Sequence[Part], workers: Workers, progress: Progress = silent
+) -> Layout:
+    """Find what the layout leaves to the rows: their median sum, the columns of a table."""
+    layout = recipe.layout
+    if layout.normalize == "median" and not workers.are_here:
+        raise InputError(
+            "`--normalize median` reads all rows once more, which an engine does not; give a "
+            "number, such as 1e4."
+        )
+    if layout.variables is not None:
+        return looked(recipe, parts, workers, progress)
+    return targeted(parts, layout)
 
 
 def looked(
@@ -307,10 +315,11 @@ def looked(
 
 def parts_to_read(recipe: Recipe, workers: Workers) -> Sequence[Part]:
     """Return the parts of the files of a recipe, in memory where they are small and read here."""
-    parts, variables = parts_of(recipe.files, recipe.layout), recipe.layout.variables
-    if variables is not None and variables.columns is None:
-        return parts  # no row of a table is a row of numbers before its columns are known
-    return _carried(parts, recipe.layout, workers)
+    layout = recipe.layout
+    parts, variables = parts_of(recipe.files, layout), layout.variables
+    if layout.normalize == "median" or (variables is not None and variables.columns is None):
+        return parts  # all rows are looked at before one can be told: see `settled`
+    return _carried(parts, layout, workers)
 
 
 def _carried(parts: Sequence[Part], layout: Layout, workers: Workers) -> Sequence[Part]:
