@@ -150,9 +150,29 @@ def test_paths_and_folds(here):
     found = [float(row["accuracy"]) for row in rows("cv.csv")]
     errors = error_path(estimator, frame, y, [0, 2, 4]).cross_validated
     np.testing.assert_allclose(found, 1 - errors, atol=0.05)  # of other folds
-    run(*SELECT, "t.csv", "--text", "note", "-k", "simplest", "--train", "calibration=cross-fitted",
-        "--judge", "precision=ill=0.9")  # fmt: skip
-    assert 1 <= len(rows("result/features.csv")) <= 6
+    run(*SELECT, "t.csv", "--text", "note", "-k", "auto", "--calibration", "cross-fitted",
+        "--precision", "ill=0.9")  # fmt: skip
+    assert 1 <= len(rows("result/features.csv")) <= track.supports.n_features
+
+
+def test_each_row_is_left_out_alone(here):
+    frame, y = here
+    run("cv", "t.csv", "--model", "mixed", "--read", "kind=visits=poisson", "--text", "note",
+        "--ks", "0,2,4", "--folds", "loo", "--out", "loo.csv", "-q")  # fmt: skip
+    found = [float(row["accuracy"]) for row in rows("loo.csv")]
+    for k, share in zip([0, 2, 4], found, strict=True):
+        right = 0
+        for row in range(len(y)):
+            others = np.arange(len(y)) != row
+            model = SparseMixedNB(k, columns=COLUMNS, text=["note"]).fit(frame[others], y[others])
+            right += model.predict(frame[~others])[0] == y[row]
+        assert share == pytest.approx(right / len(y))
+
+
+def test_rows_without_a_label_are_left_out(here):
+    said = run("select", "t.csv", "--model", "mixed", "-k", 2, "--label", "blood")
+    frame, _ = here
+    assert f"{frame.blood.isna().sum()} rows without a label were left out" in said
 
 
 # -- kinds -----------------------------------------------------------------------------------------
@@ -354,8 +374,8 @@ def test_a_manifest_that_was_tampered_with():
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ("--read", "numbers", "--read numbers has no effect on --model mixed"),
-        ("--read", "transpose", "--read transpose has no effect on --model mixed"),
+        ("--read numbers", "--read numbers has no effect on --model mixed"),
+        ("--read transpose", "--read transpose has no effect on --model mixed"),
         ("--read missing=ignore", "`--read missing` has no effect on --model mixed"),
         ("--words weights=log", "leave them out with --model mixed"),
         ("--words analyzer=char", "--words analyzer is of texts.*without --text"),

@@ -71,9 +71,9 @@ calibration : {None, "cross-fitted"}, default=None
 q : float, default=None
     With `k="fdr"`: the false discovery rate (0.1 by default). The features are those that Benjamini
     and Hochberg (1995) call significant, and a share of `q` of them at most is alike in the rows of
-    all classes, in expectation. Multinomial, Poisson and Gaussian models with a variance for each
-    class, whose `pvalues_` do not hold where rows vary more than the model, take the p-values of
-    an analysis of variance of the rows instead; other models take `pvalues_`.""",
+    all classes, in expectation. Models of counts and Gaussian ones, whose `pvalues_` do not hold in
+    few rows or where rows vary more than the model, take the p-values of an analysis of variance
+    of the rows instead; other models take `pvalues_`.""",
     "stable": """
 stable : float, default=None
     Share in (0.5, 1]. Of the `k` features only those are kept that are selected on so large a share

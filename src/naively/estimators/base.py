@@ -521,7 +521,8 @@ class AbstractAddingClassifier(AbstractSparseClassifier[A]):
     def forget(self, X: MatrixLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Take rows out again; the result is that of `fit` on the rows that are left.
 
-        Counts are subtracted: whole numbers without weights exactly, real numbers to rounding.
+        Counts are subtracted: whole numbers without weights exactly, real numbers (and squared
+        deviations, of which dispersions are made) to rounding.
         Classes stay, with or without rows.
 
         Parameters

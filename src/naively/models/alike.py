@@ -16,11 +16,13 @@ permutations of the labels is (C - 1) / (n - 1), that of the law, whatever the e
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from scipy.special import chdtrc, fdtrc
 
 from naively._types import Array, FloatArray
-from naively.models.family import Family, S, all_rows, blocks
+from naively.models.family import Family, S, all_rows, blocks, weight_of
 
 _CONSTANT = 2.0**-40  # share of the squares that stands for no variance
 
@@ -66,6 +68,22 @@ def alike_in_rows(sums: Array, weight: FloatArray, squares: FloatArray) -> Float
         between = np.divide(excess**2, n_c, out=np.zeros_like(f), where=n_c > 0).sum(axis=1)
         p[block] = probability(between, some - g * (g / n), n_c, _CONSTANT * some)
     return p
+
+
+def alike_in_means(statistics: Any, _: FloatArray | None = None) -> FloatArray:
+    """Return the same probability, (m,), of statistics that have means and variances by class.
+
+    It asks neither for the shape of the law nor for its dispersion: a likelihood ratio of variances
+    fails where columns have many zeros, one of counts where their dispersion is estimated.
+    """
+    mean = statistics.mean
+    weight = np.broadcast_to(weight_of(statistics, slice(None)), mean.shape)
+    center = np.sum(weight * mean, axis=1) / all_rows(weight)
+    between = np.sum(weight * (mean - center[:, None]) ** 2, axis=1)
+    within = np.sum(weight * statistics.variance, axis=1)
+    return probability(
+        between, within + between, weight, _CONSTANT * np.sum(weight * mean**2, axis=1)
+    )
 
 
 def probability(

@@ -37,13 +37,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from naively._types import BoolArray, FloatArray, IntArray
-from naively.models.alike import probability
+from naively.models.alike import alike_in_means
 from naively.models.contrast import Contrast, weight_difference
 from naively.models.distances import CERTAIN, Distances, by_blocks, euclidean, squares
 from naively.models.family import (
     ROUNDING,
     Family,
-    all_rows,
     checked_number,
     one_a_class,
     separable,
@@ -108,7 +107,7 @@ def gaussian(variance: str = "class", var_smoothing: object = 1e-9) -> Family[Mo
         problem=partial(separable, gain, partial(_baseline, var_smoothing), _rounding),
         rule=partial(_rule, shared, var_smoothing),
         freedom=partial(_freedom, shared),
-        test=None if shared else _test_of_means,
+        test=alike_in_means,
         distances=partial(_distances, shared, var_smoothing),
         contrast=partial(_contrast, shared, var_smoothing),
     )
@@ -117,20 +116,6 @@ def gaussian(variance: str = "class", var_smoothing: object = 1e-9) -> Family[Mo
 def _freedom(shared: bool, statistics: Moments) -> int | IntArray:  # noqa: FBT001 (bound by position)
     """Count a mean in each class but one, and a variance too where they are not shared."""
     return one_a_class(statistics) * (1 if shared else 2)
-
-
-def _test_of_means(statistics: Moments, _: FloatArray | None = None) -> FloatArray:
-    """Test that the means of all classes are alike: p-values (m,).
-
-    A likelihood ratio of variances takes the shape of the law for granted, which columns with many
-    zeros do not have; one of means does not.
-    """
-    weight = np.broadcast_to(weight_of(statistics, slice(None)), statistics.mean.shape)
-    center = np.sum(weight * statistics.mean, axis=1) / all_rows(weight)
-    between = np.sum(weight * (statistics.mean - center[:, None]) ** 2, axis=1)
-    least = _PERFECT * np.sum(weight * statistics.mean**2, axis=1)
-    within = np.sum(weight * statistics.variance, axis=1)
-    return probability(between, within + between, weight, least)
 
 
 def gaussian_gain(

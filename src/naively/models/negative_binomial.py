@@ -79,6 +79,7 @@ from numpy.typing import ArrayLike
 from scipy.special import xlogy
 
 from naively._types import FloatArray, IntArray
+from naively.models.alike import alike_in_means
 from naively.models.contrast import (
     Contrast,
     log2_ratio,
@@ -205,6 +206,7 @@ def negative_binomial(
         distances=partial(_distances, *settings),
         contrast=partial(_contrast, *settings),
         weight_variance=partial(_weight_variance, *settings),
+        test=alike_in_means,
     )
 
 
