@@ -173,6 +173,7 @@ def test_counts_in_a_table_of_numbers(folder):
         "feature",
         "gain",
         "class",
+        "standard error",
         "weight",
         "count",
         "rows",
