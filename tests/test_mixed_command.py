@@ -354,8 +354,8 @@ def test_a_manifest_that_was_tampered_with():
 @pytest.mark.parametrize(
     ("options", "match"),
     [
-        ("--read", "numbers", "--read numbers has no effect on --model mixed"),
-        ("--read", "transpose", "--read transpose has no effect on --model mixed"),
+        ("--read numbers", "--read numbers has no effect on --model mixed"),
+        ("--read transpose", "--read transpose has no effect on --model mixed"),
         ("--read missing=ignore", "`--read missing` has no effect on --model mixed"),
         ("--words weights=log", "leave them out with --model mixed"),
         ("--words analyzer=char", "--words analyzer is of texts.*without --text"),
