@@ -12,7 +12,6 @@ import scipy.io
 import scipy.sparse as sp
 from click.testing import CliRunner
 
-from naively.cli import scale  # noqa: F401 (with it all commands are there)
 from naively.cli.commands import naively
 from naively.jobs.model_file import load_model
 from naively.read.errors import InputError

@@ -13,7 +13,7 @@ from naively.jobs.model_file import load_model
 from naively.jobs.predict import PredictJob, predict
 from naively.jobs.records import Counting, count
 from naively.jobs.settings import Engine, ModelSettings, Recipe, TestSettings as OfTest
-from naively.jobs.tables import cross_validate, path_of
+from naively.jobs.tables import cross_validate
 from naively.read.errors import InputError
 from naively.read.layout import Layout
 from naively.text.features import TextFeatures
@@ -141,16 +141,13 @@ def test_rows_of_which_none_has_a_label(tmp_path):
         learn(recipe(str(tmp_path / "a.csv")))
 
 
-@pytest.mark.parametrize("command", ["path", "cv"])
-def test_paths_and_folds_tell_the_same(tmp_path, command):
+def test_folds_tell_the_same(tmp_path):
     frame = texts()
     frame.loc[SPARE, "label"] = None
     frame.loc[3, "text"] = " "
     frame.loc[[0, 4, 6], "label"] = ["COLD"] * 3
     path = written(tmp_path, "a", frame, "csv", None)
-    found = path_of(recipe(path), None) if command == "path" else cross_validate(
-        recipe(path), ["multinomial"], [1], 2, None
-    )  # fmt: skip
+    found = cross_validate(recipe(path), ["multinomial"], [1], 2, None)
     said = " ".join(found.notes)
     assert "4 rows without a label were left out." in said
     assert "differ by case or spelling only are kept apart: COLD and cold" in said
