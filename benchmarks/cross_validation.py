@@ -65,7 +65,7 @@ def main():
     for name, times in seconds.items():
         print(f"{name}: {np.median(times):.2f} s, {np.median(times) / base:.1f} times", flush=True)
     for name, search in list(found.items())[1:]:
-        few = search.one_standard_error_k_
+        few = search.simplest_k_
         print(
             f"{name}: best k {search.best_k_} ({search.best_score_:.4f}), one standard error {few};"
             f" test half {search.score(X_test, y_test):.4f}",

@@ -164,9 +164,10 @@ def test_the_summary_says_what_was_chosen_from(folder):
 def test_ties_are_those_among_what_may_be_chosen(folder):
     lines = [f"{'aa bb cc dd' if i % 2 else 'ee ff gg hh'},{'xy'[i % 2]}" for i in range(40)]
     Path("ties.csv").write_text("text,label\n" + "\n".join(lines) + "\n")
+    three = ("-k", 3, "--require", "hh", "--exclude", "aa")
     for model, free in (("multinomial", 3), ("bernoulli", 6)):  # bb to dd are alike, bb to gg tie
-        ways = ("select", "ties.csv", "--model", model, "--holdout", 0, "--json", "-q", "--force")
-        notes = json.loads(run(*ways, "-k", 3, "--require", "hh", "--exclude", "aa"))["notes"]
+        ways = ("select", "ties.csv", "--model", model, "--holdout", 0, "--json", "-q")
+        notes = json.loads(run(*ways, *three, "--out", model))["notes"]
         (note,) = [each for each in notes if " tie for " in each]
         assert note.startswith(f"{free} features tie for 2 of the 3 places")
 

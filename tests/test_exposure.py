@@ -485,7 +485,7 @@ def run(*arguments, status=0):
     if found.exception is not None and not isinstance(found.exception, SystemExit):
         raise found.exception
     assert found.exit_code == status, found.output
-    return found.output
+    return found.output if status else found.stdout
 
 
 MODELS = {"poisson": SparsePoissonNB, "negative-binomial": SparseNegativeBinomialNB}
@@ -679,7 +679,10 @@ def test_command_refuses(files):
         ((*numbers, "--exposure", "depth"), "has no effect on --model multinomial"),
         ((*counts, "--exposure", "dept"), "did you mean `depth`?"),
         ((*counts, "--exposure", "depth", "--refit", "logistic"), "looks at the entries"),
-        ((*counts, "--exposure", "depth", "--require", "depth"), "both have `depth`"),
+        (
+            (*counts, "--exposure", "depth", "--require", "depth"),
+            "`--require` must not have `depth`, which is the `--exposure`",
+        ),
         ((*texts, "depth"), "must be total for texts"),
         ((*texts, "total", "--weights", "log"), "neither weighted nor normalised"),
         ((*texts, "total", "--norm", "l2"), "neither weighted nor normalised"),

@@ -420,14 +420,14 @@ def test_cv_is_that_of_the_library(folder):
 
 @pytest.mark.parametrize("n", [200, 12_000])
 @pytest.mark.parametrize("model", ["multinomial", "bernoulli"])
-def test_cv_and_auto_choose_the_same_k(tmp_path, monkeypatch, n, model):
+def test_cv_and_select_choose_the_same_k(tmp_path, monkeypatch, n, model):
     monkeypatch.chdir(tmp_path)
     rng = np.random.default_rng(n)
     y = np.array(["a", "b"])[rng.integers(0, 2, n)]
     mean = np.where(y[:, None] == "a", 0.5, 0.5 + 0.6 * rng.random(30) ** 3)
     np.savez("a.npz", X=rng.poisson(mean), y=y)
     found = json.loads(run("cv", "a.npz", "--model", model, "--json").stdout)
-    for choice, k in (("auto", found["simplest_k"]), ("best", found["best"]["k"])):
+    for choice, k in (("simplest", found["simplest_k"]), ("best", found["best"]["k"])):
         run("select", "a.npz", "-k", choice, "--model", model, "--holdout", 0, "-q", "--out", "r",
             "--force")  # fmt: skip
         assert len(load_model("r/model.npz").names) == k
@@ -522,7 +522,7 @@ def test_repeats_are_means_over_divisions(uneven, scoring, model):
     logistic = [get_scorer(scoring)(pipe.fit(X[a], y[a]), X[b], y[b]) for a, b in splits]
     (other,) = (point for point in found["points"] if point["model"] == "logistic")
     assert other["score"] == pytest.approx(np.mean(logistic), rel=1e-3)
-    for k in ("best", "auto"):
+    for k in ("best", "simplest"):
         asked = ("--holdout", 0, "-q", "--scoring", scoring, "--repeats", 3, "--model", model)
         run("select", "a.npz", "-k", k, *asked, "--out", "r", "--force")
         every = json.loads(run("cv", "a.npz", *options[2:]).stdout)

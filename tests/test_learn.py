@@ -487,11 +487,12 @@ def test_statistics_that_texts_do_not_have_are_refused(folder):
     assert "and not moments; give the files to `naively select`" in message
 
 
-def test_k_auto_is_chosen_on_folds_of_the_training_rows(folder):
+def test_k_is_chosen_on_folds_of_the_training_rows(folder):
     """Against the library, on the same folds of the same rows."""
     X, y = counts(600)
     np.savez("a.npz", X=X, y=y)
-    run("select", "a.npz", "-k", "auto", "-q")
+    for k in ("auto", "simplest"):
+        run("select", "a.npz", "-k", k, "-q", "--out", k)
     parts = parts_of("a.npz", Layout())
     parting = parted(Parting(0.2, n_folds=5), parts, Layout())
     kinds = parting.of_part(parts[0].name).kinds(len(y), None)
@@ -500,10 +501,17 @@ def test_k_auto_is_chosen_on_folds_of_the_training_rows(folder):
     splits = [(np.flatnonzero(folds != t), np.flatnonzero(folds == t)) for t in range(5)]
     ks = range(10)
     search = SparsityCV(SparseMultinomialNB(), ks=ks, cv=splits).fit(X[train], y[train])
-    assert len(load_model("result/model.npz").names) == search.simplest_k_
-    points = summary_of("result")["path"]["points"]
+    assert len(load_model("simplest/model.npz").names) == search.simplest_k_
+    points = summary_of("auto")["path"]["points"]
     accuracy = {point["k"]: point["accuracy"] for point in points}
     means = search.cv_results_["mean_test_score"]
+    error, n = 1 - means.max(), len(train)
+    doubt = max(
+        np.sqrt((error + 1 / n) * (1 - error) / n),
+        search.cv_results_["std_test_score"][search.best_index_] / np.sqrt(4),
+    )
+    near = int(np.argmax(means >= means.max() - doubt / 4 - 1e-12))
+    assert len(load_model("auto/model.npz").names) == ks[near]
     sizes = np.bincount(folds)
     scores = np.array([search.cv_results_[f"split{t}_test_score"] for t in range(5)])
     weighted = sizes @ scores / sizes.sum()

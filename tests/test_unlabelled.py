@@ -73,7 +73,11 @@ def test_the_result_is_that_of_the_rows_with_labels(tmp_path, format, absent, wa
     assert found[1].classes == expected[1].classes == ("cold", "warm")
     for name, array in expected[1].rule.arrays().items():
         np.testing.assert_array_equal(found[1].rule.arrays()[name], array)
-    assert found[0].evaluation == expected[0].evaluation
+    judged = [
+        replace(each, misled=tuple(replace(row, key="") for row in each.misled))
+        for each in (found[0].evaluation, expected[0].evaluation)
+    ]  # but for their place in the file
+    assert judged[0] == judged[1]
     assert [n for n in found[0].notes if "label" in n] == ["4 rows without a label were left out."]
     assert found[0].n_rows == N - 4
     assert not [each for each in expected[0].notes if "label" in each]

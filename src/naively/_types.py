@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -35,5 +35,3 @@ MatrixLike: TypeAlias = "ArrayLike | spmatrix | sparray | Frame"  # rows as user
 K: TypeAlias = (
     int | float | str | None
 )  # a number of features, a share of them, "all", "fdr" or a choice; None: what a budget pays
-Choice: TypeAlias = Literal["auto", "simplest", "best"]  # of k, by its loss over some folds
-AUTO: tuple[Choice, ...] = get_args(Choice)

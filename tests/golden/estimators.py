@@ -444,7 +444,7 @@ def described_search(search: Any, X: Any, y: Any, **more: Any) -> Sections:
         best_k=found.best_k_,
         best_score=found.best_score_,
         best_index=found.best_index_,
-        one_standard_error_k=found.one_standard_error_k_,
+        simplest_k=found.simplest_k_,
         n_splits=found.n_splits_,
         **shown,
     ) | {"ranking": str(found.ranking_), "predict": text(found.predict(X[:5]))}
@@ -483,9 +483,7 @@ add("paths", "sparse", lambda: described_path(SparseMultinomialNB(), sp.csr_matr
 for _name, _search in {
     "alphas": SparsityCV(SparseMultinomialNB(), ks=[2, 4, 8], alphas=[0.1, 1.0, 10.0]),
     "two models": SparsityCV([SparseMultinomialNB(), SparseBernoulliNB()], ks=[2, 4, 8], cv=3),
-    "one standard error": SparsityCV(
-        SparseMultinomialNB(), ks=range(1, 12), refit="one_standard_error"
-    ),
+    "simplest": SparsityCV(SparseMultinomialNB(), ks=range(1, 12), refit="simplest"),
     "scoring": SparsityCV(SparseBernoulliNB(), ks=[2, 4, 8], scoring="neg_log_loss"),
     "default ks": SparsityCV(SparsePoissonNB()),
 }.items():

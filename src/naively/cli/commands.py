@@ -22,7 +22,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, ParamSpec, TypeAlias, TypeVar
 import click
 
 import naively as package
-from naively._types import AUTO
+from naively._choices import AUTO
 from naively.judging.names import SCORINGS
 from naively.models.kinds import ASKED, MODELS
 from naively.read.errors import InputError, OutputError, reason

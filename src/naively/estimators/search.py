@@ -21,7 +21,8 @@ from sklearn.utils.metadata_routing import (
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from naively._types import Array, Choice, IntArray, MatrixLike
+from naively._choices import Choice
+from naively._types import Array, IntArray, MatrixLike
 from naively.estimators.all_or_nothing import all_or_nothing
 from naively.estimators.base import AbstractSparseClassifier
 from naively.estimators.cv_results import results_table

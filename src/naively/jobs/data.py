@@ -222,9 +222,10 @@ def data_of(
     InputError
         Naming the file and the place in it, if it cannot be read.
     """
-    layout, parts = recipe.layout, parts or parts_to_read(recipe, workers)
-    layout = settled(recipe, parts, workers, progress)
-    parts = _carried(parts, layout, workers)
+    if parts:
+        layout = _settled(recipe, parts, workers, progress)
+    else:
+        parts, layout = parts_to_read(recipe, workers, progress)
     kind = MODELS[recipe.model.kind]
     features, layout, columns = definition(recipe.features, parts, layout, recipe.model)
     tasks = tasks_of(
@@ -259,21 +260,6 @@ def data_of(
     if columns is None:
         return data
     return replace(data, names=columns.names)
-
-
-def settled(
-    recipe: Recipe, parts: Sequence[Part], workers: Workers, progress: Progress = silent
-) -> Layout:
-    """Find what the layout leaves to the rows: their median sum, the columns of a table."""
-    layout = recipe.layout
-    if layout.normalize == "median" and not workers.are_here:
-        raise InputError(
-            "`--normalize median` reads all rows once more, which an engine does not; give a "
-            "number, such as 1e4."
-        )
-    if layout.variables is not None:
-        return looked(recipe, parts, workers, progress)
-    return targeted(parts, layout)
 
 
 def looked(
@@ -313,17 +299,28 @@ def looked(
         return with_values(layout, all_of(values_of))
 
 
-def parts_to_read(recipe: Recipe, workers: Workers) -> Sequence[Part]:
-    """Return the parts of the files of a recipe, in memory where they are small and read here."""
-    layout = recipe.layout
-    parts, variables = parts_of(recipe.files, layout), layout.variables
-    if layout.normalize == "median" or (variables is not None and variables.columns is None):
-        return parts  # all rows are looked at before one can be told: see `settled`
-    return _carried(parts, layout, workers)
+def parts_to_read(
+    recipe: Recipe, workers: Workers, progress: Progress = silent
+) -> tuple[Sequence[Part], Layout]:
+    """Return the parts of the files of a recipe, in memory where they are small and read here.
+
+    Rows become numbers only once the layout is settled: the columns of a table, a median.
+    """
+    parts = parts_of(recipe.files, recipe.layout)
+    layout = _settled(recipe, parts, workers, progress)
+    return held(parts, layout) if workers.are_here and _is_small(parts) else parts, layout
 
 
-def _carried(parts: Sequence[Part], layout: Layout, workers: Workers) -> Sequence[Part]:
-    return held(parts, layout) if workers.are_here and _is_small(parts) else parts
+def _settled(recipe: Recipe, parts: Sequence[Part], workers: Workers, progress: Progress) -> Layout:
+    """Return the layout with what a look at the rows finds."""
+    if recipe.layout.normalize == "median" and not workers.are_here:
+        raise InputError(
+            "`--normalize median` reads all rows once more, which an engine does not; give a "
+            "number, such as 1e4."
+        )
+    if recipe.layout.variables is not None:
+        return looked(recipe, parts, workers, progress)
+    return targeted(parts, recipe.layout)
 
 
 def notes_on(recipe: Recipe, data: Data) -> Iterator[str]:

@@ -17,6 +17,7 @@ from naively.selection.train import Trained, choices, model_path
 
 GRID_POINTS = 40
 _COVERAGE_POINTS = 50
+_ROUNDING = 1e-9  # of margins, which rows of the same values have in other batches
 _CONFUSED_CLASSES = 100  # more are too many to keep every cell of the matrix
 _PREDICTED_CLASSES = 20  # the prediction compares all pairs in all classes
 _PREDICTED_ROWS = 5000  # drawn of each of more than two classes
@@ -193,7 +194,8 @@ def coverage_points(
 ) -> tuple[CoveragePoint, ...]:
     """Accuracy on the surest part of the test rows, for some fifty shares of them.
 
-    Rows of equal margin enter together: which of them come first would say nothing.
+    Rows whose margin is equal but for rounding enter together: which of them come first would say
+    nothing.
 
     Parameters
     ----------
@@ -202,9 +204,14 @@ def coverage_points(
     rows, right
         How many rows have each, and how many of them are right, (B,).
     """
-    descending, group = np.unique(-margin, return_inverse=True)
+    order = np.argsort(-margin, kind="stable")
+    ranked = -margin[order]
+    with np.errstate(invalid="ignore"):  # infinite ones are equal
+        apart = np.diff(ranked) > _ROUNDING * np.maximum(1.0, np.abs(ranked[1:]))
+    last = np.flatnonzero(np.append(apart, np.ones(min(len(ranked), 1), dtype=bool)))
+    descending = ranked[last]
     rows, right = (
-        np.bincount(group, each, len(descending)).astype(np.int64) for each in (rows, right)
+        np.diff(np.cumsum(each[order])[last], prepend=0).astype(np.int64) for each in (rows, right)
     )
     reached = np.cumsum(rows)
     n = int(reached[-1]) if len(reached) else 0

@@ -15,7 +15,7 @@ from naively._nearest import short
 from naively._types import IntArray
 from naively.jobs.against import logistic
 from naively.jobs.constraints import constrained, weighed
-from naively.jobs.data import Data, data_of, notes_on, parts_to_read, settled
+from naively.jobs.data import Data, data_of, notes_on, parts_to_read
 from naively.jobs.engines import Workers, working
 from naively.jobs.folds import default_grid, n_divisions, repeated_errors, training
 from naively.jobs.learn import check_rows
@@ -274,8 +274,8 @@ def _folds_of(
             f"`--scoring {recipe.scoring}` has no sense in folds of one row (--folds loo); leave "
             "one of them out."
         )
-    parts = parts_to_read(recipe, workers)
-    n = n_alone(parts, settled(recipe, parts, workers), grouped=grouped)
+    parts, layout = parts_to_read(recipe, workers)
+    n = n_alone(parts, layout, grouped=grouped)
     if not 2 <= n <= _MOST_ALONE:
         raise InputError(
             f"{recipe.name}: `--folds loo` trains a model for each row, or group, of which there "

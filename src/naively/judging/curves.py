@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from naively._types import Choice, FloatArray, IntArray
+from naively._choices import Choice
+from naively._types import FloatArray, IntArray
 from naively.judging.error_path import FoldErrors, chosen
 from naively.judging.scoring import scores_of
 

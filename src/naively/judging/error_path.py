@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from naively._choices import Choice
 from naively._notebook import points_shown, table_html
-from naively._types import Choice, FloatArray, IntArray
+from naively._types import FloatArray, IntArray
 
 
 def class_weights(rows: Mapping[str, int], scoring: str) -> dict[str, float] | None:
@@ -60,7 +61,9 @@ def chosen(
     doubt = _ERRORS[choice] * max(standard_error[best], counting_error(float(loss[best]), n_rows))
     if doubt and n_rows and 0 <= loss[best] <= 1:
         doubt = max(doubt, 1 / n_rows)
-    return int(np.flatnonzero(loss <= loss[best] + doubt + 1e-12)[0])
+    near = loss <= loss[best] + doubt + 1e-12
+    near[best] = True  # also where no loss is known, and no error of it
+    return int(np.argmax(near))
 
 
 def counting_error(share: float, n_rows: float | None) -> float:

@@ -11,7 +11,8 @@ from typing import Generic, TypeAlias, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
-from naively._types import Array, Choice, FloatArray, IntArray, K
+from naively._choices import Choice
+from naively._types import Array, FloatArray, IntArray, K
 from naively._warn import warn
 from naively.judging.error_path import FoldErrors
 from naively.judging.leave_one_out import multinomial_errors

@@ -227,7 +227,8 @@ def targeted(parts: Sequence[Part], layout: Layout) -> Layout:
     if layout.normalize != "median":
         return layout
     plain = replace(layout, normalize=None, log1p=False, needs_label=False, label=None)
-    sums = [row_sums(each.rows) for part in parts for each in batches_of(part, plain)]
+    own = [replace(part, held=None) for part in parts]  # rows in memory may be scaled already
+    sums = [row_sums(each.rows) for part in own for each in batches_of(part, plain)]
     found = np.concatenate([np.empty(0), *sums])
     found = found[found > 0]
     if not len(found):

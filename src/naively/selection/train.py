@@ -8,7 +8,8 @@ from typing import Any, Generic, Self
 
 import numpy as np
 
-from naively._types import AUTO, Array, FloatArray, IntArray, K
+from naively._choices import AUTO
+from naively._types import Array, FloatArray, IntArray, K
 from naively._warn import warn
 from naively.models.contrast import relative_errors
 from naively.models.exposure import sized
