@@ -261,21 +261,6 @@ def data_of(
     return replace(data, names=columns.names)
 
 
-def settled(
-    recipe: Recipe, parts: Sequence[Part], workers: Workers, progress: Progress = silent
-) -> Layout:
-    """Find what the layout leaves to the rows: their median sum, the columns of a table."""
-    layout = recipe.layout
-    if layout.normalize == "median" and not workers.are_here:
-        raise InputError(
-            "`--normalize median` reads all rows once more, which an engine does not; give a "
-            "number, such as 1e4."
-        )
-    if layout.variables is not None:
-        return looked(recipe, parts, workers, progress)
-    return targeted(parts, layout)
-
-
 def looked(
     recipe: Recipe, parts: Sequence[Part], workers: Workers, progress: Progress = silent
 ) -> Layout:

@@ -100,9 +100,9 @@ def repeated_errors(
     With few rows the division into folds decides as much as the rows do: they are divided anew,
     up to five times unless it is said how often, and the errors averaged.
     """
-    known = data.tasks[0].layout  # by now
-    layout = replace(recipe.layout, variables=known.variables, normalize=known.normalize)
-    recipe = replace(recipe, layout=layout)
+    if data.words_from is not None:  # the columns of a table are known by now
+        known = replace(recipe.layout, variables=data.tasks[0].layout.variables)
+        recipe = replace(recipe, layout=known)
     scoring = recipe.scoring or "accuracy"
     found: list[list[FoldErrors]] = [[] for _ in models]
     for seed in range(n_divisions(recipe, data, parting)):
