@@ -314,3 +314,15 @@ def test_a_warning_points_at_the_line_of_the_caller(call):
         warnings.simplefilter("always")
         call(X, y)
     assert [each.filename for each in caught] == [__file__]
+
+
+def test_a_folder_of_records_tells_of_a_file_as_it_was(tmp_path, monkeypatch):
+    """The rows of a file that changed were added twice, without a word."""
+    monkeypatch.chdir(tmp_path)
+    with open("a.csv", "w") as file:
+        file.write("text,label\n" + "good,x\nbad,y\n" * 10)
+    count = ["count", "a.csv", "--out", "records", "-q"]
+    assert "another file" not in CliRunner().invoke(naively, count).output
+    with open("a.csv", "a") as file:
+        file.write("better,x\n")
+    assert "is a record of another file called a.csv" in CliRunner().invoke(naively, count).output

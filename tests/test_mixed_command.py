@@ -20,7 +20,7 @@ from naively.work.records import load_record, merge, save_record
 
 COLUMNS = {"visits": "poisson"}
 SELECT = ("select", "--model", "mixed", "--read", "kind=visits=poisson", "-q", "--force")
-FORMATS = ["csv", "tsv", "parquet", "jsonl"]
+FORMATS = ["csv", "tsv", "parquet", "jsonl", "xlsx"]
 
 
 def run(*arguments, status=0):
@@ -56,6 +56,8 @@ def write(frame, y, name):
         whole.to_csv(name, index=False)
     elif name.endswith(".tsv"):
         whole.to_csv(name, index=False, sep="\t")
+    elif name.endswith(".xlsx"):
+        whole.to_excel(name, index=False)
     elif name.endswith(".parquet"):
         whole.astype({"visits": "Int64", "blood": "category"}).to_parquet(name, index=False)
     else:

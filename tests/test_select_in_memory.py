@@ -108,6 +108,20 @@ def test_columns_of_numbers(kind, tmp_path):
     assert again.predict(shuffled).tolist() == found.model.predict(shuffled).tolist()
 
 
+@pytest.mark.parametrize("text", [None, "text"])
+def test_a_table_of_several_kinds(text, tmp_path):
+    frame = POSTS[["text", "label"]].assign(
+        size=RNG.normal(size=len(POSTS)), town=RNG.choice(["a", "b"], size=len(POSTS))
+    )
+    named = [] if text is None else ["--text", text]
+    expected = of_command(tmp_path, frame, "--model", "mixed", *named, "-k", 3)
+    found = naively.select(frame, model="mixed", text=text, k=3)
+    found.save(tmp_path / "saved")
+    names = [(each / "features.csv").read_bytes() for each in (tmp_path / "saved", expected)]
+    assert names[0] == names[1]
+    assert found.summary.n_features == 3 if text is None else found.summary.n_features > 3
+
+
 def test_any_container_gives_the_same():
     frame = COUNTS.assign(kind=LABELS)
     expected = naively.select(frame, label="kind", k=3).model.predict(COUNTS).tolist()

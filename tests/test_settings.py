@@ -389,3 +389,18 @@ def test_records_and_files_are_added_and_selected_from(files, monkeypatch):
     assert "`--out` must end in" in run("count", "some", "-o", "folder", status=2).stderr
     told = run("count", "some", "-o", "x.npz", "--words", "ngrams=2", status=2).stderr
     assert "--words ngrams has no effect on records" in told
+
+
+@pytest.mark.parametrize(
+    ("option", "way"),
+    [
+        ("--ngrams", "--words ngrams="),
+        ("--groups", "--read groups=NAME or --choose groups=FILE"),
+        ("--holdout", "--test 0.2"),
+        ("--transpose", "--read transpose=true"),
+    ],
+)
+def test_a_key_given_as_an_option_is_told_where_it_stands(option, way):
+    result = CliRunner().invoke(naively, ["select", "a.csv", option, "1"])
+    assert result.exit_code == 2
+    assert f"No such option '{option}'; write {way}" in " ".join(result.output.split())

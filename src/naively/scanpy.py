@@ -164,7 +164,12 @@ def _groups(adata: Any, groupby: str) -> Any:
     column = adata.obs[groupby]
     if not hasattr(column, "cat"):
         column = column.astype(str).astype("category")
-    return column.cat.remove_unused_categories()
+    column = column.cat.remove_unused_categories()
+    if len(column.cat.categories) < 2:
+        raise ValueError(
+            f"`groupby`={groupby!r} must name two or more groups; all cells are of one."
+        )
+    return column
 
 
 def _estimator(model: str | AbstractSparseClassifier[Any], k: K) -> AbstractSparseClassifier[Any]:

@@ -194,7 +194,7 @@ def select(
             source, kind = os.fspath(table), ""
             asked |= {"label": label, "text": text}
         else:
-            source, kind, found = _written(place / "table", table, label, text, options)
+            source, kind, found = _written(place / "table", table, label, text, asked)
             numbers = {"numbers": True} if found.pop("numbers", False) else {}
             asked |= {**found, "read": {**(options.get("read") or {}), **numbers}}
             label_type = _label_type(_labels(table, label))
@@ -204,7 +204,7 @@ def select(
                 raise ValueError(
                     "`test` must be a share, a file, or a frame with the column of labels."
                 )
-            asked["test"] = _written(place / "test", test, label, text, options)[0]
+            asked["test"] = _written(place / "test", test, label, text, asked)[0]
         words = dict(options.get("words") or {})
         for name in ("stop_words", "stop-words"):
             if not isinstance(words.get(name), str | os.PathLike | None):
@@ -269,18 +269,21 @@ def _written_frame(
     strangers = [name for name in names if not isinstance(name, str)]
     if strangers:
         raise ValueError(f"The columns of `table` must have names; one is called {strangers[0]!r}.")
-    numbers = bool((options.get("read") or {}).get("numbers")) or (
-        text is None and "text" not in names
-    )
-    texts = () if numbers else (text,) if isinstance(text, str) else tuple(text or ("text",))
+    if options["model"] == "mixed":  # a table as it is; texts are the columns that are named
+        numbers, texts = False, (text,) if isinstance(text, str) else tuple(text or ())
+    else:
+        numbers = bool((options.get("read") or {}).get("numbers")) or (
+            text is None and "text" not in names
+        )
+        texts = () if numbers else (text,) if isinstance(text, str) else tuple(text or ("text",))
     own = label if isinstance(label, str) else None
     if label is not None and own is None:
         own = next(name for name in ("label", *map("label {}".format, names)) if name not in names)
     read = options.get("read") or {}
     beside = [read[name] for name in _BESIDE if read.get(name) is not None]
     beside += [options["id"]] if options.get("id") is not None else []
-    if texts:
-        wanted = [*texts, *beside, *([label or "label"] if label is None or own == label else [])]
+    if texts and options["model"] != "mixed":
+        wanted = [*texts, *beside, *([own or "label"] if isinstance(label, str | None) else [])]
         check_named(table, wanted)
         table = _columns(table, list(dict.fromkeys(wanted)))
     if not isinstance(label, str | None):

@@ -233,6 +233,9 @@ class Command(click.Command):
         try:
             rest = super().parse_args(ctx, args)
         except click.UsageError as error:
+            if isinstance(error, click.NoSuchOption) and (way := self._way(error.option_name)):
+                said = f"No such option {error.option_name!r}; write {way}."
+                raise click.UsageError(said, error.ctx) from error
             if "extra argument" not in error.message:
                 raise
             way = "Many files are named by one pattern in quotes: 'data/*.csv'."
@@ -246,6 +249,20 @@ class Command(click.Command):
                 texts[kind.table] = given
         ctx.meta[_KEYS] = texts
         return rest
+
+    def _way(self, option: str) -> str:
+        """Say where a setting stands that was given as an option of its own."""
+        asked = option.lstrip("-")
+        asked = {"holdout": "test", "ngram-range": "ngrams", "feature-groups": "groups"}.get(
+            asked, asked
+        )
+        ways = [
+            f"--{kind.table} {kind.keys[asked].form}"
+            for param in self.params
+            if isinstance(kind := param.type, Keyed) and asked in kind.keys
+        ]
+        ways += ["--test 0.2"] if option == "--holdout" else []
+        return " or ".join(ways)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options under the headings of their groups."""

@@ -130,7 +130,7 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
             del trained  # most of the memory
             kinds = (*kinds, TEST)
             final, trained = fitting.of(kinds)
-        curve = None if recipe.quick else path_curve(trained, accuracies)
+        curve = None if recipe.quick else path_curve(trained, recipe.model, accuracies)
         if recipe.stability and recipe.stable is None:
             ks = stability_grid(curve, len(trained.selection.support))
             shares, of_path = fitting.stability(trained, kinds, ks)
@@ -341,7 +341,9 @@ def _judge(
     file, model, chosen = fitted.file, trained.model, fitted.selection.k
     most, least = choices(model, fitted.n_features, len(file.classes))
     judge = replace(model, constraints=None)  # columns of all the data do not go to the workers
-    grid = measured_grid(grid_of(most, chosen, least), most, chosen, len(file.classes))
+    grid = measured_grid(
+        grid_of(most, chosen, least, recipe.model), most, chosen, len(file.classes)
+    )
     if recipe.quick or MODELS[file.kind].regions:  # which have no path of their own
         columns = np.append(np.tile(file.columns, data.n_regions), data.also)
         return Judge(trained.rule, file.classes, judge, columns, np.arange(len(columns))), grid

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from glob import escape
 from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
@@ -134,8 +135,21 @@ def count(
             unlabelled += record.unlabelled
             written.append(str(path))
         notes += tuple(told([part for task in tasks for part in task.parts], counting.layout))
-    notes = (*dict.fromkeys(notes), *unlabelled_note(unlabelled))
+    notes = (*dict.fromkeys(notes), *unlabelled_note(unlabelled), *_namesakes(out, written))
     return Counted(tuple(dict.fromkeys(written)), notes)
+
+
+def _namesakes(out: str, written: Sequence[str]) -> Iterator[str]:
+    """Tell of records in a folder that may be of a file as it was, or as it was counted, before."""
+    known = {Path(path).name for path in written}
+    for name in sorted(known):
+        file = name[: -len(f"-{'0' * 16}.npz")]
+        for other in sorted(Path(out).glob(f"{escape(file)}-{'?' * 16}.npz")):
+            if other.name not in known:
+                yield (
+                    f"{other} is a record of another file called {file}, or of this one before it "
+                    "changed or with other settings; delete it unless its rows are to be added."
+                )
 
 
 def added(
@@ -294,7 +308,7 @@ def _solved(
     fitted, trained = fit(data, model, settings, (TRAIN,))
     fitted = with_markers(fitted, data, trained, settings, (TRAIN,), markers)
     recipe = Recipe((source,), Layout(text=data.text_columns), model=settings, given=given)
-    curve = path_curve(trained, None)
+    curve = path_curve(trained, settings, None)
     summary = summarize(recipe, file_rows(record.shards), None, fitted, curve)
     return summary, fitted.file
 

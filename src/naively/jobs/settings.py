@@ -196,6 +196,11 @@ class ModelSettings:
                     f"`{spelled(one)}` has no effect without {spelled(other)}; give both."
                 )
 
+    @property
+    def is_shaped(self) -> bool:
+        """Whether features are chosen within a budget or a quota."""
+        return self.budget is not None or self.quota is not None
+
     def check_effect(self, name: str) -> None:
         """Raise an InputError if the model has no such parameter."""
         if name not in MODELS[self.kind].parameters:

@@ -16,6 +16,7 @@ from naively.selection.path import log_grid
 from naively.selection.train import Trained, choices, model_path
 
 GRID_POINTS = 40
+_SEARCHED_POINTS = 8  # where each is a search of its own
 _COVERAGE_POINTS = 50
 _ROUNDING = 1e-9  # of margins, which rows of the same values have in other batches
 _CONFUSED_CLASSES = 100  # more are too many to keep every cell of the matrix
@@ -61,12 +62,18 @@ def own_rule(settings: ModelSettings) -> str:
     return "" if settings.refit is None else f", of the {settings.kind} model's own rule"
 
 
-def grid_of(n_features: int, chosen: int, least: int = 0) -> IntArray:
+def grid_of(
+    n_features: int, chosen: int, least: int = 0, settings: ModelSettings | None = None
+) -> IntArray:
     """Values of k, evenly spaced on a log scale from 1 to all, with the chosen one: (G,).
 
-    They are `least` at least, where so many have to be chosen.
+    They are `least` at least, where so many have to be chosen, and end at twice the chosen k where
+    every k is a search of its own.
     """
-    spaced = log_grid(max(n_features, 1), GRID_POINTS)
+    most, points = max(n_features, 1), GRID_POINTS
+    if settings is not None and settings.objective == "pairs" and settings.is_shaped:
+        most, points = min(most, 2 * max(chosen, 1)), _SEARCHED_POINTS
+    spaced = log_grid(most, points)
     return np.unique(np.append(spaced, max(chosen, 1)).clip(min(least, chosen), n_features))
 
 
@@ -119,7 +126,9 @@ def predicted_error(trained: Trained[Any]) -> float | None:
         return None
 
 
-def path_curve(trained: Trained[Any], accuracies: Accuracies | None) -> PathCurve | None:
+def path_curve(
+    trained: Trained[Any], settings: ModelSettings, accuracies: Accuracies | None
+) -> PathCurve | None:
     """Objective and bound over the number of features, from the statistics alone.
 
     Where accuracies are measured, the path takes those k that it can reach.
@@ -128,7 +137,7 @@ def path_curve(trained: Trained[Any], accuracies: Accuracies | None) -> PathCurv
     n_features, least = choices(trained.model, statistics.n_features, len(statistics.classes))
     if n_features == 0 or chosen == 0:
         return None
-    grid = grid_of(n_features, chosen, least)
+    grid = grid_of(n_features, chosen, least, settings)
     if accuracies is not None:
         tested = accuracies.k
         # Where the test stops early, the path goes on to all features without accuracies.

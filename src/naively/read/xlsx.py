@@ -67,6 +67,13 @@ def columns(part: Part, layout: Layout) -> Columns:
 
 
 @contextmanager
+def records(part: Part, layout: Layout) -> Iterator[Records]:
+    """All rows, as the sheet has them."""
+    with _opened(part, layout) as (names, rows):
+        yield Records(names, _grouped(rows, names))
+
+
+@contextmanager
 def _opened(part: Part, layout: Layout) -> Iterator[tuple[list[str], Iterator[_Row]]]:
     """Names of the columns, and the rows below."""
     with explained(part.source, _WHAT):
