@@ -128,7 +128,7 @@ def test_a_file_to_test_on_without_rows(way):
     texts("b.csv", [])
     untouched(
         *("select", "a.csv", "--test", "b.csv", "-k", 2, *way, "-q"),
-        match="b.csv: there are no rows to test on; give a file with data in it.",
+        match="b.csv: there are no rows with a label to test on; give a file with data in it.",
     )
     run("select", "a.csv", "-k", 2, "--out", "r", "-q")
     found = run("predict", "r", "b.csv", "--label", "label")

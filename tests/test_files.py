@@ -216,10 +216,8 @@ def test_words_of_a_table_come_back(k, required, container, tmp_path):
 def test_a_table_that_the_command_read_answers_in_python(tmp_path):
     table = pd.DataFrame(NOTES).assign(label=["young"] * 3 + ["old"] * 3)
     table.to_parquet(tmp_path / "rows.parquet")
-    options = ("--model", "mixed", "--kind", "code=categorical", "--text", "note", "-k", "all")
-    run(
-        "select", tmp_path / "rows.parquet", *options, "--holdout", 0, "--out", tmp_path / "r", "-q"
-    )
+    options = ("--model", "mixed", "--read", "kind=code=categorical", "--text", "note", "-k", "all")
+    run("select", tmp_path / "rows.parquet", *options, "--test", 0, "--out", tmp_path / "r", "-q")
     expected, proba = answers(tmp_path / "r", tmp_path / "rows.parquet")
     loaded = naively.load(tmp_path / "r")
     assert loaded.predict(table).tolist() == expected
@@ -393,15 +391,15 @@ def answers(*arguments):
     [
         ("--model", "multinomial"),
         ("--model", "bernoulli"),
-        ("--model", "poisson", "--exposure", "total"),
-        ("--model", "poisson", "--exposure", NAMES[7]),
+        ("--model", "poisson", "--read", "exposure=total"),
+        ("--model", "poisson", "--read", f"exposure={NAMES[7]}"),
         ("--model", "negative-binomial"),
         ("--model", "categorical"),
         ("--model", "gaussian"),
         ("--model", "l1-centers"),
         ("--model", "l2-centers"),
-        ("--model", "multinomial", "--weights", "log"),
-        ("--model", "multinomial", "--weights", "tfidf"),
+        ("--model", "multinomial", "--words", "weights=log"),
+        ("--model", "multinomial", "--words", "weights=tfidf"),
     ],
     ids=" ".join,
 )
@@ -409,7 +407,7 @@ def test_the_model_of_the_command_answers_in_python(options, tmp_path):
     frame = pd.DataFrame(COUNTS, columns=NAMES)
     path = tmp_path / "counts.csv"
     frame.assign(label=Y).to_csv(path, index=False)
-    run("select", path, "--numbers", *options, "-k", 3, "--out", tmp_path / "result", "-q")
+    run("select", path, "--read", "numbers", *options, "-k", 3, "--out", tmp_path / "result", "-q")
     model = naively.load(tmp_path / "result")
     expected, proba = answers(tmp_path / "result", path)
     turned = frame[NAMES[::-1]]
@@ -420,8 +418,8 @@ def test_the_model_of_the_command_answers_in_python(options, tmp_path):
 
 @pytest.mark.parametrize(
     "options",
-    [(), ("--model", "bernoulli"), ("--weights", "tfidf", "--norm", "l2"), ("--model", "hybrid"),
-     ("--model", "poisson", "--exposure", "total", "--weights", "counts")],
+    [(), ("--model", "bernoulli"), ("--words", "weights=tfidf", "--words", "norm=l2"), ("--model", "hybrid"),
+     ("--model", "poisson", "--read", "exposure=total", "--words", "weights=counts")],
     ids=" ".join,
 )  # fmt: skip
 def test_the_model_of_texts_of_the_command_answers_in_python(options, tmp_path):

@@ -85,7 +85,10 @@ def test_bad_rows_of_csv(tmp_path, pieces, content, match, literal):
         ("", "the file is empty"),
         ("text,lable\na,b\n", "no column `label`; did you mean `lable`"),
         ("text,label,text\na,b,c\n", "2 columns are called `text`; rename all but one"),
-        ("id,p,q,label\nr1,1,-2.5e3,a\n", "it has `id`.* holds numbers: `naively select --numb"),
+        (
+            "id,p,q,label\nr1,1,-2.5e3,a\n",
+            "it has `id`.* holds numbers: `naively select --read numb",
+        ),
         ("p,q,r\n1,2,3\n", "holds numbers: `naively select --read numbers`"),
         ("site,device,hour,label\na,b,3,1\n", "with --text and --label.$"),
         ("id,words,label\n1,spam,a\n", "`id`, `words`, `label`. Name .* --text and --label.$"),

@@ -400,7 +400,7 @@ def _weight_variance(
     alpha: float | FloatArray, statistics: CountTable, columns: IntArray
 ) -> FloatArray:
     present, absent, _ = _free(alpha, statistics, columns)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         return np.asarray(1.0 / present + 1.0 / absent)
 
 

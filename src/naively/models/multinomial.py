@@ -267,7 +267,7 @@ def _weight_variance(
     alpha: float | FloatArray, statistics: CountTable, columns: IntArray
 ) -> FloatArray:
     f, totals = _free(alpha, statistics, columns)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         return np.asarray(1.0 / f - 1.0 / totals)
 
 

@@ -440,7 +440,7 @@ def _weight_variance(
     counts = spread_counts(alpha, dispersion, statistics, columns)
     mean = rates(counts, np.arange(len(columns)), counts.alpha)[1].T
     over = 1.0 + counts.dispersion[:, None] * mean
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         return np.asarray(1.0 / (counts.feature_weight * mean * over))
 
 

@@ -271,7 +271,7 @@ def _weight_variance(
     alpha: float | FloatArray, statistics: CountTable, columns: IntArray
 ) -> FloatArray:
     n = weight_of(statistics, columns)
-    with np.errstate(divide="ignore"):
+    with np.errstate(divide="ignore", over="ignore"):
         return np.asarray(1.0 / (free_rates(statistics, columns, alpha) * n))
 
 
