@@ -575,3 +575,43 @@ def test_texts_for_a_matrix_and_a_matrix_for_texts(tmp_path):
     with pytest.raises(ValueError, match="X holds texts") as caught:
         numbers.predict([secret])
     assert secret not in str(caught.value)
+
+
+# Rows that the reader scales ------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("read", [("normalize=100", "log1p"), ("normalize=median",), ("log1p",)])
+def test_rows_are_scaled_as_the_command_does(read, tmp_path):
+    np.savez(tmp_path / "counts.npz", X=COUNTS, y=Y, feature_names=NAMES)
+    options = [part for each in read for part in ("--read", each)]
+    run("select", tmp_path / "counts.npz", *options, "--model", "gaussian", "-k", 3,
+        "--out", tmp_path / "result", "-q")  # fmt: skip
+    model = naively.load(tmp_path / "result")
+    expected, proba = answers(tmp_path / "result", tmp_path / "counts.npz")
+    frame = pd.DataFrame(COUNTS, columns=NAMES)
+    for rows in (frame[NAMES[::-1]], pl.from_pandas(frame), pa.Table.from_pandas(frame)):
+        assert model.predict(rows).tolist() == expected
+        np.testing.assert_allclose(model.predict_proba(rows), proba, rtol=1e-9)
+    selected = naively.select(tmp_path / "counts.npz", model="gaussian", k=3,
+                              read={name: value or True for name, _, value in
+                                    (each.partition("=") for each in read)}).model  # fmt: skip
+    np.testing.assert_allclose(selected.predict_proba(frame), proba, rtol=1e-9)
+    with pytest.raises(ValueError, match="X must hold counts, none below 0"):
+        model.predict(-frame)
+    for format in ("onnx", "sql", "python"):
+        with pytest.raises(ValueError, match=r"`--read (normalize|log1p)`.*Use 'json'"):
+            naively.export(tmp_path / "result" / "model.npz", format)
+    told = json.loads(naively.export(tmp_path / "result" / "model.npz", "json"))
+    assert told["log1p"] == ("log1p" in read)
+    assert (told["normalize"] is None) == (read == ("log1p",))
+
+
+def test_columns_without_names_are_scaled_too(tmp_path):
+    np.savez(tmp_path / "counts.npz", X=COUNTS, y=Y)
+    run("select", tmp_path / "counts.npz", "--read", "normalize=50", "--model", "multinomial",
+        "-k", 4, "--out", tmp_path / "result", "-q")  # fmt: skip
+    model = naively.load(tmp_path / "result")
+    expected, proba = answers(tmp_path / "result", tmp_path / "counts.npz")
+    for rows in (COUNTS, sp.csr_matrix(COUNTS), sp.csc_array(COUNTS)):
+        assert model.predict(rows).tolist() == expected
+        np.testing.assert_allclose(model.predict_proba(rows), proba, rtol=1e-9)

@@ -61,6 +61,9 @@ def load(path: str | os.PathLike[str]) -> Any:
     does not matter, those that the model does not know are ignored (a warning says so once), and
     one that is missing is an error. Nothing in the file is run: it holds no pickle.
 
+    Rows are scaled and taken logarithms of (`--read normalize` and `log1p`) as in training: pass
+    counts, with all columns, for the sum is that of the row as given.
+
     Parameters
     ----------
     path : str or path-like

@@ -15,6 +15,7 @@ from naively.jobs.model_file import ModelFile
 from naively.jobs.predict import eye_of
 from naively.read.batch import Batch, Places
 from naively.read.frame import check_named, column_names, is_frame, number_columns, text_rows
+from naively.read.matrix import scaled_counts
 from naively.read.variables import Variables, spellings
 from naively.statistics.exposure import exposed_columns
 from naively.statistics.labels import is_missing
@@ -72,7 +73,7 @@ class FileReading:
             return self._of_texts(X)
         if is_frame(X) and self.file.named:
             return self._of_names(estimator, X)
-        rows, columns = estimator._check_rows(X), self.file.columns
+        rows, columns = self._scaled(estimator._check_rows(X)), self.file.columns
         self._tell_of_places()
         if self.file.exposure is not None:
             return exposed_columns(rows, columns, self.file.exposure)
@@ -102,11 +103,15 @@ class FileReading:
         names, places = self.file.wanted
         assert names is not None
         self._tell_of_others(X, names)
+        there = column_names(X) if self.file.scales else names  # all of a row are in its sum
+        check_named(X, names)
         rows = check_array(
-            number_columns(X, names), ensure_all_finite=estimator._finite(), accept_sparse="csr",
+            number_columns(X, there), ensure_all_finite=estimator._finite(), accept_sparse="csr",
             ensure_min_features=0,
         )  # fmt: skip
         estimator._check_values(rows)
+        if self.file.scales:
+            rows = self._scaled(rows)[:, [there.index(name) for name in names]]
         exposure, columns = self.file.exposure, self.file.columns
         if exposure is None:  # taken as of a matrix: sums over the same layout round alike
             whole = rows.shape[1] == self.file.n_features
@@ -115,6 +120,24 @@ class FileReading:
             columns = np.searchsorted(places, columns)
             exposure = int(np.searchsorted(places, exposure))
         return exposed_columns(rows, columns, exposure)
+
+    def _scaled(self, rows: Matrix) -> Matrix:
+        """Rows of all columns as the reader of files scales them."""
+        file = self.file
+        if not file.scales:
+            return rows
+        if ((rows.data if is_sparse(rows) else rows) < 0).any():
+            raise ValueError(
+                "X must hold counts, none below 0: the model was trained on rows that were scaled "
+                "or taken logarithms of when they were read, and does so itself; pass the rows as "
+                "they were before."
+            )
+        if file.normalize is not None and rows.shape[1] != file.n_features:
+            self._tell(
+                f"Rows are scaled to the sum {file.normalize:g} over all columns of X, which has "
+                f"{rows.shape[1]:,}; in training there were {file.n_features:,}."
+            )
+        return scaled_counts(rows, file.normalize, log1p=file.log1p)
 
     def _of_table(self, X: Any, variables: Variables) -> Any:
         """Columns of a table of several kinds, as they are; as numbers where some are words."""

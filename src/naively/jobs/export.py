@@ -173,7 +173,10 @@ def _of_file(file: ModelFile) -> Decision:
     weights = file.weights if file.features is None else file.features.weights
     norm = None if file.features is None else file.features.norm
     unsaid = ""
-    if norm is not None:
+    if file.scales:
+        how = ("normalize", "log1p")[file.normalize is None]
+        unsaid = f"`--read {how}` transforms the whole row, and the format sees single columns"
+    elif norm is not None:
         unsaid = f"`--words norm={norm}` divides a row by its length over all its words"
     elif weights == "log":
         unsaid = "`--words weights=log` takes logarithms of the counts"
@@ -191,7 +194,7 @@ def _of_file(file: ModelFile) -> Decision:
         of_words=of_text,
         exposure="total" if file.exposure == "total" else None,
         unsaid=unsaid,
-        more={"text": text_of(file), "weights": weights, **_idf(file)},
+        more={"text": text_of(file), "weights": weights, **_idf(file), **_scaling(file)},
     )
 
 
@@ -201,6 +204,11 @@ def _with_idf(file: ModelFile) -> Rule:
     if file.idf is None or file.known or not isinstance(rule, LinearRule):
         return rule
     return LinearRule(**{**rule.arrays(), "weights": rule.weights * file.idf})
+
+
+def _scaling(file: ModelFile) -> dict[str, Any]:
+    """Tell what is done to a row before its columns are selected, if something is."""
+    return {"normalize": file.normalize, "log1p": file.log1p} if file.scales else {}
 
 
 def _idf(file: ModelFile) -> dict[str, Any]:

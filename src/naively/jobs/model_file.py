@@ -110,6 +110,11 @@ class ModelFile:
         names = (*self.names[:at], self.exposure_name, *self.names[at:])
         return names, np.insert(self.columns, at, self.exposure)
 
+    @property
+    def scales(self) -> bool:
+        """Whether rows are scaled, or taken logarithms of, before their columns are selected."""
+        return self.normalize is not None or self.log1p
+
     def seen(self, X: Matrix) -> Matrix:
         """Return what the rule sees of the selected columns of rows: (n, k), or (n, R * k)."""
         if self.threshold is not None:

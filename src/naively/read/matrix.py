@@ -133,9 +133,7 @@ def row_sums(X: Any) -> FloatArray:
 
 
 def scaled_rows(X: Any, places: Places, layout: Layout) -> Any:
-    """Scale rows of counts to a sum, those of sum 0 excepted, then take ln(1 + value), as asked.
-
-    As Scanpy does with its `normalize_total` and `log1p`, in double precision.
+    """Scale rows of counts as a layout asks, see `scaled_counts`.
 
     Raises
     ------
@@ -151,12 +149,21 @@ def scaled_rows(X: Any, places: Places, layout: Layout) -> Any:
             f"{places.of(int(np.argmax(below > 0)))}: a value is below 0, and rows to be scaled or "
             "taken logarithms of are counts; give those."
         )
+    assert layout.normalize != "median"  # known by then
+    return scaled_counts(X, layout.normalize, log1p=layout.log1p)
+
+
+def scaled_counts(X: Any, normalize: float | None, *, log1p: bool) -> Any:
+    """Scale rows of counts to a sum, those of sum 0 excepted, then take ln(1 + value), as asked.
+
+    As Scanpy does with its `normalize_total` and `log1p`, in double precision.
+    """
     X = X.astype(np.float64)
-    if layout.normalize is not None:
+    if normalize is not None:
         sums = row_sums(X)
-        factor = float(layout.normalize) / np.where(sums > 0, sums, 1)
+        factor = float(normalize) / np.where(sums > 0, sums, 1)
         X = sp.diags_array(factor).dot(X).tocsr() if is_sparse(X) else X * factor[:, None]
-    if not layout.log1p:
+    if not log1p:
         return X
     if is_sparse(X):
         X.data = np.log1p(X.data)
