@@ -102,7 +102,7 @@ class SparseMixedNB(AbstractSparseNaiveBayes[ClassMixed]):
     n_features_in_ : int
         Number of columns seen in `fit`; with `text` there are more or less variables
         (`n_features`), one for each other column and one for each word.
-    feature_names_in_ : ndarray of shape (n_features_in_,)
+    feature_names_in_ : ndarray of shape (n_columns,)
         Names of the columns, if `X` has string column names.
 
     See Also
@@ -365,7 +365,7 @@ class SparseMixedNB(AbstractSparseNaiveBayes[ClassMixed]):
 
         Parameters
         ----------
-        input_features : array-like of str of shape (n_features_in_,), default=None
+        input_features : array-like of str of shape (n_columns,), default=None
             Names of the columns, where X had none; refused if they differ from those of `fit`.
 
         Returns
