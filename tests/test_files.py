@@ -418,7 +418,8 @@ def test_the_model_of_the_command_answers_in_python(options, tmp_path):
 
 @pytest.mark.parametrize(
     "options",
-    [(), ("--model", "bernoulli"), ("--words", "weights=tfidf", "--words", "norm=l2"), ("--model", "hybrid"),
+    [(), ("--model", "bernoulli"), ("--model", "hybrid"),
+     ("--words", "weights=tfidf", "--words", "norm=l2"),
      ("--model", "poisson", "--read", "exposure=total", "--words", "weights=counts")],
     ids=" ".join,
 )  # fmt: skip
