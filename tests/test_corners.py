@@ -176,7 +176,7 @@ def test_a_share_of_nothing_is_no_test(share):
 @pytest.mark.parametrize("alpha", ["1e-300", "1e-320", "1e-100", "1e100", "1e300"])
 @pytest.mark.parametrize("model", TEXTS)
 def test_extreme_smoothing_is_used_or_refused(alpha, model):
-    texts("a.csv", told())
+    texts("a.csv", [*told(), *[("!", "c")] * 5])  # c: no words, its total is smoothing alone
     with warnings.catch_warnings():
         warnings.simplefilter("error", RuntimeWarning)
         try:

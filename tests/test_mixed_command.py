@@ -152,8 +152,8 @@ def test_paths_and_folds(here):
     found = [float(row["accuracy"]) for row in rows("cv.csv")]
     errors = error_path(estimator, frame, y, [0, 2, 4]).cross_validated
     np.testing.assert_allclose(found, 1 - errors, atol=0.05)  # of other folds
-    run(*SELECT, "t.csv", "--text", "note", "-k", "auto", "--calibration", "cross-fitted",
-        "--precision", "ill=0.9")  # fmt: skip
+    run(*SELECT, "t.csv", "--text", "note", "-k", "auto",
+        "--train", "calibration=cross-fitted", "--judge", "precision=ill=0.9")  # fmt: skip
     assert 1 <= len(rows("result/features.csv")) <= track.supports.n_features
 
 

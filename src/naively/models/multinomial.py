@@ -268,7 +268,7 @@ def _weight_variance(
 ) -> FloatArray:
     f, totals = _free(alpha, statistics, columns)
     with np.errstate(divide="ignore", over="ignore"):
-        return np.asarray(1.0 / f - 1.0 / totals)
+        return np.asarray((1.0 - f / totals) / f)
 
 
 def _contrast(
