@@ -155,7 +155,18 @@ def test_what_cannot_be_scaled_is_refused(folder):
 
 def test_rows_scaled_to_their_median_are_left_out_alone(folder):
     write("a.h5ad", *cells(), "csr")
-    options = ("a.h5ad", "--model", "gaussian", "--folds", "loo", "--ks", "2", "--read", "log1p", "-q")
+    options = (
+        "a.h5ad",
+        "--model",
+        "gaussian",
+        "--folds",
+        "loo",
+        "--ks",
+        "2",
+        "--read",
+        "log1p",
+        "-q",
+    )
     run("cv", *options, "--read", "normalize=median", "--out", "median.csv")
     X, _ = cells()
     median = np.median(X.sum(axis=1)[X.sum(axis=1) > 0])
