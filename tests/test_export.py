@@ -25,6 +25,8 @@ from naively import (
     SparseNegativeBinomialNB,
     SparsePoissonNB,
     export,
+    load,
+    save,
 )
 from naively.cli.commands import naively
 from naively.jobs.model_file import load_model
@@ -415,7 +417,7 @@ def test_weights_that_need_the_whole_row_are_told_by_json_alone(reviews, options
     for format in ("sql", "python", "onnx"):
         with pytest.raises(ValueError, match=rf"`{options[-2]} {options[-1]}`.*Use 'json'"):
             export(path, format)
-    assert json.loads(export(path, "json"))["weights"] == options[1]
+    assert json.loads(export(path, "json"))["weights"] == options[1].partition("=")[2]
 
 
 def test_a_model_file_of_numbers(tmp_path):
@@ -428,6 +430,17 @@ def test_a_model_file_of_numbers(tmp_path):
     model = SparseGaussianNB(k=5).fit(CANCER, TUMOUR)
     found = asked(export(tmp_path / "out" / "model.npz", "sql"), CANCER)
     assert found["naively_label"].tolist() == model.predict(CANCER).tolist()
+
+
+@pytest.mark.parametrize("format", ["sql", "python"])
+@pytest.mark.parametrize("name", ["poisson", "gaussian"])
+def test_a_model_from_a_file_is_exported_as_it_was(name, format, tmp_path):
+    model, *_ = fitted(name)
+    save(model, tmp_path / "model.npz")
+    found = export(load(tmp_path / "model.npz"), format)
+    assert found == export(tmp_path / "model.npz", format)
+    if hasattr(model, "feature_names_in_"):  # others are called by their numbers in a file
+        assert found == export(model, format)
 
 
 # What cannot be --------------------------------------------------------------------------------

@@ -38,6 +38,7 @@ from naively import (
     WordCounts,
 )
 from naively.cli.commands import naively as command
+from naively.jobs.model_file import load_model
 
 RNG = np.random.default_rng(0)
 Y = np.repeat([3, 10, 2], 20)
@@ -616,3 +617,51 @@ def test_columns_without_names_are_scaled_too(tmp_path):
     for rows in (COUNTS, sp.csr_matrix(COUNTS), sp.csc_array(COUNTS)):
         assert model.predict(rows).tolist() == expected
         np.testing.assert_allclose(model.predict_proba(rows), proba, rtol=1e-9)
+
+
+# Thresholds ------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def cautious(tmp_path_factory):
+    """A model that answers class 10 only from some log-odds on, far from where it is likeliest."""
+    folder = tmp_path_factory.mktemp("cautious")
+    np.savez(folder / "counts.npz", X=COUNTS, y=Y, feature_names=NAMES)
+    options = {"model": "poisson", "k": 3, "judge": {"recall": "10=0.3"}}
+    found = naively.select(folder / "counts.npz", **options)
+    found.save(folder / "result")
+    return folder, found.model
+
+
+def test_a_stored_threshold_is_followed(cautious):
+    folder, model = cautious
+    expected, proba = answers(folder / "result", folder / "counts.npz")
+    classes = load_model(str(folder / "result" / "model.npz")).classes
+    name, least = load_model(str(folder / "result" / "model.npz")).answer_from
+    at = classes.index(name)
+    plain = []
+    for row in proba.tolist():
+        others = [p for c, p in enumerate(row) if c != at]
+        called = np.log(row[at] / sum(others)) >= least
+        plain.append(name if called else classes[row.index(max(others))])
+    assert expected == plain != [classes[i] for i in proba.argmax(axis=1)]
+    frame = pd.DataFrame(COUNTS, columns=NAMES)
+    for each in (model, naively.load(folder / "result")):
+        assert each.predict(frame).astype(str).tolist() == expected
+        np.testing.assert_allclose(each.predict_proba(frame), proba, rtol=1e-12)
+    differs = next(i for i, p in enumerate(proba) if classes[p.argmax()] != expected[i])
+    out = run("explain", folder / "result", "--file", folder / "counts.npz", "--row", differs + 1,
+              "--json").stdout  # fmt: skip
+    assert json.loads(out)["answer"] == expected[differs]
+
+
+def test_a_stored_threshold_is_exported_or_refused(cautious):
+    for model in (cautious[0] / "result" / "model.npz", cautious[1]):
+        for format in ("onnx", "sql", "python"):
+            with pytest.raises(
+                ValueError, match="answers '?10'? only from .*`--judge`.*Use 'json'"
+            ):
+                naively.export(model, format)
+        name, least = json.loads(naively.export(model, "json"))["answer_from"]
+        assert str(name) == "10"
+        assert least == load_model(str(cautious[0] / "result" / "model.npz")).answer_from[1]

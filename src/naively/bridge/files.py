@@ -62,7 +62,8 @@ def load(path: str | os.PathLike[str]) -> Any:
     one that is missing is an error. Nothing in the file is run: it holds no pickle.
 
     Rows are scaled and taken logarithms of (`--read normalize` and `log1p`) as in training: pass
-    counts, with all columns, for the sum is that of the row as given.
+    counts, with all columns, for the sum is that of the row as given. `predict` follows a threshold
+    that training stored (`--judge precision` or `recall`); probabilities and scores do not know it.
 
     Parameters
     ----------

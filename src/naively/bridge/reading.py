@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array
 
-from naively._types import Array, IntArray
+from naively._types import Array, FloatArray, IntArray
 from naively._warn import warn
 from naively.jobs.model_file import ModelFile
 from naively.jobs.predict import eye_of
@@ -66,6 +66,10 @@ class FileReading:
         if self.file.variables is not None:
             return self._encoded(X, self.file.variables)
         return self.file.seen(self._rows(estimator, X))
+
+    def answers(self, scores: FloatArray) -> IntArray:
+        """Codes (n,) of the classes that are answered."""
+        return self.file.answers(scores)
 
     def _rows(self, estimator: Any, X: Any) -> Matrix:
         """Return the selected columns of rows, and their exposure after them."""

@@ -71,6 +71,10 @@ class Reading(Protocol):
         """Return what the rule sees of rows."""
         ...
 
+    def answers(self, scores: FloatArray) -> IntArray:
+        """Codes (n,) of the classes that are answered."""
+        ...
+
 
 class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator):
     """Scores become decisions, and the features behind them can be had: whatever the training."""
@@ -181,7 +185,8 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
             Labels; the first of `classes_` where scores tie, to rounding.
         """
         scores = self._scores(X)
-        return np.asarray(self.classes_[winners(scores)])
+        answers = winners if self._reading is None else self._reading.answers
+        return np.asarray(self.classes_[answers(scores)])
 
     def decision_function(self, X: MatrixLike) -> FloatArray:
         """Score each class, or the second against the first when there are two.

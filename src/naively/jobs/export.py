@@ -112,6 +112,7 @@ def decision_of(model: Any) -> Decision:
     """
     if isinstance(model, str | os.PathLike):
         model = load_model(Path(model))
+    model = getattr(getattr(model, "_reading", None), "file", model)  # of an estimator from a file
     if isinstance(model, ModelFile):
         return _of_file(model)
     if not hasattr(model, "from_statistics"):
@@ -176,13 +177,19 @@ def _of_file(file: ModelFile) -> Decision:
     if file.scales:
         how = ("normalize", "log1p")[file.normalize is None]
         unsaid = f"`--read {how}` transforms the whole row, and the format sees single columns"
+    elif file.answer_from is not None:
+        name, least = file.answer_from
+        unsaid = (
+            f"it answers {name!r} only from {least!r} nats of log-odds on, a threshold of "
+            "`--judge`; train without it for the likeliest class"
+        )
     elif norm is not None:
         unsaid = f"`--words norm={norm}` divides a row by its length over all its words"
     elif weights == "log":
         unsaid = "`--words weights=log` takes logarithms of the counts"
     return Decision(
         model=file.kind,
-        classes=file.classes,
+        classes=tuple(map(_label, file.labels.tolist())),
         names=(*file.names, *([file.exposure_name] * len(own))),
         columns=(*file.columns.tolist(), *own),
         named=file.named,
@@ -194,7 +201,7 @@ def _of_file(file: ModelFile) -> Decision:
         of_words=of_text,
         exposure="total" if file.exposure == "total" else None,
         unsaid=unsaid,
-        more={"text": text_of(file), "weights": weights, **_idf(file), **_scaling(file)},
+        more={"text": text_of(file), "weights": weights, **_idf(file), **_row(file)},
     )
 
 
@@ -206,9 +213,15 @@ def _with_idf(file: ModelFile) -> Rule:
     return LinearRule(**{**rule.arrays(), "weights": rule.weights * file.idf})
 
 
-def _scaling(file: ModelFile) -> dict[str, Any]:
-    """Tell what is done to a row before its columns are selected, if something is."""
-    return {"normalize": file.normalize, "log1p": file.log1p} if file.scales else {}
+def _row(file: ModelFile) -> dict[str, Any]:
+    """Tell what is done to a whole row, and what is answered if not the likeliest class."""
+    scaling = {"normalize": file.normalize, "log1p": file.log1p} if file.scales else {}
+    if file.answer_from is None:
+        return scaling
+    name, least = file.answer_from
+    return scaling | {
+        "answer_from": [_label(file.labels.tolist()[file.classes.index(name)]), least]
+    }
 
 
 def _idf(file: ModelFile) -> dict[str, Any]:

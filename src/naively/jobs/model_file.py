@@ -22,9 +22,10 @@ import numpy as np
 from numpy.lib import format as npy
 
 from naively._types import Array, FloatArray, IntArray
+from naively.judging.thresholds import answers_at
 from naively.models import MODELS
 from naively.models.counting import presence_of
-from naively.models.rules import HybridRule, Rule
+from naively.models.rules import HybridRule, Rule, winners
 from naively.models.value_rules import RULES, MixedRule, kind_of, restored
 from naively.read.bytes import opened
 from naively.read.errors import InputError, cause
@@ -126,6 +127,13 @@ class ModelFile:
     def scores(self, X: Matrix) -> FloatArray:
         """Score of each class (n, C), up to a term per row, from the selected columns (n, k)."""
         return self.rule.scores(self.seen(X))
+
+    def answers(self, scores: FloatArray) -> IntArray:
+        """Codes (n,) of the classes that are answered: from `answer_from` on, or the likeliest."""
+        if self.answer_from is None:
+            return winners(scores)
+        name, least = self.answer_from
+        return answers_at(scores, self.classes.index(name), least)
 
 
 def posterior(scores: FloatArray) -> FloatArray:

@@ -14,7 +14,6 @@ import numpy as np
 from naively._types import FloatArray
 from naively.jobs.model_file import ModelFile, posterior
 from naively.judging.verdicts import Mistaken
-from naively.models.rules import winners
 from naively.report.summary import Misled, Said
 
 _WORDS = 4  # features that are named of a mistake
@@ -43,13 +42,15 @@ class Explanation:
     contributions: tuple[Contribution, ...]  # the strongest first; those of 0 are left out
 
 
-def explain_row(model: ModelFile, x: FloatArray, rival: str | None = None) -> Explanation:
+def explain_row(
+    model: ModelFile, x: FloatArray, answer: str | None = None, rival: str | None = None
+) -> Explanation:
     """Explain the decision on the selected columns x (q,) of a row, against its strongest rival.
 
-    Or against another class than that of the answer.
+    By default that of the model; or another answer, and against another class.
     """
     found = model.scores(x[None, :])
-    best = int(winners(found)[0])
+    best = int(model.answers(found)[0]) if answer is None else model.classes.index(answer)
     others = np.where(np.arange(len(found[0])) == best, -np.inf, found[0])
     second = int(np.argmax(others)) if others.max() > -np.inf else int(best == 0)
     if rival is not None:
@@ -89,7 +90,7 @@ def _value(model: ModelFile, j: int, value: float) -> float | str:
 
 def misled_by(model: ModelFile, mistake: Mistaken) -> Misled:
     """Tell which features spoke most against the true class of a row."""
-    found = explain_row(model, mistake.x, mistake.truth)
+    found = explain_row(model, mistake.x, mistake.answer, mistake.truth)
     against = sorted(found.contributions, key=lambda each: -each.nats)
     words = tuple(Said(each.feature, each.nats) for each in against[:_WORDS] if each.nats > 0)
     return Misled(mistake.key, mistake.truth, mistake.answer, mistake.margin, words)
