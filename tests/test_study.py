@@ -13,6 +13,7 @@ from naively import (
     SparseMultinomialNB,
     sparsity_path,
 )
+from naively.jobs.settings import ModelSettings
 from naively.jobs.study import (
     Accuracies,
     confusion_of,
@@ -70,7 +71,7 @@ def test_the_path_has_the_chosen_k_and_the_accuracies():
     grid = grid_of(12, 7)
     assert grid.tolist() == list(range(1, 13))
     accuracies = Accuracies(grid, grid / 12, None, "the rest")
-    curve = path_curve(trained("multinomial", 7), accuracies)
+    curve = path_curve(trained("multinomial", 7), ModelSettings(), accuracies)
     path = sparsity_path(SparseMultinomialNB(), X, Y.astype(str), ks=grid)
     assert [point.k for point in curve.points] == grid.tolist()
     assert [point.objective for point in curve.points] == path.objective.tolist()
@@ -92,9 +93,8 @@ def largest(n_features, chosen, n_classes):
 
 
 def test_a_path_goes_on_where_the_test_stops():
-    curve = path_curve(
-        trained("multinomial", 3), Accuracies(np.arange(1, 5), np.ones(4), None, "some")
-    )
+    accuracies = Accuracies(np.arange(1, 5), np.ones(4), None, "some")
+    curve = path_curve(trained("multinomial", 3), ModelSettings(), accuracies)
     assert [point.k for point in curve.points] == [1, 2, 3, 4, *range(5, 13)]
     assert largest(60_000, 100, 2) == 60_000
     assert 1000 < largest(10**7, 100, 2) <= 1600

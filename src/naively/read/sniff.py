@@ -101,7 +101,7 @@ def _separated(style: Style) -> str:
 def _contradiction(source: str, what: str, first: tuple[Style, str], option: str) -> InputError:
     return InputError(
         f"{source}: looks {what}, and {first[1]} is read as {_described(first[0])}; write all "
-        f"files alike, or say with --{option} how they are written."
+        f"files alike, or say with --read {option} how they are written."
     )
 
 
