@@ -55,7 +55,11 @@ class Contender:
         self.splits = splits
         self.scoring = scoring
         self.fit_params = fit_params
-        self.folds: Folds[Any] | None = self._folds() if _is_native(estimator) else None
+        self._prepare()
+
+    def _prepare(self) -> None:
+        """Hold the rows of all folds, as they are judged."""
+        self.folds: Folds[Any] | None = self._folds() if _is_native(self.estimator) else None
 
     def _checked(self) -> tuple[Matrix, Array]:
         rows: tuple[Matrix, Array] = self.estimator._check_batch(*self.given, reset=True)
@@ -125,23 +129,8 @@ class PipelineContender(Contender):
     The rows of all folds, as the last step sees them, are held together.
     """
 
-    def __init__(
-        self,
-        estimator: ClassifierMixin,
-        X: MatrixLike,
-        y: ArrayLike,
-        labels: Array,
-        splits: Splits,
-        scoring: Scoring,
-        fit_params: Params,
-    ) -> None:
-        self.estimator = estimator
-        self.given = (X, y)
-        self.labels = labels
-        self.splits = splits
-        self.scoring = scoring
-        self.fit_params = fit_params
-        self._each = [self._fold(train, test) for train, test in splits]
+    def _prepare(self) -> None:
+        self._each = [self._fold(train, test) for train, test in self.splits]
 
     def _fold(self, train: IntArray, test: IntArray) -> _Fold:
         """Return the last step on one division of the rows, as the steps before it see them."""

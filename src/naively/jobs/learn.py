@@ -86,12 +86,7 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
     number of features that is to be chosen is chosen once, among the training rows.
     """
     model, parting = recipe.model_of(), parting_of(recipe)
-    for name in ("scoring", "repeats"):
-        if getattr(recipe, name) is not None and not is_auto(recipe.model.k):
-            raise InputError(
-                f"`--judge {name}` has no effect without -k auto, simplest or best, which choose k "
-                "by it; add one."
-            )
+    _check_choice(recipe)
     check_stability(recipe)
     check_markers(recipe.model, recipe.markers)
     with working(recipe.engine) as workers:
@@ -142,6 +137,16 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
     summary = summarize(recipe, files_of(recipe, data, test), test, final, curve, found, profile)
     file = replace(final.file, answer_from=kept_threshold(cut))
     return replace(summary, thresholds=cut), file
+
+
+def _check_choice(recipe: Recipe) -> None:
+    """Refuse what says how k is chosen where it is given."""
+    for name in ("scoring", "repeats"):
+        if getattr(recipe, name) is not None and not is_auto(recipe.model.k):
+            raise InputError(
+                f"`--judge {name}` has no effect without -k auto, simplest or best, which choose k "
+                "by it; add one."
+            )
 
 
 @dataclass(frozen=True, slots=True)
