@@ -1,4 +1,4 @@
-"""Tables, figures and claims of the papers, regenerated: `python -m experiments NAME ... --data DIR`."""
+"""The papers' tables, figures and claims: `python -m experiments NAME ... --data DIR`."""
 
 import argparse
 import sys

@@ -1,4 +1,4 @@
-"""The public data sets by name, from a folder that the reader supplies, or generated look-alikes of them.
+"""The public data sets by name, from a folder that the reader supplies, or look-alikes of them.
 
 Text: NAME/*.jsonl.gz, one JSON object a line. Expression: NAME/NAME.npz with X and y. `Data(None)`
 makes small sets of the same form: words by Zipf's law that come in bursts, some of which one class
@@ -34,7 +34,7 @@ class Data:
 
     @lru_cache(maxsize=4)  # noqa: B019  one for each run
     def records(self, name):
-        """Records of a text set: dicts with text and label, and split, subject, body where they have them."""
+        """Records of a text set: text, label, and split, subject, body where it has them."""
         if self.folder is None:
             return alike_texts(name)
         file = self.folder / FILES.get(name, f"{name}/{name}.jsonl.gz")
@@ -46,7 +46,7 @@ class Data:
         return found
 
     def texts(self, name, seed=0):
-        """Texts and labels, text, text_test, y, y_test: of the official split, or a stratified 80/20 one."""
+        """text, text_test, y, y_test: of the official split, or a stratified 80/20 one."""
         records = self.records(name)
         if "split" not in records[0]:
             labels = [record["label"] for record in records]

@@ -1,8 +1,8 @@
 """Gaps on the real sets.
 
-For three shares of the columns: "dual gap" is the upper bound against the best fractional selection,
-relative (how well the dual is solved), "selections" how often columns were selected for it, "selection"
-the certificate's relative gap (how far the k whole columns are from the bound).
+For three shares of the columns: "dual gap" is the upper bound against the best fractional
+selection, relative (how well the dual is solved), "selections" how often columns were selected for
+it, "selection" the certificate's relative gap (how far the k whole columns are from the bound).
 """
 
 from sklearn.feature_extraction.text import CountVectorizer

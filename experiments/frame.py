@@ -1,8 +1,8 @@
-"""What an experiment gives, and how it is kept: one JSON file, its figures, a page made of all of them.
+"""What an experiment gives, and how it is kept: a JSON file, its figures, a page made of all.
 
-An experiment is a module of this folder with a docstring (first line its title, the rest what was done,
-without figures) and `run(data, quick) -> Result`. `data` is a `datasets.Data`; `quick` asks for a run of
-seconds on generated look-alikes, whose orderings (`Result.expect`) must hold.
+An experiment is a module of this folder with a docstring (first line its title, the rest what was
+done, without figures) and `run(data, quick) -> Result`. `data` is a `datasets.Data`; `quick` asks
+for a run of seconds on generated look-alikes, whose orderings (`Result.expect`) must hold.
 """
 
 import json
@@ -66,7 +66,7 @@ def _cell(value: Any) -> str:
 
 @dataclass
 class Claim:
-    """An item of the papers (a key of items/*.toml): what they say, what we find, and whether it holds."""
+    """What we find of an item of the papers (a key of items/*.toml), and whether it holds."""
 
     item: str
     ours: str
@@ -89,7 +89,7 @@ class Result:
         self.claims.append(Claim(item, ours, verdict, why))
 
     def expect(self, sentence: str, true: bool) -> None:
-        """An ordering that must be so, of generated data too; `python -m experiments` ends with 1 if not."""
+        """An ordering that must be so, of generated data too; the command ends with 1 if not."""
         if not true:
             self.failed.append(sentence)
 
@@ -159,7 +159,7 @@ def differences(name: str, result: Result) -> list[str]:
 
 
 def items() -> dict[str, dict[str, str]]:
-    """Every table, figure, theorem and claim of the papers, of items/*.toml: id -> paper, what, says, shown."""
+    """Tables, figures, theorems, claims of the papers: id -> paper, what, says, shown."""
     found: dict[str, dict[str, str]] = {}
     for file in ("nfs", "cen", "hyb", "err"):
         found |= tomllib.loads((HERE / "items" / f"{file}.toml").read_text(encoding="utf8"))
@@ -167,7 +167,7 @@ def items() -> dict[str, dict[str, str]]:
 
 
 def page() -> str:
-    """RESULTS.md: a row for each item of the papers, then each experiment with its tables and figures."""
+    """RESULTS.md: a row for each item of the papers, then each experiment, whole."""
     done = [name for name in names() if (RESULTS / f"{name}.json").exists()]
     claims = {
         claim["item"]: (name, Claim(**claim)) for name in done for claim in kept(name)["claims"]
@@ -178,7 +178,7 @@ def page() -> str:
     lines = [
         "# Results",
         "",
-        "Made by `python -m experiments page` from the files in `results/`; nothing here is typed by hand.",
+        "Made by `python -m experiments page` from `results/`; nothing here is typed by hand.",
         "",
         *_counts(claims),
     ]
