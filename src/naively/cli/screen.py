@@ -346,3 +346,13 @@ def show_explanation(found: Explanation, most: int) -> None:
     console.print(table)
     if not found.contributions:
         console.print(Text("No selected feature occurs in it: the answer is that of the start."))
+    if found.threshold is not None:
+        bar = found.threshold
+        decided = bar.likeliest != found.answer
+        without = f"; without that threshold the answer would be {visible(bar.likeliest)}" * decided
+        console.print(
+            Text(
+                f"{visible(bar.name)} is answered from {bar.least!r} nats of log-odds on, and this "
+                f"row has {bar.log_odds:.4g}{without}."
+            )
+        )
