@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress as Bars, TextColumn, TimeElapsedCo
 from rich.table import Table
 from rich.text import Text
 
+from naively._kernels.first_use import COMPILING
 from naively.judging.agreement import share_interval
 from naively.judging.thresholds import Goal, Reached
 from naively.read.progress import Progress, silent
@@ -61,7 +62,15 @@ def progress(*, quiet: bool) -> Iterator[Progress]:
         def update(stage: str, done: int, total: int) -> None:
             bars.update(task, description=stage, completed=done, total=total or None)
 
-        yield update
+        try:
+            yield update
+        finally:
+            bars.stop()
+            if COMPILING.seconds >= 1:
+                sys.stderr.write(
+                    f"naively: {COMPILING.seconds:.0f} s of it were compiling for this machine, "
+                    "once: the next run has it in its cache.\n"
+                )
 
 
 def show_summary(summary: Summary, out: str) -> None:
