@@ -5,6 +5,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from dataclasses import replace
 
 import numpy as np
@@ -103,15 +104,15 @@ def agree(scores, model, X):
 
 def asked(statement, frame, table="rows"):
     """What SQLite answers on a table, in the order of its rows."""
-    base = sqlite3.connect(":memory:")
     names = ", ".join('"' + name.replace('"', '""') + '"' for name in frame)
     marks = ", ".join("?" * len(frame.columns))
     quoted = '"' + table.replace('"', '""') + '"'
-    base.execute(f"CREATE TABLE {quoted} ({names})")
     values = frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
-    base.executemany(f"INSERT INTO {quoted} VALUES ({marks})", values)
-    found = base.execute(statement)
-    return pd.DataFrame(found.fetchall(), columns=[each[0] for each in found.description])
+    with closing(sqlite3.connect(":memory:")) as base:
+        base.execute(f"CREATE TABLE {quoted} ({names})")
+        base.executemany(f"INSERT INTO {quoted} VALUES ({marks})", values)
+        found = base.execute(statement)
+        return pd.DataFrame(found.fetchall(), columns=[each[0] for each in found.description])
 
 
 def table_of(model, X):

@@ -18,10 +18,8 @@ def is_anndata(table: Any) -> bool:
     return all(hasattr(table, name) for name in ("X", "obs", "var", "layers", "uns"))
 
 
-def written_anndata(
-    path: Path, adata: Any, columns: Sequence[str], read: Mapping[str, Any]
-) -> tuple[str, str, dict[str, Any]]:
-    """Write the matrix and some columns of `obs`; return the file, the kind of frames, and no more.
+def written_anndata(path: Path, adata: Any, columns: Sequence[str], read: Mapping[str, Any]) -> str:
+    """Write the matrix that is to be read and some columns of `obs`; return the name of the file.
 
     Raises
     ------
@@ -35,7 +33,9 @@ def written_anndata(
     raw = layer == "raw" and adata.raw is not None
     if not raw and layer not in (None, "X", *adata.layers):
         known = [*adata.layers, *["raw"] * (adata.raw is not None)]
-        raise ValueError(f"`read` layer={layer!r} is no layer: {nearest(layer, known, 'layer')}")
+        raise ValueError(
+            f"`read` layer={layer!r} is no layer: {nearest(str(layer), known, 'layer')}"
+        )
     own, var = layer in (None, "X"), adata.raw.var if raw else adata.var
     if own and adata.X is None:
         raise ValueError("`read` must name a layer, as {'layer': 'counts'}: there is no X.")
@@ -50,4 +50,4 @@ def written_anndata(
         some.raw = some
     file = path.with_suffix(".h5ad")
     some.write_h5ad(file)
-    return str(file), "pandas", {"text": ()}
+    return str(file)

@@ -242,14 +242,7 @@ def _written(
 ) -> tuple[str, str, dict[str, Any]]:
     """Write data to a file; return its name, the module of its frames, and what it holds."""
     if is_anndata(table):
-        if not isinstance(label, str | None):
-            raise ValueError("`label` must be a column of `obs`, where `table` is AnnData.")
-        if text is not None:
-            raise ValueError("`text` names columns of text, and AnnData has none; leave it out.")
-        read = options.get("read") or {}
-        columns = list(dict.fromkeys([label or "label", *_beside(options)]))
-        file, kind, found = written_anndata(path, table, columns, read)
-        return file, kind, found | {"label": label}
+        return _written_cells(path, table, label, text, options)
     if is_frame(table):
         return _written_frame(path, table, label, text, options)
     if label is None or isinstance(label, str):
@@ -272,6 +265,18 @@ def _written(
     texts = table.to_list() if hasattr(table, "to_list") else list(table)
     columns = {"text": pa.array(texts, pa.large_string()), "label": _labels(table, label)}
     return _parquet(path, pa.table(columns)), "", {"text": ("text",), "label": "label"}
+
+
+def _written_cells(
+    path: Path, adata: Any, label: Any, text: Any, options: Mapping[str, Any]
+) -> tuple[str, str, dict[str, Any]]:
+    if not isinstance(label, str | None):
+        raise ValueError("`label` must be a column of `obs`, where `table` is AnnData.")
+    if text is not None:
+        raise ValueError("`text` names columns of text, and AnnData has none; leave it out.")
+    columns = list(dict.fromkeys([label or "label", *_beside(options)]))
+    file = written_anndata(path, adata, columns, options.get("read") or {})
+    return file, "pandas", {"text": (), "label": label}
 
 
 def _written_frame(
