@@ -4,12 +4,14 @@
 #   make docs    create the environment, install, build the pages
 #   make test-engines    the tests on Spark, which needs Java
 #   make test-oldest     some tests on the lowest versions that pyproject.toml declares
+#   make test-wheel  build the package, install it without extras, use it without these sources
+#   make test-python PYTHON=python3.12  the tests on another Python, in an environment of its own
 #   make golden  store anew what the command and the estimators give (tests/golden)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-oldest test-engines golden check docs clean
+.PHONY: demo test test-oldest test-engines test-wheel test-python golden check docs clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -47,6 +49,22 @@ test-oldest: $(OLDEST)/.ready
 	  -W default::DeprecationWarning -W default::PendingDeprecationWarning -W default::FutureWarning \
 	  $(OLDEST_TESTS:%=tests/test_%.py)
 
+# First the wheel alone, then with what the command needs; nothing of this folder is in reach (-I).
+WHEEL := .venv-wheel
+test-wheel:
+	rm -rf $(WHEEL)
+	$(PYTHON) -m venv $(WHEEL)
+	$(PYTHON) -m venv $(WHEEL)/tools
+	$(WHEEL)/tools/bin/python -m pip install --quiet hatchling
+	$(WHEEL)/tools/bin/python -m hatchling build --directory $(WHEEL)/dist
+	$(WHEEL)/bin/python -m pip install --quiet $(WHEEL)/dist/*.whl
+	$(WHEEL)/bin/python -I tests/wheel.py $(WHEEL)/dist
+	$(WHEEL)/bin/python -m pip install --quiet "$$(echo $(WHEEL)/dist/*.whl)[cli]"
+	$(WHEEL)/bin/python -I tests/wheel.py --command
+
+test-python:
+	$(MAKE) test PYTHON=$(PYTHON) VENV=.venv-$(notdir $(PYTHON))
+
 # Spark takes a minute to start and needs Java 17 or later: not part of every run.
 test-engines: $(VENV)/.development
 	$(BIN)/python -m pip install --quiet --editable '.[spark]'
@@ -69,4 +87,4 @@ docs: $(VENV)/.documentation
 	! grep -rlE '<(script|img|link)[^>]*(src|href)="https?:' --include='*.html' docs/_build/html
 
 clean:
-	rm -rf $(VENV) $(OLDEST) naively-demo docs/_build docs/auto_examples docs/reference
+	rm -rf $(VENV) .venv-* naively-demo docs/_build docs/auto_examples docs/reference

@@ -278,6 +278,32 @@ def test_predict_compares_with_the_truth(data):
     assert f"Surely wrong: row {surest + 1} is {truth[surest]}, answered {answers[surest]}" in said
 
 
+def test_explain_says_where_a_threshold_decided(data):
+    X, y = data
+    run(
+        "select", "a.npz", "-k", 6, "--judge", "precision=rare=0.9", "--test", 0, "--out", "r", "-q"
+    )
+    name, least = load_model("r/model.npz").answer_from
+    fitted = SparseMultinomialNB(k=6).fit(X[:1000], y[:1000])
+    p = fitted.predict_proba(X[1000:])
+    odds = np.log(p[:, 1] / (p[:, 0] + p[:, 2]))
+    short = (p.argmax(axis=1) == 1) & (odds < least - 1e-6)
+    for row in (int(np.flatnonzero(short)[0]), int(np.argmax(odds))):
+        asked = ["explain", "r", "--file", "b.npz", "--row", row + 1]
+        told = json.loads(run(*asked, "--json").stdout)
+        others = np.delete(fitted.classes_, 1), np.delete(p[row], 1)
+        answer = others[0][others[1].argmax()] if short[row] else "rare"
+        assert told["answer"] == answer
+        assert told["threshold"]["log_odds"] == pytest.approx(odds[row], rel=1e-6)
+        assert (told["threshold"]["name"], told["threshold"]["least"]) == (name, least)
+        said = " ".join(run(*asked).stdout.split())
+        assert f"rare is answered from {least!r} nats of log-odds on, and this row has" in said
+        assert ("without that threshold the answer would be rare" in said) == bool(short[row])
+    run("select", "a.npz", "-k", 6, "--test", 0, "--out", "plain", "-q")
+    told = run("explain", "plain", "--file", "b.npz", "--row", 1, "--json").stdout
+    assert json.loads(told)["threshold"] is None
+
+
 def test_the_words_that_misled_speak_for_the_answer_against_the_truth(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     rows = [("good fine", "yes"), ("bad poor", "no"), ("good nice", "yes"), ("bad sad", "no")] * 9

@@ -5,6 +5,8 @@ import json
 import sqlite3
 import subprocess
 import sys
+from contextlib import closing
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -29,8 +31,11 @@ from naively import (
     save,
 )
 from naively.cli.commands import naively
-from naively.jobs.model_file import load_model
+from naively.jobs.model_file import load_model, save_model
+from naively.models.rules import LinearRule, winners
 from naively.models.value_rules import restored
+from naively.read.matrix import scaled_counts
+from naively.text.weighting import log_weights
 
 DIGITS, DIGIT = load_digits(return_X_y=True)
 CANCER, TUMOUR = load_breast_cancer(return_X_y=True, as_frame=True)
@@ -99,15 +104,15 @@ def agree(scores, model, X):
 
 def asked(statement, frame, table="rows"):
     """What SQLite answers on a table, in the order of its rows."""
-    base = sqlite3.connect(":memory:")
     names = ", ".join('"' + name.replace('"', '""') + '"' for name in frame)
     marks = ", ".join("?" * len(frame.columns))
     quoted = '"' + table.replace('"', '""') + '"'
-    base.execute(f"CREATE TABLE {quoted} ({names})")
     values = frame.astype(object).where(frame.notna(), None).to_numpy().tolist()
-    base.executemany(f"INSERT INTO {quoted} VALUES ({marks})", values)
-    found = base.execute(statement)
-    return pd.DataFrame(found.fetchall(), columns=[each[0] for each in found.description])
+    with closing(sqlite3.connect(":memory:")) as base:
+        base.execute(f"CREATE TABLE {quoted} ({names})")
+        base.executemany(f"INSERT INTO {quoted} VALUES ({marks})", values)
+        found = base.execute(statement)
+        return pd.DataFrame(found.fetchall(), columns=[each[0] for each in found.description])
 
 
 def table_of(model, X):
@@ -390,8 +395,9 @@ def selected(folder, *options):
 
 @pytest.mark.parametrize(
     "options",
-    [(), ("--words", "weights=counts"), ("--words", "weights=tfidf"), ("--model", "bernoulli"),
-     ("--model", "poisson")],
+    [(), ("--words", "weights=counts"), ("--words", "weights=tfidf"), ("--words", "weights=log"),
+     ("--model", "bernoulli"), ("--model", "poisson"),
+     ("--model", "poisson", "--read", "exposure=total"), ("--judge", "precision=good=0.99")],
     ids=" ".join,
 )  # fmt: skip
 def test_a_model_file_of_words(reviews, options):
@@ -409,9 +415,7 @@ def test_a_model_file_of_words(reviews, options):
         export(path, "onnx")
 
 
-@pytest.mark.parametrize(
-    "options", [("--words", "weights=log"), ("--words", "weights=tfidf", "--words", "norm=l2")]
-)
+@pytest.mark.parametrize("options", [("--words", "weights=tfidf", "--words", "norm=l2")])
 def test_weights_that_need_the_whole_row_are_told_by_json_alone(reviews, options):
     path, _ = selected(reviews[0], *options)
     for format in ("sql", "python", "onnx"):
@@ -439,8 +443,169 @@ def test_a_model_from_a_file_is_exported_as_it_was(name, format, tmp_path):
     save(model, tmp_path / "model.npz")
     found = export(load(tmp_path / "model.npz"), format)
     assert found == export(tmp_path / "model.npz", format)
-    if hasattr(model, "feature_names_in_"):  # others are called by their numbers in a file
-        assert found == export(model, format)
+    assert found == export(model, format)
+
+
+# What is done to a row, and to its scores --------------------------------------------------------
+
+COUNTS = DIGITS.astype(int)  # the first column is 0 in all rows, others are not
+TWO = np.where(DIGIT < 5, "low", "it's high")
+SCALED = scaled_counts(DIGITS, 100.0, log1p=True)
+# An estimator, the rows that it is trained on, the labels, and what its file says beside.
+FILES = {
+    "threshold": (SparseMultinomialNB(k=20), COUNTS, DIGIT, {"answer_from": ("3", 2.5)}),
+    "threshold below": (SparseMultinomialNB(k=20), COUNTS, DIGIT, {"answer_from": ("0", -2.5)}),
+    "threshold of two": (SparsePoissonNB(k=5), COUNTS, TWO, {"answer_from": ("low", 1.25)}),
+    "threshold, vetoes": (SparseMultinomialNB(k=30, alpha=0), COUNTS, DIGIT,
+                          {"answer_from": ("8", 3.0)}),
+    "threshold, categories": (SparseCategoricalNB(k=9, alpha=0), COUNTS, DIGIT,
+                              {"answer_from": ("8", 1.0)}),
+    "threshold, two and vetoes": (SparseBernoulliNB(k=30, alpha=0), COUNTS, TWO,
+                                  {"answer_from": ("it's high", -1.0)}),
+    "sum": (SparseMultinomialNB(k=20), scaled_counts(DIGITS, 50.0, log1p=False), DIGIT,
+            {"normalize": 50.0}),
+    "sum, logarithms": (SparseGaussianNB(k=9), SCALED, DIGIT, {"normalize": 100.0, "log1p": True}),
+    "sum, logarithms, threshold": (SparseMultinomialNB(k=9), SCALED, DIGIT,
+                                   {"normalize": 100.0, "log1p": True, "answer_from": ("5", 0.5)}),
+    "sum, presence": (SparseBernoulliNB(k=9, binarize=2.0),
+                      scaled_counts(DIGITS, 99.0, log1p=False), DIGIT, {"normalize": 99.0}),
+    "logarithms": (SparseL1Centers(k=9), np.log1p(DIGITS), DIGIT, {"log1p": True}),
+    "logarithms, linear": (SparseL2Centers(k=9), np.log1p(DIGITS), DIGIT, {"log1p": True}),
+    "logarithms of counts": (SparseMultinomialNB(k=9), log_weights(COUNTS), DIGIT,
+                             {"weights": "log"}),
+    "total": (SparsePoissonNB(k=9, exposure="total"), COUNTS, DIGIT, {}),
+}  # fmt: skip
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory):
+    """Path, model and counts of other rows, of which one holds nothing; trained once."""
+    known = {}
+
+    def file_of(name):
+        if name not in known:
+            estimator, X, y, changes = FILES[name]
+            path = tmp_path_factory.mktemp("files") / "model.npz"
+            save(type(estimator)(**estimator.get_params()).fit(X[::2], y[::2]), path)
+            file = replace(load_model(path), **changes)
+            with path.open("wb") as out:
+                save_model(file, out)
+            empty = np.zeros_like(COUNTS[:1]) + (name == "total") * np.eye(1, 64, dtype=int)
+            known[name] = path, load(path), np.vstack([COUNTS[1:600:2], empty])
+        return known[name]
+
+    return file_of
+
+
+def test_thresholds_decide_in_these_rows(files):
+    """Otherwise the tests below would hold for the likeliest class as well."""
+    for name in FILES:
+        _, model, X = files(name)
+        if "threshold" in name:
+            likeliest = model.classes_[winners(model._scores(X))]
+            assert (model.predict(X) != likeliest).any()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_python_does_to_a_row_what_the_reader_did(name, files):
+    path, model, X = files(name)
+    code = {}
+    exec(export(path, "python"), code)
+    rows = X.tolist()
+    assert [code["predict"](row) for row in rows] == model.predict(X).tolist()
+    agree([code["scores"](row) for row in rows], model, X)
+
+
+@pytest.mark.parametrize("name", [name for name in FILES if "categories" not in name])
+def test_onnx_does_to_a_row_what_the_reader_did(name, files):
+    pytest.importorskip("onnx")
+    runtime = pytest.importorskip("onnxruntime")
+    path, model, X = files(name)
+    graph = export(path, "onnx").SerializeToString()
+    session = runtime.InferenceSession(graph, providers=["CPUExecutionProvider"])
+    label, second = session.run(None, {"X": X.astype(np.float32)})
+    assert label.tolist() == model.predict(X).tolist()
+    expected = model.predict_proba(X) if hasattr(model, "predict_proba") else model._scores(X)
+    np.testing.assert_allclose(second, expected, rtol=1e-6, atol=1e-7)
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_sql_does_to_a_row_what_the_reader_did(name, files):
+    path, model, X = files(name)
+    columns = [f"naively_score_{c}" for c in range(len(model.classes_))]
+    if "sum" in name or name == "total":
+        with pytest.raises(ValueError, match="sees the total of a row over all columns"):
+            export(path, "sql", layout="columns")
+    else:
+        found = asked(export(path, "sql"), table_of(model, X))
+        assert found["naively_label"].tolist() == model.predict(X).tolist()
+        agree(found[columns], model, X)
+    if not isinstance(model.rule_, LinearRule):
+        return
+    X = X[:-1]  # a row without words is not in such a table
+    rows, places = np.nonzero(X)
+    counts = X[rows, places].tolist()
+    words = pd.DataFrame({"row": rows, "word": [f"x{j}" for j in places], "count": counts})
+    statement = export(path, "sql", layout="words")
+    found = asked(statement, words, "words").sort_values("naively_row")
+    assert found["naively_label"].tolist() == model.predict(X).tolist()
+    agree(found[columns], model, X)
+    duckdb = pytest.importorskip("duckdb")
+    there = duckdb.sql(statement).df().sort_values("naively_row")
+    assert there["naively_label"].tolist() == found["naively_label"].tolist()
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_json_tells_what_is_done_to_a_row(name, files):
+    path, *_ = files(name)
+    told, changes = json.loads(export(path, "json")), FILES[name][3]
+    if "answer_from" in changes:
+        label, least = changes["answer_from"]
+        assert told["answer_from"] == [label if label in TWO else int(label), least]
+    for each in ("normalize", "log1p", "weights"):
+        assert each not in changes or told[each] == changes[each]
+
+
+def test_python_refuses_rows_that_reading_refuses(files):
+    code = {}
+    exec(export(files("sum, logarithms")[0], "python"), code)
+    with pytest.raises(ValueError, match="counts are never below 0"):
+        code["predict"]([-1] * 64)
+    with pytest.raises(ValueError, match="a value of the row is missing"):
+        code["predict"]([1.0] * 63 + [float("nan")])
+    exec(export(files("logarithms of counts")[0], "python"), code)
+    with pytest.raises(ValueError, match="counts are never between 0 and 1"):
+        code["predict"]([0.5] * 64)
+
+
+@pytest.mark.parametrize(
+    "name", ["multinomial", "exposure in a column", "gaussian", "l1 centers", "l2 centers"]
+)
+def test_columns_are_called_alike_in_estimators_and_their_files(name, tmp_path):
+    model, _ = fitted(name)
+    save(model, tmp_path / "model.npz")
+    for format in ("sql", "python"):
+        assert export(tmp_path / "model.npz", format) == export(model, format)
+    ours, files = (json.loads(export(each, "json")) for each in (model, tmp_path / "model.npz"))
+    assert files | ours == files
+    named = hasattr(model, "feature_names_in_")
+    assert all(each["name"] == f"x{each['column']}" for each in ours["features"] if not named)
+
+
+def test_json_of_a_table_in_a_file_is_that_of_the_estimator(tmp_path):
+    frame = pd.DataFrame({
+        "noise": [0.5, 0.5, 0.5, 0.5, 0.5, 0.5], "age": [3.0, 4, 5, 70, 80, 75],
+        "town": list("aabbcb"), "note": ["up", "up so", "so up", "down", "down so", "so"],
+    })  # fmt: skip
+    for text in ((), ("note",)):
+        own = frame if text else frame.drop(columns="note")
+        model = SparseMixedNB(k=3, text=text or None).fit(own, list("yyyooo"))
+        save(model, tmp_path / "model.npz")
+        ours, files = (json.loads(export(each, "json")) for each in (model, tmp_path / "model.npz"))
+        for key in ("features", "kinds", "categories", "arrays", "rule", "missing", "classes"):
+            assert ours[key] == files[key]
+        assert len(files["kinds"]) == len(files["categories"]) == len(files["features"]) == 3
+        assert (files["text"] is None) == (not text)
 
 
 # What cannot be --------------------------------------------------------------------------------
@@ -475,7 +640,7 @@ REFUSED = {
         (SparsePoissonNB(k=2, exposure="total").fit(DIGITS, DIGIT), "sql"),
         {},
         ValueError,
-        "total of a row over all columns. Use 'onnx' or 'json'",
+        "with `layout`='columns' cannot.*total of a row.*Use `layout`='words', or 'onnx' or 'pyth",
     ),
 }
 

@@ -3,6 +3,7 @@
 import csv
 import json
 import sqlite3
+from contextlib import closing
 from decimal import Decimal
 
 import numpy as np
@@ -56,10 +57,10 @@ def some_rows(seed=0, n=60, m=9):
 @given(seed=st.integers(0, 200))
 def test_what_a_database_counts_is_what_is_counted_of_the_rows(seed):
     X, y, words = some_rows(seed)
-    base = a_database(X, y, words)
-    counts, names = ClassCounts.from_long(
-        base.execute(OCCURRENCES), rows=base.execute(ROWS), documents="documents"
-    )
+    with closing(a_database(X, y, words)) as base:
+        counts, names = ClassCounts.from_long(
+            base.execute(OCCURRENCES), rows=base.execute(ROWS), documents="documents"
+        )
     of_rows = ClassCounts.from_matrix(X, y, documents=True)
     assert names.tolist() == words.tolist()
     assert counts.classes.tolist() == of_rows.classes.tolist()
@@ -75,9 +76,11 @@ def test_what_a_database_counts_is_what_is_counted_of_the_rows(seed):
 
 def test_presence_is_counted_by_rows():
     X, y, words = some_rows()
-    base = a_database(X, y, words)
     query = OCCURRENCES.replace("SUM(w.n)", "COUNT(DISTINCT d.id)")
-    counts, _ = ClassCounts.from_long(base.execute(query), rows=base.execute(ROWS), presence=True)
+    with closing(a_database(X, y, words)) as base:
+        counts, _ = ClassCounts.from_long(
+            base.execute(query), rows=base.execute(ROWS), presence=True
+        )
     model, fitted = SparseBernoulliNB.from_statistics(counts, k=4), SparseBernoulliNB(k=4)
     assert np.array_equal(model.predict_proba(X), fitted.fit(X, y).predict_proba(X))
     shares = markers(model).share_in
@@ -236,9 +239,11 @@ def test_row_totals_are_not_known_and_nothing_pretends_they_are():
 
 def test_the_error_of_presence_needs_no_totals():
     X, y, words = some_rows()
-    base = a_database(X, y, words)
     query = OCCURRENCES.replace("SUM(w.n)", "COUNT(*)")
-    counts, _ = ClassCounts.from_long(base.execute(query), rows=base.execute(ROWS), presence=True)
+    with closing(a_database(X, y, words)) as base:
+        counts, _ = ClassCounts.from_long(
+            base.execute(query), rows=base.execute(ROWS), presence=True
+        )
     model, fitted = SparseBernoulliNB.from_statistics(counts, k=4), SparseBernoulliNB(k=4)
     assert expected_error(model).error == expected_error(fitted.fit(X, y)).error
 
@@ -259,14 +264,14 @@ def test_a_table_too_wide_to_be_dense_stays_sparse(monkeypatch):
 
 
 def written(folder, X, y, words, presence=False):
-    base = a_database(X, y, words)
     what = "COUNT(*)" if presence else "SUM(w.n)"
-    for name, query in (("counts", OCCURRENCES.replace("SUM(w.n)", what)), ("rows", ROWS)):
-        found = base.execute(query)
-        with (folder / f"{name}.csv").open("w", newline="") as file:
-            writer = csv.writer(file)
-            writer.writerow([each[0] for each in found.description])
-            writer.writerows(found)
+    with closing(a_database(X, y, words)) as base:
+        for name, query in (("counts", OCCURRENCES.replace("SUM(w.n)", what)), ("rows", ROWS)):
+            found = base.execute(query)
+            with (folder / f"{name}.csv").open("w", newline="") as file:
+                writer = csv.writer(file)
+                writer.writerow([each[0] for each in found.description])
+                writer.writerows(found)
 
 
 def run(*arguments):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 
+import anndata
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -13,6 +14,7 @@ import scipy.sparse as sp
 from click.testing import CliRunner
 
 import naively
+import naively.scanpy
 from naively.cli.commands import naively as command
 
 RNG = np.random.default_rng(1)
@@ -204,3 +206,93 @@ def test_errors_are_told_in_python(table, options, message):
     assert SECRET not in said
     assert "--" not in said
     assert "/tmp" not in said
+
+
+# One table, one result: shell, Python, scanpy -----------------------------------------------------
+
+OPTIONS = {"model": "poisson", "k": 4}
+SAME = ("--model", "poisson", "-k", 4, "--read", "exposure=total")
+
+
+def cells(form):
+    """Counts of cells, the same in a frame and in AnnData, where X holds logarithms."""
+    rng = np.random.default_rng(4)
+    types = np.array(["T", "B", "NK"])[np.arange(90) % 3]
+    rate = np.full((3, 12), 0.7) + 4 * np.eye(3, 12)
+    counts = rng.poisson(rate[np.arange(90) % 3] * rng.uniform(0.5, 2, (90, 1)))
+    names = [f"gene {j}" for j in range(12)]
+    index = [f"cell {i}" for i in range(90)]
+    part = np.where(np.arange(90) < 60, "train", "test")
+    adata = anndata.AnnData(
+        X=np.log1p(counts).astype(np.float32),
+        obs=pd.DataFrame({"type": pd.Categorical(types), "part": part}, index=index),
+        var=pd.DataFrame({"long": names}, index=names),
+        layers={"counts": form(counts)},
+        uns={"anything": {"of": "others"}},
+    )
+    raw = anndata.AnnData(form(counts), obs=adata.obs, var=adata.var)
+    adata.raw = raw
+    return adata, pd.DataFrame(counts, columns=names).assign(type=types, part=part)
+
+
+@pytest.mark.parametrize(
+    ("form", "layer"),
+    [(np.asarray, "counts"), (sp.csr_matrix, "counts"), (sp.csc_matrix, "raw")],
+)
+def test_shell_python_and_scanpy_make_the_same_table(form, layer, tmp_path):
+    adata, frame = cells(form)
+    own = frame.drop(columns="part")
+    expected = of_command(tmp_path, own, *SAME, "--read", "numbers", "--label", "type")
+    adata.write_h5ad(tmp_path / "cells.h5ad")
+    of_file = naively.select(tmp_path / "cells.h5ad", label="type", **OPTIONS,
+                             read={"layer": layer, "exposure": "total"})  # fmt: skip
+    of_frame = naively.select(own, label="type", **OPTIONS, read={"exposure": "total"})
+    before = adata.copy()
+    of_cells = naively.select(adata, label="type", **OPTIONS,
+                              read={"layer": layer, "exposure": "total"})  # fmt: skip
+    for name, found in (("file", of_file), ("frame", of_frame), ("cells", of_cells)):
+        found.save(tmp_path / name)
+        table = (tmp_path / name / "features.csv").read_bytes()
+        assert table == (expected / "features.csv").read_bytes()
+    assert (tmp_path / "cells/model.npz").read_bytes() == (tmp_path / "file/model.npz").read_bytes()
+    assert of_cells.features.equals(of_frame.features)
+    assert adata.obs.equals(before.obs) and [*adata.uns] == ["anything"]  # noqa: PT018
+    counts = adata.raw.X if layer == "raw" else adata.layers[layer]
+    fitted = naively.SparsePoissonNB(k=4, exposure="total").fit(counts, adata.obs["type"])
+    ranked = naively.scanpy.rank_genes(adata, "type", k=4, use_raw=layer == "raw",
+                                       layer=None if layer == "raw" else layer)  # fmt: skip
+    order = np.argsort(-fitted.scores_[fitted.support_], kind="stable")
+    for model in (fitted, ranked):
+        genes, gain = (np.asarray(each)[model.support_][order] for each in (
+            adata.var_names, model.scores_
+        ))  # fmt: skip
+        assert of_cells.features["feature"].tolist() == genes.tolist()
+        assert of_cells.features["gain"].tolist() == [float(f"{each:.7g}") for each in gain]
+        columns = [f"weight:{label}" for label in model.classes_]
+        weights = model.coef_[:, model.support_] - model.coef_[:, model.support_].mean(axis=0)
+        np.testing.assert_allclose(of_cells.features[columns], weights.T[order], atol=1e-4)
+    genes = own.drop(columns="type")
+    assert of_cells.model.predict(genes).tolist() == fitted.predict(genes.to_numpy()).tolist()
+
+
+def test_cells_with_a_split_and_cells_to_test(tmp_path):
+    adata, _ = cells(sp.csr_matrix)
+    read = {"layer": "counts"}
+    split = naively.select(adata, label="type", k=4, read={**read, "split": "part"})
+    assert split.summary.evaluation.test_rows == 30
+    train, test = (adata[adata.obs["part"] == each].copy() for each in ("train", "test"))
+    apart = naively.select(train, label="type", k=4, read=read, test=test)
+    assert apart.summary.evaluation.accuracy == split.summary.evaluation.accuracy
+
+
+def test_cells_that_cannot_be_read_are_refused():
+    adata, frame = cells(np.asarray)
+    for options, message in (
+        ({"label": "kind"}, "no column of `obs` 'kind'.*"),
+        ({"label": frame["type"]}, "`label` must be a column of `obs`"),
+        ({"label": "type", "read": {"layer": "count"}}, "did you mean `counts`"),
+        ({"label": "type", "test": frame}, "`test` must be a share, a file, or"),
+        ({"label": "type", "text": "part"}, "`text`"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            naively.select(adata, **options)

@@ -2,6 +2,7 @@
 
 import ast
 import importlib.util
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import naively
 
 PROGRAM = """
 import numpy as np
-import naively
+import naively, naively.scanpy
 from naively import ClassCounts, SparseMultinomialNB, sparsity_path
 model = SparseMultinomialNB(k=3, alpha=0.5).fit([[1, 0], [0, 2]], ["a", "b"])
 reveal_type(model)
@@ -26,6 +27,8 @@ reveal_type(naively.save(model, "model.npz"))
 reveal_type(model.decision_function([[1, 0]]))
 naively.WordCounts(analyzer="sentence")
 """
+NAMES = [*naively.__all__, "scanpy.rank_genes"]
+UNTYPED = {"load", "export"}  # what they return depends on a file, or on a format
 CHECKERS = {
     "mypy": [sys.executable, "-m", "mypy", "--no-incremental", "--ignore-missing-imports"],
     "basedpyright": [sys.executable, "-m", "basedpyright", "--pythonpath", sys.executable],
@@ -35,7 +38,7 @@ CHECKERS = {
 @pytest.mark.parametrize("checker", CHECKERS)
 def test_a_small_program_has_the_real_types(tmp_path, checker):
     program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
+    program.write_text(PROGRAM + "".join(f"reveal_type(naively.{name})\n" for name in NAMES))
     source = str(Path(naively.__file__).parents[1])
     (tmp_path / "pyrightconfig.json").write_text(f'{{"extraPaths": ["{source}"]}}')
     result = subprocess.run(
@@ -53,6 +56,12 @@ def test_a_small_program_has_the_real_types(tmp_path, checker):
         )
     assert any("program.py:10" in each and "kk" in each for each in revealed), result.stdout
     assert any("program.py:15" in each and "analyzer" in each for each in revealed), result.stdout
+    of_line = dict(re.findall(r"program\.py:(\d+)(.*)", result.stdout))
+    for line, name in enumerate(NAMES, PROGRAM.count("\n") + 1):
+        said = of_line.get(str(line), "")
+        assert 'is "' in said, (name, result.stdout)
+        assert not re.search(r'is "(Any|Unknown)\b', said), said
+        assert name in UNTYPED or not re.search(r'-> (Any|Unknown)"', said), said
 
 
 def test_the_stub_and_the_package_name_the_same():

@@ -10,6 +10,7 @@ from typing import Any, TypeVar, cast
 from numba import config, njit
 from numba.core.caching import FunctionCache
 
+from naively._kernels.first_use import COMPILING
 from naively._types import Array
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -20,13 +21,18 @@ class _Cache(FunctionCache):  # type: ignore[misc]
 
     def load_overload(self, *args: Any, **kwargs: Any) -> Any:
         """Load what was compiled before; None if it cannot be read."""
+        found = None
         try:
-            return super().load_overload(*args, **kwargs)
+            found = super().load_overload(*args, **kwargs)
         except OSError:
-            return _tell_of_cache()
+            _tell_of_cache()
+        if found is None:
+            COMPILING.start()
+        return found
 
     def save_overload(self, *args: Any, **kwargs: Any) -> None:
         """Keep what was compiled, if there is room for it."""
+        COMPILING.stop(self._py_func.__name__)
         try:
             super().save_overload(*args, **kwargs)
         except OSError:

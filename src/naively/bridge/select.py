@@ -21,6 +21,7 @@ from typing import Any, final
 import numpy as np
 
 from naively._types import Array
+from naively.bridge.cells import is_anndata, written_anndata
 from naively.bridge.files import estimator_of
 from naively.jobs.learn import learn
 from naively.jobs.model_file import LabelType, ModelFile
@@ -140,12 +141,13 @@ def select(
 
     Parameters
     ----------
-    table : data frame, path, list of str, or matrix
-        A frame of pandas, polars or Arrow; a file that the command reads, or a pattern of files;
-        texts; or a matrix of numbers, dense or sparse, of shape (n_samples, n_features).
+    table : data frame, AnnData, path, list of str, or matrix
+        A frame of pandas, polars or Arrow; AnnData, of which `X`, or the layer that `read={"layer":
+        ...}` names, is taken; a file that the command reads, or a pattern of files; texts; or a
+        matrix of numbers, dense or sparse, of shape (n_samples, n_features).
     label : str or array-like of shape (n_samples,), default=None
-        Column of labels, by default `label`; or the labels themselves, which texts and matrices
-        need.
+        Column of labels (of AnnData, in `obs`), by default `label`; or the labels themselves,
+        which texts and matrices need.
     text : str or list of str, default=None
         Columns of text. By default `text`, if a frame has such a column, and otherwise all other
         columns are features, and hold numbers. Of a file, as in the command.
@@ -200,7 +202,8 @@ def select(
             label_type = _label_type(_labels(table, label))
         test = asked.get("test")
         if test is not None and not isinstance(test, str | os.PathLike | float | int):
-            if not isinstance(label, str | None) or not is_frame(test):
+            same = is_anndata(test) if is_anndata(table) else is_frame(test)
+            if not isinstance(label, str | None) or not same:
                 raise ValueError(
                     "`test` must be a share, a file, or a frame with the column of labels."
                 )
@@ -238,6 +241,8 @@ def _written(
     path: Path, table: Any, label: Any, text: str | Sequence[str] | None, options: Mapping[str, Any]
 ) -> tuple[str, str, dict[str, Any]]:
     """Write data to a file; return its name, the module of its frames, and what it holds."""
+    if is_anndata(table):
+        return _written_cells(path, table, label, text, options)
     if is_frame(table):
         return _written_frame(path, table, label, text, options)
     if label is None or isinstance(label, str):
@@ -262,6 +267,18 @@ def _written(
     return _parquet(path, pa.table(columns)), "", {"text": ("text",), "label": "label"}
 
 
+def _written_cells(
+    path: Path, adata: Any, label: Any, text: Any, options: Mapping[str, Any]
+) -> tuple[str, str, dict[str, Any]]:
+    if not isinstance(label, str | None):
+        raise ValueError("`label` must be a column of `obs`, where `table` is AnnData.")
+    if text is not None:
+        raise ValueError("`text` names columns of text, and AnnData has none; leave it out.")
+    columns = list(dict.fromkeys([label or "label", *_beside(options)]))
+    file = written_anndata(path, adata, columns, options.get("read") or {})
+    return file, "pandas", {"text": (), "label": label}
+
+
 def _written_frame(
     path: Path, table: Any, label: Any, text: str | Sequence[str] | None, options: Mapping[str, Any]
 ) -> tuple[str, str, dict[str, Any]]:
@@ -279,9 +296,7 @@ def _written_frame(
     own = label if isinstance(label, str) else None
     if label is not None and own is None:
         own = next(name for name in ("label", *map("label {}".format, names)) if name not in names)
-    read = options.get("read") or {}
-    beside = [read[name] for name in _BESIDE if read.get(name) is not None]
-    beside += [options["id"]] if options.get("id") is not None else []
+    beside = _beside(options)
     if texts and options["model"] != "mixed":
         wanted = [*texts, *beside, *([own or "label"] if isinstance(label, str | None) else [])]
         check_named(table, wanted)
@@ -294,6 +309,13 @@ def _written_frame(
     kind = type(table).__module__.partition(".")[0]
     found: dict[str, Any] = {"text": texts, "label": own}
     return _parquet(path, rows), kind, found | ({"numbers": True} if numbers else {})
+
+
+def _beside(options: Mapping[str, Any]) -> list[str]:
+    """Columns that options name beside labels and texts."""
+    read = options.get("read") or {}
+    found = [read[name] for name in _BESIDE if read.get(name) is not None]
+    return found + ([options["id"]] if options.get("id") is not None else [])
 
 
 def _columns(table: Any, names: list[str]) -> Any:
@@ -332,7 +354,7 @@ def _parquet(path: Path, rows: Any) -> str:
 def _labels(table: Any, label: Any) -> list[Any]:
     """Labels of the rows, as Python has them."""
     if isinstance(label, str | None):
-        return labels_in(table, label or "label")
+        return labels_in(table.obs if is_anndata(table) else table, label or "label")
     found: Array = np.asarray(label.to_numpy() if hasattr(label, "to_numpy") else label)
     n = table.shape[0] if hasattr(table, "shape") else len(table)
     if found.ndim != 1 or len(found) != n:

@@ -15,6 +15,7 @@ from rich.progress import BarColumn, Progress as Bars, TextColumn, TimeElapsedCo
 from rich.table import Table
 from rich.text import Text
 
+from naively._kernels.first_use import COMPILING
 from naively.judging.agreement import share_interval
 from naively.judging.thresholds import Goal, Reached
 from naively.read.progress import Progress, silent
@@ -61,7 +62,15 @@ def progress(*, quiet: bool) -> Iterator[Progress]:
         def update(stage: str, done: int, total: int) -> None:
             bars.update(task, description=stage, completed=done, total=total or None)
 
-        yield update
+        try:
+            yield update
+        finally:
+            bars.stop()
+            if COMPILING.seconds >= 1:
+                sys.stderr.write(
+                    f"naively: {COMPILING.seconds:.0f} s of it were compiling for this machine, "
+                    "once: the next run has it in its cache.\n"
+                )
 
 
 def show_summary(summary: Summary, out: str) -> None:
@@ -346,3 +355,13 @@ def show_explanation(found: Explanation, most: int) -> None:
     console.print(table)
     if not found.contributions:
         console.print(Text("No selected feature occurs in it: the answer is that of the start."))
+    if found.threshold is not None:
+        bar = found.threshold
+        decided = bar.likeliest != found.answer
+        without = f"; without that threshold the answer would be {visible(bar.likeliest)}" * decided
+        console.print(
+            Text(
+                f"{visible(bar.name)} is answered from {bar.least!r} nats of log-odds on, and this "
+                f"row has {bar.log_odds:.4g}{without}."
+            )
+        )

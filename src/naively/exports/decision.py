@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
@@ -15,6 +15,7 @@ from naively.statistics.exposure import Exposure
 
 Label: TypeAlias = str | int | bool
 SingleRule: TypeAlias = LinearRule | QuadraticRule | AbsoluteRule | TableRule
+Logarithm: TypeAlias = Literal["log1p", "log"]  # ln(1 + x); 1 + ln(x) of x above 0
 LOWEST = -1e308  # the score of a class that is ruled out, where there is no infinity
 
 
@@ -34,8 +35,16 @@ class Decision:
     posterior: bool = True  # whether the softmax of the scores are probabilities
     of_words: bool = False  # the features are words: what is not there was counted 0 times
     exposure: Exposure = None  # "total": the rule sees, after the columns, the sum of the row
+    row_sum: float | None = None  # to which the values of a row, over all columns, are scaled
+    logarithm: Logarithm | None = None  # of the values, after that
+    answer_from: tuple[int, float] | None = None  # code of a class, and the log-odds it must reach
     unsaid: str = ""  # what keeps all formats but JSON from telling it, if something does
     more: Mapping[str, Any] = field(default_factory=dict)  # that only JSON tells
+
+    @property
+    def of_whole_row(self) -> bool:
+        """Whether the sum of a row over all columns is needed."""
+        return self.exposure == "total" or self.row_sum is not None
 
     @property
     def keys(self) -> tuple[str | int, ...]:
@@ -50,36 +59,47 @@ ABLE: Mapping[str, tuple[type[Any], ...]] = {  # kinds of rules that formats can
 }
 
 
-def single(decision: Decision, format: str) -> SingleRule:
-    """Return the rule if a format can express it.
+def single(decision: Decision, format: str, layout: str = "") -> SingleRule:
+    """Return the rule if a format, SQL in one of its layouts, can express it.
 
     Raises
     ------
     ValueError
         Saying which formats can.
     """
-    reason = _hindrance(decision, format)
+    reason = _hindrance(decision, format, layout)
     if reason:
-        able = [repr(each) for each in ABLE if not _hindrance(decision, each)]
+        other = "`layout`='words', or " * (not _hindrance(decision, format))
+        able = [repr(each) for each in ABLE if each != format and not _hindrance(decision, each)]
         raise ValueError(
-            f"`format`={format!r} cannot express this {decision.model} model: {reason}. "
-            f"Use {' or '.join([*able, repr('json')])}."
+            f"`format`={format!r}{f' with `layout`={layout!r}' if other else ''} cannot express "
+            f"this {decision.model} model: {reason}. Use {other}"
+            f"{' or '.join([*able, repr('json')])}."
         )
     rule: SingleRule = decision.rule  # type: ignore[assignment]
     return rule
 
 
-def _hindrance(decision: Decision, format: str) -> str:
-    """Return what keeps a format from telling the rule; nothing if it can."""
+def _hindrance(decision: Decision, format: str, layout: str = "") -> str:
+    """Return what keeps a format from telling the rule; nothing if it, or a layout of it, can."""
     if decision.unsaid:
         return decision.unsaid
     if not isinstance(decision.rule, ABLE[format]):
         return f"its rule is of the kind {kind_of(decision.rule)!r}"
-    if decision.exposure == "total" and format != "onnx":
+    if (
+        decision.of_whole_row
+        and format == "sql"
+        and (layout == "columns" or not by_words(decision))
+    ):
         return "it sees the total of a row over all columns"
     if decision.of_words and format == "onnx":
         return "it sees words of texts, and a graph takes a matrix with the columns of training"
     return ""
+
+
+def by_words(decision: Decision) -> bool:
+    """Whether words that are not in a row add nothing, so that those that are suffice."""
+    return isinstance(decision.rule, LinearRule) and not decision.missing
 
 
 def start_of(rule: SingleRule) -> FloatArray:

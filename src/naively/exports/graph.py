@@ -94,14 +94,29 @@ def graph(decision: Decision) -> Any:
 def _scores(made: _Graph, decision: Decision, rule: SingleRule) -> str:
     whole = made.doubles("X")
     x = made.add("Gather", whole, made.constant(decision.columns, np.int64), axis=1)
-    if decision.exposure == "total":
+    if decision.of_whole_row:
         total = made.add("ReduceSum", whole, made.constant([1], np.int64), keepdims=1)
+    if decision.row_sum is not None:
+        to_sum = made.add("Div", made.constant(decision.row_sum), total)
+        some = made.add("Greater", total, made.constant(0.0))
+        x = made.add("Mul", x, made.add("Where", some, to_sum, made.constant(1.0)))
+    if decision.logarithm is not None:
+        x = _logarithm(made, decision.logarithm, x)
+    if decision.exposure == "total":
         x = made.add("Concat", x, total, axis=1)
     lacking = made.add("IsNaN", x) if decision.missing else None
     if decision.threshold is not None:
         x = made.doubles(made.add("Greater", x, made.constant(decision.threshold)))
     joint = _joint(made, rule, x, lacking)
     return _possible(made, rule, x, joint, lacking)
+
+
+def _logarithm(made: _Graph, which: str, x: str) -> str:
+    one = made.constant(1.0)
+    if which == "log1p":
+        return made.add("Log", made.add("Add", x, one))
+    log = made.add("Add", made.add("Log", made.add("Max", x, one)), one)
+    return made.add("Where", made.add("Greater", x, made.constant(0.0)), log, x)
 
 
 def _joint(made: _Graph, rule: SingleRule, x: str, lacking: str | None) -> str:
@@ -150,11 +165,35 @@ def _possible(made: _Graph, rule: SingleRule, x: str, joint: str, lacking: str |
 
 
 def _label(made: _Graph, decision: Decision, scores: str) -> None:
-    """Label of the largest score, the first where they tie to rounding."""
-    best = made.add("ReduceMax", scores, made.constant([1], np.int64), keepdims=1)
-    slack = made.add("Mul", made.add("Abs", best), made.constant(ROUNDING))
-    wins = made.doubles(made.add("GreaterOrEqual", scores, made.add("Sub", best, slack)))
-    first = made.add("ArgMax", wins, axis=1, keepdims=0)
+    """Label of the class that is answered."""
+    answer = decision.answer_from
+    first = _largest(made, scores) if answer is None else _answered(made, scores, decision, *answer)
     of_text = isinstance(decision.classes[0], str)
     labels = made.constant(decision.classes, object if of_text else np.int64)
     made.add("Gather", labels, first, name="label")
+
+
+def _largest(made: _Graph, scores: str) -> str:
+    """Code of the largest score, the first where they tie to rounding."""
+    best = made.add("ReduceMax", scores, made.constant([1], np.int64), keepdims=1)
+    slack = made.add("Mul", made.add("Abs", best), made.constant(ROUNDING))
+    wins = made.doubles(made.add("GreaterOrEqual", scores, made.add("Sub", best, slack)))
+    return made.add("ArgMax", wins, axis=1, keepdims=0)
+
+
+def _answered(made: _Graph, scores: str, decision: Decision, code: int, least: float) -> str:
+    """Code of a class where its log-odds reach some nats, else the largest score of the others.
+
+    They do where the sum over the others of exp(their score - its score + nats) is 1 or less.
+    """
+    codes = made.constant(np.delete(np.arange(len(decision.classes)), code), np.int64)
+    others = made.add("Gather", scores, codes, axis=1)
+    own = made.add("Gather", scores, made.constant([code], np.int64), axis=1)
+    above = made.add("Sub", others, made.add("Sub", own, made.constant(least)))
+    most = made.constant(0.0)
+    if len(decision.classes) > 2:
+        above, most = made.add("Exp", above), made.constant(1.0)
+    sums = made.add("ReduceSum", above, made.constant([1], np.int64), keepdims=0)
+    reached = made.add("LessOrEqual", sums, most)
+    best = made.add("Gather", codes, _largest(made, others))
+    return made.add("Where", reached, made.constant(code, np.int64), best)

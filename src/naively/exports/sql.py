@@ -1,8 +1,8 @@
 """A rule as one statement of standard SQL: over columns of a table, or over words of rows.
 
 A class that is ruled out has the score -1e308, as SQL has no infinity; where all are, the label is
-that of the largest prior. A row in which a column is
-NULL has the label NULL, unless the model takes missing values.
+that of the prior. A row in which a column is NULL has the label NULL, unless the model takes
+missing values.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from naively.exports.decision import (
     start_of,
     vetoes_of,
 )
+from naively.judging.thresholds import answers_at
 from naively.models.rules import ROUNDING, LinearRule, winners
 from naively.models.value_rules import AbsoluteRule, QuadraticRule, TableRule, kind_of
 
@@ -65,8 +66,8 @@ def number(value: float) -> str:
 
 def over_columns(decision: Decision, table: str) -> str:
     """Return the statement that adds scores and label to the rows of a table."""
-    rule = single(decision, "sql")
-    inputs = [f"r.{identifier(name)}" for name in decision.names]
+    rule = single(decision, "sql", "columns")
+    inputs = [_logarithm(decision, f"r.{identifier(name)}") for name in decision.names]
     classes = range(len(decision.classes))
     scores = ",\n    ".join(
         f"{_class_score(decision, rule, c, inputs)} AS naively_score_{c}" for c in classes
@@ -80,9 +81,10 @@ def over_columns(decision: Decision, table: str) -> str:
 def over_words(decision: Decision, table: str) -> str:
     """Return the statement that gives scores and label of rows from their words and counts.
 
-    The table has the columns row, word and count, each pair of row and word once.
+    The table has the columns row, word and count, each pair of row and word once; with all words
+    of a row, where its sum is needed.
     """
-    rule = single(decision, "sql")
+    rule = single(decision, "sql", "words")
     if not isinstance(rule, LinearRule):
         raise ValueError(
             f"`layout`='words' is of linear rules, in which a word that is not there adds nothing; "
@@ -105,20 +107,33 @@ def over_words(decision: Decision, table: str) -> str:
             for j, name in enumerate(decision.names)
         ]
     count = 'r."count"'
+    if decision.row_sum is not None:
+        scaled = f"{count} * ({number(decision.row_sum)} / t.naively_sum)"
+        count = f"(CASE WHEN t.naively_sum > 0 THEN {scaled} ELSE {count} END)"
+    count = _logarithm(decision, count)
     seen = count if decision.threshold is None else _presence(count, decision.threshold)
     sums = []
     for c in classes:
         score = f"{number(rule.intercept[c])} + COALESCE(SUM(w.w{c} * {seen}), 0e0)"
+        if decision.exposure == "total":
+            score += f" + {number(rule.weights[c, -1])} * MAX(t.naively_sum)"
         if vetoes is not None:
             held = f"COALESCE(SUM(w.v{c} * CASE WHEN {seen} <> 0 THEN 1e0 ELSE 0e0 END), 0e0)"
             score = _unless(f"{number(vetoes[0][c])} + {held} > 0.5e0", score)
         sums.append(f"{score} AS naively_score_{c}")
     rows = ",\n    ".join(values)
     scores = ",\n    ".join(sums)
+    source, totals = f"{identifier(table)} AS r", ""
+    if decision.of_whole_row:
+        totals = (
+            'naively_sums AS (\n  SELECT "row" AS naively_row, SUM("count") AS naively_sum\n'
+            f'  FROM {identifier(table)} GROUP BY "row"\n),\n'
+        )
+        source += ' JOIN naively_sums AS t ON t.naively_row = r."row"'
     return (
-        f"WITH naively_weights({', '.join(columns)}) AS (\n  VALUES\n    {rows}\n),\n"
+        f"WITH naively_weights({', '.join(columns)}) AS (\n  VALUES\n    {rows}\n),\n{totals}"
         f'naively_scores AS (\n  SELECT r."row" AS naively_row,\n    {scores}\n'
-        f'  FROM {identifier(table)} AS r LEFT JOIN naively_weights AS w ON w.word = r."word"\n'
+        f'  FROM {source} LEFT JOIN naively_weights AS w ON w.word = r."word"\n'
         f'  GROUP BY r."row"\n){_decided(decision, rule)}'
     )
 
@@ -165,6 +180,14 @@ def _term(decision: Decision, rule: SingleRule, c: int, j: int, column: str) -> 
     return f"CASE {known} WHEN {column} >= {end - begin} THEN 0e0 END"
 
 
+def _logarithm(decision: Decision, value: str) -> str:
+    if decision.logarithm == "log1p":
+        return f"LN(1e0 + {value})"
+    if decision.logarithm == "log":
+        return f"CASE WHEN {value} > 0 THEN 1e0 + LN({value}) WHEN {value} <= 0 THEN 0e0 END"
+    return value
+
+
 def _presence(column: str, above: float) -> str:
     limit = number(above)
     return f"CASE WHEN {column} > {limit} THEN 1e0 WHEN {column} <= {limit} THEN 0e0 END"
@@ -206,14 +229,19 @@ def _chain(terms: Sequence[str], operator: str) -> str:
 def _decided(decision: Decision, rule: SingleRule) -> str:
     """Return what follows the scores: the label of the largest, the first where they tie."""
     scores = [f"scored.naively_score_{c}" for c in range(len(decision.classes))]
-    prior = prior_of(rule)
-    cases = []
+    prior, answer = prior_of(rule), decision.answer_from
+    cases, rest = [], [*enumerate(decision.classes)]
     if prior is not None:
-        best = int(winners(prior[None])[0])
+        known = winners(prior[None]) if answer is None else answers_at(prior[None], *answer)
+        best = int(known[0])
         nothing = _chain([f"{score} <= {number(LOWEST)}" for score in scores], " AND ")
         cases.append(f"WHEN {nothing} THEN {literal(decision.classes[best])}")
-    for c, label in enumerate(decision.classes):
-        cases.append(f"WHEN {_wins(scores, c)} THEN {literal(label)}")
+    if answer is not None:
+        _, label = rest.pop(answer[0])
+        cases.append(f"WHEN {_reaches(scores, *answer)} THEN {literal(label)}")
+    for c, label in rest:
+        wins = _wins(scores, c, [j for j, _ in rest if j != c])
+        cases.append(f"WHEN {wins} THEN {literal(label)}")
     lines = "\n    ".join(cases)
     return (
         f"\nSELECT scored.*,\n  CASE\n    {lines}\n  END AS naively_label\n"
@@ -221,13 +249,28 @@ def _decided(decision: Decision, rule: SingleRule) -> str:
     )
 
 
-def _wins(scores: Sequence[str], c: int) -> str:
-    as_high = (
-        f"{scores[c]} >= {other} - {number(ROUNDING)} * ABS({other})"
-        for j, other in enumerate(scores)
-        if j != c
-    )
-    return _chain(list(as_high), " AND ")
+def _wins(scores: Sequence[str], c: int, others: Sequence[int]) -> str:
+    as_high = [
+        f"{scores[c]} >= {scores[j]} - {number(ROUNDING)} * ABS({scores[j]})" for j in others
+    ]
+    return _chain(as_high, " AND ") if as_high else f"{scores[c]} IS NOT NULL"
+
+
+def _reaches(scores: Sequence[str], code: int, least: float) -> str:
+    """Whether the log-odds of a class against all others reach some nats.
+
+    That is where the sum over the others of exp(their score - its score + nats) is 1 or less.
+    """
+    own = f"{scores[code]} - {number(least)}"
+    above = [f"{each} - ({own})" for c, each in enumerate(scores) if c != code]
+    if len(above) == 1:
+        return f"{above[0]} <= 0"
+    # Engines refuse exponentials that are out of range.
+    odds = [
+        f"CASE WHEN {each} > 0 THEN 2e0 WHEN {each} < -700 THEN 0e0 ELSE EXP({each}) END"
+        for each in above
+    ]
+    return f"{_chain(odds, ' + ')} <= 1e0"
 
 
 def statement(decision: Decision, layout: str, table: str) -> str:

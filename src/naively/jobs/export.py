@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,9 +12,11 @@ import numpy as np
 from naively._types import Array
 from naively.exports import plain, source, sql
 from naively.exports.decision import Decision, Label
-from naively.jobs.model_file import ModelFile, load_model, text_of
-from naively.models import MODELS
+from naively.jobs.model_file import ModelFile, load_model, text_of, variables_told
 from naively.models.rules import LinearRule, Rule
+from naively.models.value_rules import AbsoluteRule
+from naively.statistics.mixed_columns import MixedColumns
+from naively.text.features import Weights
 from naively.work.writing import atomic_file
 
 FORMATS = ("onnx", "sql", "json", "python")
@@ -32,7 +34,9 @@ def export(
     """Write the decision rule of a trained model for where this package is not.
 
     Labels are those of `predict`: of the largest score, the first class where scores tie to
-    rounding.
+    rounding; or by the threshold that training stored (`--judge precision` or `recall`). Rows are
+    given as in training: what scales them or takes logarithms (`--read normalize` and `log1p`) is
+    part of what is exported.
 
     Parameters
     ----------
@@ -131,32 +135,39 @@ def decision_of(model: Any) -> Decision:
 
 def _of_estimator(estimator: Any) -> Decision:
     support: Array = estimator.selection_.support
-    named, n = getattr(estimator, "feature_names_in_", None), estimator.n_features_in_
+    named = getattr(estimator, "feature_names_in_", None)
+    if named is not None:
+        named = getattr(estimator, "variable_names_", named)  # of a table with texts: their words
     exposure = estimator.model_.exposure
     columns = [*support.tolist(), *([exposure] if isinstance(exposure, int) else [])]
-    names = [f"x{j}" if named is None else str(named[j]) for j in columns]
+    mixed = getattr(estimator.statistics_, "columns", None)
     return Decision(
         model=estimator.model_.name,
         classes=tuple(map(_label, estimator.classes_.tolist())),
-        names=tuple(names),
+        names=_names(None if named is None else named[columns].tolist(), columns),
         columns=tuple(columns),
         named=named is not None,
-        n_features=n,
+        n_features=len(estimator.support_),
         rule=estimator.rule_,
         threshold=estimator.model_.threshold,
         missing=estimator.model_.ignores_missing,
-        posterior=hasattr(estimator, "predict_proba"),
+        posterior=not isinstance(estimator.rule_, AbsoluteRule),
         exposure=exposure if exposure == "total" else None,
-        more=dict(_of_table(estimator.statistics_)),
+        more={} if mixed is None else _of_table(mixed.take(support)),
     )
 
 
-def _of_table(statistics: Any) -> Iterator[tuple[str, Any]]:
-    """Kinds and categories of the columns of a mixed model."""
-    columns = getattr(statistics, "columns", None)
-    if columns is not None:
-        yield "kinds", list(columns.kinds)
-        yield "categories", [[_label(each) for each in labels] for labels in columns.labels]
+def _names(names: Iterable[Any] | None, columns: Iterable[int]) -> tuple[str, ...]:
+    """Names of columns; x and the place, from 0, of those that have none."""
+    return tuple(map(str, names) if names is not None else map("x{}".format, columns))
+
+
+def _of_table(columns: MixedColumns) -> dict[str, Any]:
+    """Kinds and categories of the features of a mixed model."""
+    return {
+        "kinds": list(columns.kinds),
+        "categories": [[_label(each) for each in labels] for labels in columns.labels],
+    }
 
 
 def _label(label: Any) -> Label:
@@ -172,37 +183,39 @@ def _of_file(file: ModelFile) -> Decision:
     own = [file.exposure] if isinstance(file.exposure, int) else []
     rule, of_text = _with_idf(file), file.features is not None
     weights = file.weights if file.features is None else file.features.weights
-    norm = None if file.features is None else file.features.norm
-    unsaid = ""
-    if file.scales:
-        how = ("normalize", "log1p")[file.normalize is None]
-        unsaid = f"`--read {how}` transforms the whole row, and the format sees single columns"
-    elif file.answer_from is not None:
-        name, least = file.answer_from
-        unsaid = (
-            f"it answers {name!r} only from {least!r} nats of log-odds on, a threshold of "
-            "`--judge`; train without it for the likeliest class"
-        )
-    elif norm is not None:
-        unsaid = f"`--words norm={norm}` divides a row by its length over all its words"
-    elif weights == "log":
-        unsaid = "`--words weights=log` takes logarithms of the counts"
+    columns, names = (*file.columns.tolist(), *own), (*file.names, *[file.exposure_name] * len(own))
+    answer = file.answer_from
     return Decision(
         model=file.kind,
         classes=tuple(map(_label, file.labels.tolist())),
-        names=(*file.names, *([file.exposure_name] * len(own))),
-        columns=(*file.columns.tolist(), *own),
+        names=_names(names if file.named else None, columns),
+        columns=columns,
         named=file.named,
         n_features=file.n_features,
         rule=rule,
         threshold=file.threshold,
-        missing=file.missing,
-        posterior=not MODELS[file.kind].of_distances,
+        missing=file.missing or file.variables is not None,
+        posterior=not isinstance(rule, AbsoluteRule),
         of_words=of_text,
         exposure="total" if file.exposure == "total" else None,
-        unsaid=unsaid,
-        more={"text": text_of(file), "weights": weights, **_idf(file), **_row(file)},
+        row_sum=file.normalize,
+        logarithm="log1p" if file.log1p else "log" if weights == "log" else None,
+        answer_from=None if answer is None else (file.classes.index(answer[0]), answer[1]),
+        unsaid=_unsaid(file),
+        more=dict(_more(file, weights)),
     )
+
+
+def _unsaid(file: ModelFile) -> str:
+    """Return what is done to a row that JSON alone tells; nothing if there is no such thing."""
+    norm = None if file.features is None else file.features.norm
+    if norm is not None:
+        return f"`--words norm={norm}` divides a row by its length over all its words"
+    if file.normalize is not None and file.missing:
+        return "`--read normalize` scales rows with missing values"
+    if file.scales and file.exposure == "total":
+        return "its exposure is the total of values that were scaled or taken logarithms of"
+    return ""
 
 
 def _with_idf(file: ModelFile) -> Rule:
@@ -213,19 +226,23 @@ def _with_idf(file: ModelFile) -> Rule:
     return LinearRule(**{**rule.arrays(), "weights": rule.weights * file.idf})
 
 
-def _row(file: ModelFile) -> dict[str, Any]:
-    """Tell what is done to a whole row, and what is answered if not the likeliest class."""
-    scaling = {"normalize": file.normalize, "log1p": file.log1p} if file.scales else {}
-    if file.answer_from is None:
-        return scaling
-    name, least = file.answer_from
-    return scaling | {
-        "answer_from": [_label(file.labels.tolist()[file.classes.index(name)]), least]
-    }
-
-
-def _idf(file: ModelFile) -> dict[str, Any]:
-    """Idf of all terms, where the length of a row needs them; else it is in the weights."""
-    if file.idf is None or not file.known:
-        return {}
-    return {"terms": list(file.known), "idf": np.asarray(file.idf).tolist()}
+def _more(file: ModelFile, weights: Weights) -> Iterator[tuple[str, Any]]:
+    """Tell, for JSON, how a row comes to what the rule sees, and a label of its scores."""
+    table = file.variables
+    yield (
+        "text",
+        text_of(file)
+        if table is None or not table.words.columns
+        else variables_told(table)["text"],
+    )
+    yield "weights", weights
+    if file.known and file.idf is not None:  # of all terms: the length of a row needs them
+        yield from (("terms", list(file.known)), ("idf", np.asarray(file.idf).tolist()))
+    if table is not None:
+        yield from _of_table(table.all).items()
+    if file.scales:
+        yield from (("normalize", file.normalize), ("log1p", file.log1p))
+    if file.answer_from is not None:
+        name, least = file.answer_from
+        label = file.labels.tolist()[file.classes.index(name)]
+        yield "answer_from", [_label(label), least]

@@ -184,7 +184,7 @@ def _manifest(model: ModelFile) -> dict[str, Any]:
         **({} if model.answer_from is None else {"answer_from": list(model.answer_from)}),
         **({} if model.label_type == "text" else {"label_type": model.label_type}),
         "text": text_of(model),
-        **({} if model.variables is None else {"variables": _variables_told(model.variables)}),
+        **({} if model.variables is None else {"variables": variables_told(model.variables)}),
     }
 
 
@@ -206,7 +206,8 @@ def _analysis(text: TextFeatures) -> dict[str, Any]:
     }
 
 
-def _variables_told(variables: Variables) -> dict[str, Any]:
+def variables_told(variables: Variables) -> dict[str, Any]:
+    """Return what is read of a table, for JSON."""
     columns, words = variables.columns, variables.words
     assert columns is not None
     return {

@@ -13,7 +13,9 @@ import numpy as np
 
 from naively._types import FloatArray
 from naively.jobs.model_file import ModelFile, posterior
+from naively.judging.thresholds import log_odds
 from naively.judging.verdicts import Mistaken
+from naively.models.rules import winners
 from naively.report.summary import Misled, Said
 
 _WORDS = 4  # features that are named of a mistake
@@ -30,6 +32,16 @@ class Contribution:
 
 
 @dataclass(frozen=True, slots=True)
+class Bar:
+    """A stored threshold, and a row before it."""
+
+    name: str  # of the class
+    least: float  # nats of log-odds from which it is the answer
+    log_odds: float  # of the class, in this row
+    likeliest: str  # what would be answered without it
+
+
+@dataclass(frozen=True, slots=True)
 class Explanation:
     """A decision, taken apart."""
 
@@ -40,6 +52,7 @@ class Explanation:
     start: float  # nats for the answer against its rival before any feature is looked at
     total: float  # nats in all: start plus the sum of the contributions
     contributions: tuple[Contribution, ...]  # the strongest first; those of 0 are left out
+    threshold: Bar | None = None  # that of the model, if it has one
 
 
 def explain_row(
@@ -75,7 +88,17 @@ def explain_row(
         start=float(start[best] - start[second]),
         total=float(found[0, best] - found[0, second]),
         contributions=tuple(contributions),
+        threshold=None if answer is not None else _bar(model, found),
     )
+
+
+def _bar(model: ModelFile, scores: FloatArray) -> Bar | None:
+    """Return the threshold before which a row stands, of scores (1, C)."""
+    if model.answer_from is None:
+        return None
+    name, least = model.answer_from
+    odds = float(log_odds(scores, model.classes.index(name))[0])
+    return Bar(name, least, odds, model.classes[int(winners(scores)[0])])
 
 
 def _region(model: ModelFile, j: int) -> str:
