@@ -344,9 +344,9 @@ def _labels(table: Any, label: Any) -> list[Any]:
 
 def _label_type(labels: list[Any]) -> LabelType:
     """Of labels that their spelling gives back."""
-    kinds = set(map(type, labels))
-    if kinds == {int}:
-        return "int"
+    kinds = {type(label) for label in labels if label is not None}
+    if kinds in ({int}, {float}):
+        return "int" if int in kinds else "float"
     return "bool" if kinds == {bool} and label_text(True) == "True" else "text"
 
 

@@ -15,7 +15,7 @@ import click
 
 import naively as package
 from naively.cli.ending import Refusal, echo_json, explained, output_refused, replacing
-from naively.cli.keys import given, settings_given
+from naively.cli.keys import Group, given, settings_given
 from naively.cli.options import COUNT, CV, DEMO, EXPLAIN, PREDICT, SELECT, command
 from naively.cli.recipes import (
     check_records,
@@ -40,6 +40,7 @@ fish_source for other shells."""
 
 
 @click.group(
+    cls=Group,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=_EPILOG,
 )
@@ -237,6 +238,7 @@ def count(
     from naively.cli import screen
     from naively.jobs import records
 
+    records.check_out(out)
     known, files = records.parted(sources)
     counting = None
     if files:

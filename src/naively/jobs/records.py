@@ -85,6 +85,22 @@ def is_one(out: str) -> bool:
     return Path(out).suffix in _ONE
 
 
+def check_out(out: str) -> None:
+    """Refuse a name that looks like one of a file which no command writes.
+
+    Raises
+    ------
+    InputError
+        If it has another ending than records have, and is no folder that is there.
+    """
+    ending = Path(out).suffix
+    if ending and not is_one(out) and not out.endswith(os.sep) and not os.path.isdir(out):
+        raise InputError(
+            f"`--out` must end in {' or '.join(_ONE)} for one record of all, or name a folder; got "
+            f"{out!r}. For a folder of that name write {out + os.sep!r}."
+        )
+
+
 def count(
     counting: Counting | None,
     out: str,

@@ -25,6 +25,7 @@ PACKED = {
     ".zip": b"PK\x03\x04",
 }
 USUAL_DELIMITER = {"csv": ",", "tsv": "\t"}  # of formats that have one
+_WRITTEN = (*USUAL_DELIMITER, "xlsx")  # formats of which people write the cells
 _SPREADSHEETS = (".xls", ".ods")
 
 
@@ -67,6 +68,11 @@ FORMATS = {
     "h5ad": Format((".h5ad",), "matrix", "row", "h5ad"),
 }
 _BY_SUFFIX = {suffix: name for name, each in FORMATS.items() for suffix in each.suffixes}
+
+
+def is_written(format: str) -> bool:
+    """Whether cells are written by people, who put a word such as NA where nothing is known."""
+    return format in _WRITTEN
 
 
 def reader_of(format: str) -> Reader:

@@ -1,4 +1,4 @@
-"""Rows known by their content, whatever file, format, shard, batch or order of columns they have."""
+"""Rows known by their content, whatever file, format, shard, batch or order of columns."""
 
 from __future__ import annotations
 
