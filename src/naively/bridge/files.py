@@ -28,10 +28,10 @@ from naively.estimators.search import SparsityCV
 from naively.estimators.word_counts import WordCounts
 from naively.jobs.model_file import LabelType, ModelFile, load_model, save_model
 from naively.jobs.predict import model_file
-from naively.text.labels import label_text
 from naively.models.rules import HybridRule
 from naively.read.variables import Variables
 from naively.selection.certificate import Selection
+from naively.text.labels import label_text
 from naively.work.writing import atomic_file
 
 ESTIMATORS: Mapping[str, type[AbstractSelectingClassifier]] = {

@@ -28,7 +28,7 @@ from naively.jobs.repeat import Settings
 from naively.jobs.reporting import rendered
 from naively.jobs.results import ALSO, RESULT_FILES, write_result
 from naively.jobs.settings import Recipe
-from naively.read.errors import InputError
+from naively.read.errors import InputError, OutputError
 from naively.read.frame import check_named, column_names, is_frame, labels_in
 from naively.report.documents import features_csv
 from naively.report.summary import Summary
@@ -105,8 +105,11 @@ class Selected:
         OSError
             If the result cannot be written; the folder is then as it was before.
         """
-        with atomic_directory(folder, RESULT_FILES, sometimes=ALSO, force=force) as place:
-            write_result(place, self.summary, self.file, self.given)
+        try:
+            with atomic_directory(folder, RESULT_FILES, sometimes=ALSO, force=force) as place:
+                write_result(place, self.summary, self.file, self.given)
+        except OutputError as error:
+            raise OutputError(_in_python(str(error)).replace("`out`", "`folder`")) from error
 
     def _repr_html_(self) -> str:
         page = escape(rendered(self.summary, "html"))
@@ -140,12 +143,13 @@ def select(
 
     Parameters
     ----------
-    table : data frame, path, list of str, or matrix
-        A frame of pandas, polars or Arrow; a file that the command reads, or a pattern of files;
-        texts; or a matrix of numbers, dense or sparse, of shape (n_samples, n_features).
+    table : data frame, AnnData, path, list of str, or matrix
+        A frame of pandas, polars or Arrow; an AnnData, of which `read={"layer": ...}` chooses the
+        matrix; a file that the command reads, or a pattern of files; texts; or a matrix of numbers,
+        dense or sparse, of shape (n_samples, n_features).
     label : str or array-like of shape (n_samples,), default=None
-        Column of labels, by default `label`; or the labels themselves, which texts and matrices
-        need.
+        Column of labels (of AnnData, in `obs`), by default `label`; or the labels themselves, which
+        texts and matrices need.
     text : str or list of str, default=None
         Columns of text. By default `text`, if a frame has such a column, and otherwise all other
         columns are features, and hold numbers. Of a file, as in the command.
@@ -200,23 +204,24 @@ def select(
             label_type = _label_type(_labels(table, label))
         test = asked.get("test")
         if test is not None and not isinstance(test, str | os.PathLike | float | int):
-            if not isinstance(label, str | None) or not is_frame(test):
+            if not isinstance(label, str | None) or not (is_frame(test) or _is_anndata(test)):
                 raise ValueError(
                     "`test` must be a share, a file, or a frame with the column of labels."
                 )
+            of_file = False
             asked["test"] = _written(place / "test", test, label, text, asked)[0]
         words = dict(options.get("words") or {})
         for name in ("stop_words", "stop-words"):
             if not isinstance(words.get(name), str | os.PathLike | None):
                 path = place / "stop_words.txt"
                 path.write_text("\n".join(words[name]), "utf-8")
+                of_file = False
                 asked["words"] = {**words, name: path}
         recipe = _recipe(source, asked)
         summary, file = learn(recipe)
-    if not of_file:
+    if not of_file:  # but for data in memory, a run is repeated by its settings
         told = {"label": label, "text": text, "model": model, "k": k, **options}
-        settings = replace(summary.settings, command=_call(told))
-        summary = replace(summary, settings=settings)
+        summary = _named_in_python(summary, _call(table, told), folder)
     given = recipe.given if of_file else None
     return Selected(summary, replace(file, label_type=label_type), kind, given)
 
@@ -238,6 +243,8 @@ def _written(
     path: Path, table: Any, label: Any, text: str | Sequence[str] | None, options: Mapping[str, Any]
 ) -> tuple[str, str, dict[str, Any]]:
     """Write data to a file; return its name, the module of its frames, and what it holds."""
+    if _is_anndata(table):
+        return _written_anndata(path, table, label, text, options)
     if is_frame(table):
         return _written_frame(path, table, label, text, options)
     if label is None or isinstance(label, str):
@@ -262,6 +269,40 @@ def _written(
     return _parquet(path, pa.table(columns)), "", {"text": ("text",), "label": "label"}
 
 
+def _is_anndata(table: Any) -> bool:
+    return all(hasattr(table, name) for name in ("obs", "var", "write_h5ad"))
+
+
+def _written_anndata(
+    path: Path, table: Any, label: Any, text: Any, options: Mapping[str, Any]
+) -> tuple[str, str, dict[str, Any]]:
+    """Write what is read of an AnnData, which itself stays as it is."""
+    if text is not None:
+        raise ValueError("`text` names columns of text, and an AnnData has none; leave it out.")
+    read = options.get("read") or {}
+    layer = read.get("layer")
+    beside = _named_beside(options)
+    own = label or "label" if isinstance(label, str | None) else "label"
+    check_named(table.obs, beside + ([own] if isinstance(label, str | None) else []))
+    obs = table.obs[[name for name in dict.fromkeys([*beside, own]) if name in table.obs]].copy()
+    if not isinstance(label, str | None):
+        obs[own] = _labels(table, label)
+    kept = {layer: table.layers[layer]} if layer in table.layers else {}
+    found = type(table)(table.X, obs=obs, var=table.var[[]].copy(), layers=kept)
+    if layer == "raw" and table.raw is not None:
+        found.raw = table.raw.to_adata()
+    path = path.with_suffix(".h5ad")
+    found.write_h5ad(path)
+    return str(path), "", {"label": own}
+
+
+def _named_beside(options: Mapping[str, Any]) -> list[str]:
+    """Columns that stand beside features and labels."""
+    read = options.get("read") or {}
+    found = [read.get(name) for name in _BESIDE] + [options.get("id")]
+    return [name for name in found if name is not None]
+
+
 def _written_frame(
     path: Path, table: Any, label: Any, text: str | Sequence[str] | None, options: Mapping[str, Any]
 ) -> tuple[str, str, dict[str, Any]]:
@@ -279,9 +320,7 @@ def _written_frame(
     own = label if isinstance(label, str) else None
     if label is not None and own is None:
         own = next(name for name in ("label", *map("label {}".format, names)) if name not in names)
-    read = options.get("read") or {}
-    beside = [read[name] for name in _BESIDE if read.get(name) is not None]
-    beside += [options["id"]] if options.get("id") is not None else []
+    beside = _named_beside(options)
     if texts and options["model"] != "mixed":
         wanted = [*texts, *beside, *([own or "label"] if isinstance(label, str | None) else [])]
         check_named(table, wanted)
@@ -291,6 +330,9 @@ def _written_frame(
     rows = _as_arrow(table)
     if not isinstance(label, str | None):
         rows = rows.append_column(own, labels)
+    if numbers and (own or "label") in rows.column_names:  # the first may be one of names of rows
+        others = [name for name in rows.column_names if name != (own or "label")]
+        rows = rows.select([own or "label", *others])
     kind = type(table).__module__.partition(".")[0]
     found: dict[str, Any] = {"text": texts, "label": own}
     return _parquet(path, rows), kind, found | ({"numbers": True} if numbers else {})
@@ -332,7 +374,7 @@ def _parquet(path: Path, rows: Any) -> str:
 def _labels(table: Any, label: Any) -> list[Any]:
     """Labels of the rows, as Python has them."""
     if isinstance(label, str | None):
-        return labels_in(table, label or "label")
+        return labels_in(table.obs if _is_anndata(table) else table, label or "label")
     found: Array = np.asarray(label.to_numpy() if hasattr(label, "to_numpy") else label)
     n = table.shape[0] if hasattr(table, "shape") else len(table)
     if found.ndim != 1 or len(found) != n:
@@ -407,8 +449,9 @@ def _text(name: str, value: Any) -> str:
     return str(os.fspath(value) if isinstance(value, os.PathLike) else value)
 
 
-def _call(told: Mapping[str, Any]) -> str:
+def _call(table: Any, told: Mapping[str, Any]) -> str:
     """Spell the call on data in memory, for the report."""
+    first = repr(os.fspath(table)) if isinstance(table, str | os.PathLike) else "table"
     plain = (str, int, float, bool, list, tuple, dict)
     asked = [
         f"{name}={value!r}"
@@ -417,7 +460,7 @@ def _call(told: Mapping[str, Any]) -> str:
         for name, value in told.items()
         if value is not None
     ]
-    return f"naively.select({', '.join(['table', *asked])})"
+    return f"naively.select({', '.join([first, *asked])})"
 
 
 @contextmanager
@@ -426,10 +469,34 @@ def _said_in_python(folder: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        said = str(error)
-    else:
-        return
-    said = said.replace(f"{folder}{os.sep}", "")
+        raise InputError(_in_python(str(error), folder)) from None
+
+
+def _in_python(said: str, folder: str = "") -> str:
+    """Name parameters instead of options, and data in memory instead of a file in a folder."""
+    said = _without_files(said, folder)
     said = re.sub(rf"`?--({_TABLES}) ([a-z-]+(?:=[^\s`;,]+)?)`?", r"`\1` \2", said)
     said = re.sub(r"`?--([a-z][a-z-]*)`?", lambda m: f"`{m[1].replace('-', '_')}`", said)
-    raise InputError(re.sub(r"(?<!\w)`?-k\b`?", "`k`", said)) from None
+    return re.sub(r"(?<!\w)`?-k\b`?", "`k`", said)
+
+
+def _without_files(said: str, folder: str) -> str:
+    """Name data in memory as the call does, instead of the file that they were written to."""
+    place = f"(?:{re.escape(folder)}{re.escape(os.sep)})?"
+    return re.sub(rf"{place}\b(table|test|stop_words)\.(?:parquet|npz|h5ad|txt)\b", r"`\1`", said)
+
+
+def _named_in_python(summary: Summary, call: str, folder: str) -> Summary:
+    """Return a summary that names data in memory as the call does."""
+    tested, path = summary.evaluation, summary.path
+    if tested is not None:
+        tested = replace(tested, method=_without_files(tested.method, folder))
+    if path is not None and path.accuracy_of is not None:
+        path = replace(path, accuracy_of=_without_files(path.accuracy_of, folder))
+    files = (replace(each, name=_without_files(each.name, folder)) for each in summary.files)
+    return replace(
+        summary, evaluation=tested, path=path,
+        files=tuple(replace(each, name=each.name.strip("`")) for each in files),
+        notes=tuple(_in_python(each, folder) for each in summary.notes),
+        settings=replace(summary.settings, command=call),
+    )  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -234,7 +234,7 @@ class _Formatter(click.HelpFormatter):
     def write_text(self, text: str) -> None:
         super().write_text(text.replace("-", _UNBROKEN))
 
-    def write_dl(self, rows: Sequence[tuple[str, str]], *args: Any, **settings: Any) -> None:
+    def write_dl(self, rows: Iterable[tuple[str, str]], *args: Any, **settings: Any) -> None:
         super().write_dl(
             [(name, text.replace("-", _UNBROKEN)) for name, text in rows], *args, **settings
         )
@@ -316,7 +316,9 @@ class Command(click.Command):
         for param in order:
             once = isinstance(param, click.Option) and not (param.multiple or param.is_flag)
             if once and order.count(param) > 1:
-                raise click.UsageError(f"{param.opts[0]} is given more than once; once will do.", ctx)
+                raise click.UsageError(
+                    f"{param.opts[0]} is given more than once; once will do.", ctx
+                )
 
     def _way(self, option: str) -> str:
         """Say where a setting stands that was given as an option of its own."""

@@ -146,7 +146,10 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
                 keys[known],
             )  # fmt: skip
     table.detach()
-    notes = (*told(parts, job.layout), *unlabelled_note(unlabelled, what="not compared", parts=parts))
+    notes = (
+        *told(parts, job.layout),
+        *unlabelled_note(unlabelled, what="not compared", parts=parts),
+    )
     if not comparison.verdicts.pairs:
         return Predicted(rows, None, notes, own)
     return Predicted(rows, comparison.result(), (*notes, *comparison.notes()), own)

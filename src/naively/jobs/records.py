@@ -34,7 +34,7 @@ from naively.report.summary import Summary
 from naively.selection.train import is_auto
 from naively.statistics.counts import ClassCounts
 from naively.text.features import ColumnFeatures, TextFeatures
-from naively.text.labels import clean
+from naively.text.labels import clean, label_text
 from naively.text.utf8 import as_texts
 from naively.text.vocabulary import Vocabulary
 from naively.work.records import Record, is_record, load_record, merge_stream, save_record
@@ -371,6 +371,18 @@ def check_statistics(record: Record, settings: ModelSettings) -> None:
         )
 
 
+def _spelled(counts: ClassCounts) -> ClassCounts:
+    """Spell classes as those of all files are."""
+    names = np.array([label_text(each) or "" for each in counts.classes.tolist()])
+    order = np.argsort(names, kind="stable")
+    if len(set(names.tolist())) < len(names):
+        raise ValueError(
+            f"two of the classes {counts.classes[:10].tolist()} are the same number; write each in "
+            "one way."
+        )
+    return counts.of_classes(order, names[order])
+
+
 def long_record(source: str, rows: str, settings: ModelSettings) -> Record:
     """Read a long table of counts: columns feature, label, count, and documents if it is there.
 
@@ -396,6 +408,7 @@ def long_record(source: str, rows: str, settings: ModelSettings) -> Record:
         )
     with mendable():
         counts, names = ClassCounts.from_long(source, rows=rows, presence=statistic == "presence")
+        counts = _spelled(counts)
         texts = as_texts([clean(str(each)) for each in names.tolist()])
     known = Vocabulary(texts.bytes, texts.offsets)
     features = ColumnFeatures(counts.n_features, known.digest(), statistic)
