@@ -469,7 +469,8 @@ def _said_in_python(folder: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        raise InputError(_in_python(str(error), folder)) from None
+        said = re.sub(r"^X(?= has )", "`table`", _in_python(str(error), folder))
+        raise InputError(said) from None
 
 
 def _in_python(said: str, folder: str = "") -> str:

@@ -136,6 +136,8 @@ def explain(
         _only(asked, {"report", "out"}, "--report")
         _render(model, report, out)
         return
+    if as_json and "shown" in asked:
+        raise click.UsageError("-n has no effect on --json, which has all; leave it out.")
     if "out" in asked:
         raise click.UsageError("--out has no effect without --report; leave it out.")
     if (file is None) == (not texts) or (file is None) != (row is None):

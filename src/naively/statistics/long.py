@@ -111,8 +111,8 @@ def _columns(frame: Any, names: Sequence[str] | None, parameter: str = "frame") 
         if name not in known:
             raise ValueError(
                 f"`{parameter}` has no column {short(name)!r}; "
-                f"{nearest(name, known)} Rename it, or in Python name it with `feature`, `label` or "
-                "`count`."
+                f"{nearest(name, known)} Rename it, or in Python name it with `feature`, `label` "
+                "or `count`."
             )
     return {name: _array(frame[name]) for name in (known if names is None else names)}
 
