@@ -230,14 +230,20 @@ def test_all_has_an_effect_or_is_refused_on_every_kind_of_input(
 NO_ROWS = ("records", "class-rows")  # of which other commands than `select` know nothing
 OTHERS = {  # values of what `select` does not have, or has with another meaning
     "predict": {
-        "--truth": "label", "--probabilities": None, "--margin": None, "--threshold": "p=2",
+        "--truth": "label", "--probabilities": None, "--margin": None, "--threshold": "p=99",
         "--out": "written.csv",
     },
     "explain": {
         "--file": "other.names", "--row": 2, "-n": 1, "--report": "md", "--out": "written.csv",
     },
-    "cv": {"--ks": 2, "--folds": 3, "--against": "logistic", "--out": "written.csv"},
-    "count": {"--out": "written.stats", "read resolution": "0.3"},
+    "cv": {
+        "--ks": 2, "--folds": 3, "--against": "logistic", "--out": "written.csv",
+        "words text-like": "cjk", "words stop-words": "stop.txt", "words min-count": "110",
+        "words weights": "tfidf", "choose exclude": "*[eo]*", "choose quota": "2",
+    },
+    "count": {
+        "--out": "written.stats", "read resolution": "0.3", "--model": "negative-binomial",
+    },
 }  # fmt: skip
 
 
@@ -259,9 +265,15 @@ def bases(command):
         if command == "predict":
             yield kind, [f"models/{kind}/model.npz", file], []
         elif command == "explain":
-            yield kind, [f"models/{kind}/model.npz"], [f"--file={file}", "--row=1"]
+            yield kind, [f"models/{kind}/model.npz"], [f"--file={file}", "--row=4"]
         elif command == "cv":
-            more = ["--ks=2,3", "--folds=2", "--judge=repeats=1", "--json"]
+            more = [
+                "--ks=2,3",
+                "--folds=2",
+                "--judge=repeats=1",
+                "--judge=scoring=neg_log_loss",
+                "--json",
+            ]
             yield kind, [file], [*how, *more]
         else:
             yield kind, [file], [*how, "--out=counted.npz"]
@@ -292,9 +304,10 @@ def models(files):
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(files)
         Path("models").mkdir()
+        Path("stop.txt").write_text("good\nbad\n")
         for kind, (file, how) in KINDS.items():
             if kind not in NO_ROWS:
-                run("select", file, *how, "-k", 2, "--out", f"models/{kind}", "-q", "--quick")
+                run("select", file, *how, "-k", "all", "--out", f"models/{kind}", "-q", "--quick")
 
 
 @pytest.mark.parametrize(
@@ -312,6 +325,7 @@ def test_all_has_an_effect_or_is_refused_in_other_commands(
     asked = f"-n{value}" if option == "-n" else asked
     silent = []
     for kind, sources, how in bases(command):
+        how = [each for each in how if each != asked]  # a flag
         plain = what_is_left(command, *sources, *how)
         assert plain[0] == "done", kind
         apart = {f"--read=ignore={value}"} if key else set()  # a column is named once

@@ -146,8 +146,9 @@ def check_effects(layout: Layout, format: str, source: str = "") -> None:
     place = f"{source}: " if source else ""
     if layout.variables is not None and format not in _TABLES:
         raise InputError(
-            f"{place}--model mixed reads tables with names of columns ({', '.join(_TABLES)}), and "
-            f"{format} holds a matrix of one kind of numbers; choose the model of that kind."
+            f"{place}a mixed model reads tables with names of columns ({', '.join(_TABLES)}), and "
+            f"{format} holds a matrix of one kind of numbers; give a table, or choose the model of "
+            "that kind."
         )
     for option, _ in _idle(layout, format):
         (formats,) = (each for name, _, *each in _EFFECTS if name == option)

@@ -17,6 +17,7 @@ from naively.read.columns import Columns, kept_columns
 from naively.read.errors import InputError, check_distinct, missing
 from naively.read.layout import Layout
 from naively.read.matrix import check_finite
+from naively.read.style import has_comma
 from naively.statistics.matrix import whole_numbers
 from naively.text.labels import ABSENT, clean
 
@@ -196,7 +197,10 @@ def number_columns(part: Part, records: Records, layout: Layout) -> Columns:
 
 
 def _is_named(rows: Rows) -> bool:
-    return bool(rows.cells) and not is_number(rows.cells[0][0])
+    if not rows.cells:
+        return False
+    first = rows.cells[0][0]
+    return not (is_number(first) or has_comma(str(first)))
 
 
 def is_number(cell: Any) -> bool:
