@@ -264,6 +264,14 @@ def test_a_record_is_not_written_into_a_folder_called_like_a_file():
     assert len(list(Path("x.txt").iterdir())) == 1
 
 
+def test_a_result_is_not_written_into_a_folder_called_like_a_file():
+    told = refused("select", "t.csv", "-o", "report.html")
+    assert "`--out` must name a folder; got 'report.html'" in told
+    frame().to_csv("t.csv", index=False)
+    run("select", "t.csv", *NUMBERS, "-o", "report.html/", "-q")
+    assert Path("report.html/model.npz").exists()
+
+
 def test_a_table_of_counts_is_told_what_it_needs():
     Path("c.csv").write_text("feature,label,count\nu,p,3\nv,q,2\n")
     assert "--read class-rows=FILE" in refused("select", "c.csv", "-k", 1)

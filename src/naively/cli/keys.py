@@ -272,8 +272,9 @@ def _in_one_sentence() -> Iterator[None]:
     except click.UsageError as error:
         said = error.format_message().rstrip(".")
         if isinstance(error, click.MissingParameter | click.NoSuchOption) and error.ctx is not None:
-            said += f"; {error.ctx.command_path} --help shows what there is"
-        raise Refusal(f"{said}.") from error
+            way = f"{error.ctx.command_path} --help shows what there is"
+            said += f" {way}" if said.endswith("?") else f"; {way}"
+        raise Refusal(said if said.endswith("?") else f"{said}.") from error
 
 
 class Command(click.Command):

@@ -123,7 +123,8 @@ def format_of(source: str | os.PathLike[str], given: str | None = None) -> str:
         raise InputError(f"{name}: this spreadsheet is not read; save it as .xlsx or CSV.")
     if format not in FORMATS:
         raise InputError(
-            f"{name}: the name does not tell the format; give it with --read "
+            f"{'standard input' if name == '-' else name}: the name does not tell the format; "
+            "give it with --read "
             f"format={'|'.join(FORMATS)}."
         )
     return format
