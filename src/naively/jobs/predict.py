@@ -148,7 +148,7 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
     table.detach()
     notes = (
         *told(parts, job.layout),
-        *unlabelled_note(unlabelled, what="not compared", parts=parts),
+        *unlabelled_note(unlabelled, what="not compared", formats={p.format for p in parts}),
     )
     if not comparison.verdicts.pairs:
         return Predicted(rows, None, notes, own)

@@ -139,7 +139,7 @@ def count(
             f"`--out` must end in {' or '.join(_ONE)} where records are added, such as all.npz; "
             f"got {out!r}."
         )
-    written, unlabelled = list[str](), 0
+    written, formats, unlabelled = list[str](), set[str](), 0
     notes: tuple[str, ...] = ()
     for name, tasks in _shards(counting, jobs, progress):
         path = Path(out, name)
@@ -150,8 +150,14 @@ def count(
                 save_record(record, path)
             unlabelled += record.unlabelled
             written.append(str(path))
-        notes += tuple(told([part for task in tasks for part in task.parts], counting.layout))
-    notes = (*dict.fromkeys(notes), *unlabelled_note(unlabelled), *_namesakes(out, written))
+        parts = [part for task in tasks for part in task.parts]
+        formats |= {part.format for part in parts}
+        notes += tuple(told(parts, counting.layout))
+    notes = (
+        *dict.fromkeys(notes),
+        *unlabelled_note(unlabelled, formats=formats),
+        *_namesakes(out, written),
+    )
     return Counted(tuple(dict.fromkeys(written)), notes)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from naively._nearest import short
-from naively.read.batch import Part
 from naively.read.formats import is_written
 from naively.text.labels import folded
 
@@ -53,14 +52,14 @@ def strangers_note(rows: Mapping[str, int], right: int, classes: Sequence[str]) 
 
 
 def unlabelled_note(
-    rows: int, source: str = "", what: str = "left out", parts: Sequence[Part] = ()
+    rows: int, source: str = "", what: str = "left out", formats: Iterable[str] = ()
 ) -> Iterator[str]:
     """Say how many rows have no label; nothing if all have one.
 
-    Of parts in which people write NA for that, it is said that they may.
+    Of formats in which people write NA for that, it is said that they may.
     """
     if rows:
-        written = any(is_written(each.format) for each in parts)
+        written = any(map(is_written, formats))
         of = f" of {source}" * bool(source)
         yield (
             f"{rows:,} row{'s' * (rows > 1)}{of} without a label "
