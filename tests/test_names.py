@@ -343,3 +343,73 @@ def test_counting_in_python_keeps_the_number_of_the_first_column(format, first):
     record = count_files(pattern, ColumnFeatures(5))
     assert record.features.first_column == first
     np.testing.assert_array_equal(record.statistics.table.sum(axis=1), X.sum(axis=0))
+
+
+# Which rows are held out -------------------------------------------------------------------------
+
+
+def tables(rng, n=240):
+    """Counts (n, 6) and labels (n,)."""
+    y = rng.integers(0, 2, n)
+    rates = np.where(y[:, None] == 1, [1, 2, 3, 4, 5, 6], [2, 2, 2, 3, 3, 3])
+    return rng.poisson(rates), np.array(["a", "b"])[y]
+
+
+def written(format, name, X, names, y):
+    """Write a table, its columns in this order; return what selects from it."""
+    import pandas as pd
+
+    path, frame = f"{name}.{format}", pd.DataFrame(X, columns=names)
+    if format == "h5ad":
+        anndata(path, X, names, y=y)
+        return path, ()
+    if format == "npz":
+        np.savez(path, X=sp.csr_array(X).toarray(), y=y, feature_names=names)
+        return path, ()
+    if format == "transposed":
+        path = f"{name}.csv"
+        turned = frame.T.astype(object)
+        turned.loc["label"] = y
+        turned.to_csv(path)
+        return path, ("--read", "transpose")
+    frame.insert(2, "label", y)
+    if format == "mixed":
+        path = f"{name}.csv"
+        frame["gene0"] = np.array(["low", "high"])[(frame["gene0"] > 2).astype(int)]
+    {
+        "csv": lambda: frame.to_csv(path, index=False),
+        "mixed": lambda: frame.to_csv(path, index=False),
+        "parquet": lambda: frame.to_parquet(path),
+        "jsonl": lambda: frame.to_json(path, orient="records", lines=True),
+        "xlsx": lambda: frame.to_excel(path, index=False),
+    }[format]()
+    return path, ("--model", "mixed") if format == "mixed" else ("--read", "numbers")
+
+
+def rounded(found):
+    """Figures to nine digits: sums over columns in another order round otherwise."""
+    if isinstance(found, dict):
+        return {name: rounded(each) for name, each in found.items()}
+    if isinstance(found, list):
+        return [rounded(each) for each in found]
+    return float(f"{found:.9g}") if isinstance(found, float) else found
+
+
+@pytest.mark.parametrize(
+    "format", ["csv", "parquet", "jsonl", "xlsx", "npz", "h5ad", "transposed", "mixed"]
+)
+def test_the_order_of_named_columns_has_no_say_in_any_figure(format):
+    X, y = tables(np.random.default_rng(3))
+    names, found = [f"gene{j}" for j in range(6)], []
+    for name, order in (("one", [0, 1, 2, 3, 4, 5]), ("other", [0, 4, 2, 5, 1, 3])):
+        path, how = written(format, name, X[:, order], [names[j] for j in order], y)
+        run("select", path, *how, "-k", "auto", "--test", 0.3, "--judge", "stability", "-q")
+        summary = json.loads(Path("result/summary.json").read_text())
+        assert summary["evaluation"]["test_rows"] == 72
+        assert any("stability" in each for each in summary["features"])
+        table = json.loads(run("cv", path, *how, "--json", "-q").stdout)
+        scores = [(point["k"], point["score"], point["gain"]) for point in table["points"]]
+        features = [{**each, "column": None} for each in summary["features"]]  # its place differs
+        features.sort(key=lambda each: each["name"])
+        found.append(rounded([summary["evaluation"], features, [*map(list, scores)]]))
+    assert found[0] == found[1]

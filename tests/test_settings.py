@@ -1,7 +1,6 @@
 """How the command is told what to do: options, tables, files of settings; nothing is silent."""
 
 import json
-import re
 import shlex
 import shutil
 import tomllib
@@ -47,7 +46,6 @@ def test_six_commands_with_few_options(capsys):
 @pytest.mark.parametrize("command", COMMANDS)
 def test_help_shows_groups_and_an_example_that_can_be_given(command):
     shown = run(command, "--help").stdout
-    unwrapped = re.sub(r"-\s+", "-", shown)  # lines end at hyphens, too
     (example,) = (
         line.strip() for line in shown.split("Example:\n")[1].splitlines() if line.strip()
     )
@@ -60,7 +58,7 @@ def test_help_shows_groups_and_an_example_that_can_be_given(command):
             told = run(command, option.opts[0], "help").stdout
             for key in option.type.keys.values():
                 assert f"  {key.form}" in told
-                assert key.name in unwrapped
+                assert key.name in shown  # no line ends within a name
                 assert key.help in " ".join(told.split())
 
 
@@ -223,6 +221,117 @@ def test_all_has_an_effect_or_is_refused_on_every_kind_of_input(
         apart = f"--read=ignore={value}" if key else ""  # a column is named once
         how = [] if key == "numbers" else [one for one in how if one != apart]
         if outcome(file, *how, *(() if option == "-k" else ("-k", 2)), *asked) == plain[kind]:
+            silent.append(kind)
+    assert silent == []
+
+
+# The same of the other commands ------------------------------------------------------------------
+
+NO_ROWS = ("records", "class-rows")  # of which other commands than `select` know nothing
+OTHERS = {  # values of what `select` does not have, or has with another meaning
+    "predict": {
+        "--truth": "label", "--probabilities": None, "--margin": None, "--threshold": "p=99",
+        "--out": "written.csv",
+    },
+    "explain": {
+        "--file": "other.names", "--row": 2, "-n": 1, "--report": "md", "--out": "written.csv",
+    },
+    "cv": {
+        "--ks": 2, "--folds": 3, "--against": "logistic", "--out": "written.csv",
+        "words text-like": "cjk", "words stop-words": "stop.txt", "words min-count": "110",
+        "words weights": "tfidf", "choose exclude": "*[eo]*", "choose quota": "2",
+    },
+    "count": {
+        "--out": "written.stats", "read resolution": "0.3", "--model": "negative-binomial",
+    },
+}  # fmt: skip
+
+
+def options_given(command):
+    """Every option and key of a command."""
+    for option in options_of(command):
+        name = max(option.opts, key=len)
+        if isinstance(option.type, Keyed):
+            yield from ((command, name, key) for key in option.type.keys)
+        elif name not in HARMLESS:
+            yield command, name, None
+
+
+def bases(command):
+    """How a command is run on every kind of input: by option, or option and key."""
+    for kind, (file, how) in KINDS.items():
+        if kind in NO_ROWS or (command == "count" and kind == "mixed"):
+            continue
+        if command == "predict":
+            yield kind, [f"models/{kind}/model.npz", file], []
+        elif command == "explain":
+            yield kind, [f"models/{kind}/model.npz"], [f"--file={file}", "--row=4"]
+        elif command == "cv":
+            more = [
+                "--ks=2,3",
+                "--folds=2",
+                "--judge=repeats=1",
+                "--judge=scoring=neg_log_loss",
+                "--json",
+            ]
+            yield kind, [file], [*how, *more]
+        else:
+            yield kind, [file], [*how, "--out=counted.npz"]
+    if command == "explain":
+        yield "a text", ["models/text/model.npz", "good film"], []
+
+
+def what_is_left(command, *arguments):
+    """What a command prints and writes; a refusal is another outcome."""
+    written = [Path(each) for each in ("written.csv", "written.stats", "counted.npz")]
+    for each in written:
+        each.unlink(missing_ok=True)
+    result = CliRunner().invoke(naively, [command, *map(str, arguments)])
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    if result.exit_code:
+        assert result.exit_code == 2
+        assert result.stderr.startswith("naively: ")
+        assert result.stderr.count("\n") == 1
+        return ("refused",)
+    files = [each.read_bytes() for each in written if each.exists()]
+    return ("done", result.stdout, result.stderr, files)
+
+
+@pytest.fixture(scope="module")
+def models(files):
+    """A model of every kind of input."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(files)
+        Path("models").mkdir()
+        Path("stop.txt").write_text("good\nbad\n")
+        for kind, (file, how) in KINDS.items():
+            if kind not in NO_ROWS:
+                run("select", file, *how, "-k", "all", "--out", f"models/{kind}", "-q", "--quick")
+
+
+@pytest.mark.parametrize(
+    ("command", "option", "key"),
+    [each for command in OTHERS for each in options_given(command)],
+)
+@pytest.mark.usefixtures("models")
+def test_all_has_an_effect_or_is_refused_in_other_commands(
+    files, monkeypatch, command, option, key
+):
+    monkeypatch.chdir(files)
+    own, name = OTHERS[command], option if key is None else f"{option[2:]} {key}"
+    value = own[name] if name in own else VALUES[option] if key is None else VALUES[option[2:]][key]
+    asked = option if value is None else f"{option}={f'{key}=' if key else ''}{value}"
+    asked = f"-n{value}" if option == "-n" else asked
+    silent = []
+    for kind, sources, how in bases(command):
+        how = [each for each in how if each != asked]  # a flag
+        plain = what_is_left(command, *sources, *how)
+        assert plain[0] == "done", kind
+        apart = {f"--read=ignore={value}"} if key else set()  # a column is named once
+        apart |= {each for each in how if each.startswith(f"{option}={key}=" if key else option)}
+        others = [each for each in how if each not in apart or key == "ignore"]
+        if what_is_left(command, *sources, *others, asked) == plain:
             silent.append(kind)
     assert silent == []
 

@@ -18,6 +18,7 @@ from naively.read.errors import InputError
 from naively.read.layout import Layout
 from naively.text.features import TextFeatures
 
+WORDS = " (an empty cell, NA, NaN, N/A, None, null; if one of these is a class, write it otherwise)"
 SPARE = [2, 5, 11, 23]  # rows without a label
 N = 40
 
@@ -78,7 +79,8 @@ def test_the_result_is_that_of_the_rows_with_labels(tmp_path, format, absent, wa
         for each in (found[0].evaluation, expected[0].evaluation)
     ]  # but for their place in the file
     assert judged[0] == judged[1]
-    assert [n for n in found[0].notes if "label" in n] == ["4 rows without a label were left out."]
+    (note,) = (each for each in found[0].notes if "label" in each)
+    assert note == f"4 rows without a label were left out{WORDS * (format == 'csv')}."
     assert found[0].n_rows == N - 4
     assert not [each for each in expected[0].notes if "label" in each]
 
@@ -88,10 +90,10 @@ def test_of_a_test_file_of_records_and_of_a_comparison(tmp_path, capsysbinary):
     train = written(tmp_path, "rest", rest, "csv", None)
     other = written(tmp_path, "gaps", gaps, "csv", None)
     summary, model = learn(recipe(train, test=OfTest(file=other)))
-    assert f"4 rows of {other} without a label were left out." in summary.notes
+    assert f"4 rows of {other} without a label were left out{WORDS}." in summary.notes
     assert summary.evaluation.test_rows == N - 4
     counted = count(Counting((other,), Layout(text=("text",)), TextFeatures()), str(tmp_path / "r"))
-    assert counted.notes == ("4 rows without a label were left out.",)
+    assert counted.notes == (f"4 rows without a label were left out{WORDS}.",)
 
     from naively.jobs.results import save_model
 
@@ -103,7 +105,7 @@ def test_of_a_test_file_of_records_and_of_a_comparison(tmp_path, capsysbinary):
         predicted = predict(PredictJob(str(tmp_path / "m.npz"), other, layout), out)
     assert predicted.rows == N
     assert predicted.compared.agreement.rows == N - 4
-    assert predicted.notes == ("4 rows without a label were not compared.",)
+    assert predicted.notes == (f"4 rows without a label were not compared{WORDS}.",)
 
 
 def test_matrices_and_labels_beside(tmp_path):
@@ -149,6 +151,6 @@ def test_folds_tell_the_same(tmp_path):
     path = written(tmp_path, "a", frame, "csv", None)
     found = cross_validate(recipe(path), ["multinomial"], [1], 2, None)
     said = " ".join(found.notes)
-    assert "4 rows without a label were left out." in said
+    assert f"4 rows without a label were left out{WORDS}." in said
     assert "differ by case or spelling only are kept apart: COLD and cold" in said
     assert "1 of 40 rows holds no text" in said

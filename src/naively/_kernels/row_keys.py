@@ -50,27 +50,30 @@ def text_keys(arena: Array, offsets: IntArray, starts: IntArray, keys: Array) ->
 
 
 @kernel
-def sparse_keys(bits: Array, indices: IntArray, indptr: IntArray, keys: Array) -> None:
+def sparse_keys(
+    bits: Array, indices: IntArray, indptr: IntArray, columns: Array, keys: Array
+) -> None:
     """Write the key of each row of a CSR matrix whose values are given by their 32 bits.
 
-    It is a sum over the entries that are not 0, so that their order has no part in it.
+    It is a sum over the entries that are not 0 of the key of the column and the value, so that the
+    order of the columns has no part in it.
     """
     for i in range(len(keys)):
         h = np.uint64(0)
         for at in range(indptr[i], indptr[i + 1]):
             if bits[at]:
-                entry = np.uint64(indices[at]) << _HALF | np.uint64(bits[at])
+                entry = columns[indices[at]] ^ np.uint64(bits[at])
                 h += _finished((entry + _ONE) * _STEP)
         keys[i] = _finished(h)
 
 
 @kernel
-def dense_keys(bits: Array, keys: Array) -> None:
+def dense_keys(bits: Array, columns: Array, keys: Array) -> None:
     """Write the key of each row of a dense matrix: that of the same row in CSR."""
     for i in range(len(keys)):
         h = np.uint64(0)
         for j in range(bits.shape[1]):
             if bits[i, j]:
-                entry = np.uint64(j) << _HALF | np.uint64(bits[i, j])
+                entry = columns[j] ^ np.uint64(bits[i, j])
                 h += _finished((entry + _ONE) * _STEP)
         keys[i] = _finished(h)

@@ -31,6 +31,7 @@ from naively.jobs.predict import model_file
 from naively.models.rules import HybridRule
 from naively.read.variables import Variables
 from naively.selection.certificate import Selection
+from naively.text.labels import label_text
 from naively.work.writing import atomic_file
 
 ESTIMATORS: Mapping[str, type[AbstractSelectingClassifier]] = {
@@ -282,7 +283,7 @@ def _spelled(classes: Array) -> tuple[tuple[str, ...], LabelType]:
             "Labels that are written to a file must be strings that are not empty, whole numbers "
             f"or booleans; got {labels[:5]}."
         )
-    return tuple(map(str, labels)), label_type
+    return tuple(labels if texts else (str(label_text(each)) for each in labels)), label_type
 
 
 def _of_words(file: ModelFile, words: WordCounts) -> ModelFile:

@@ -29,7 +29,7 @@ from naively.jobs.repeat import Settings
 from naively.jobs.reporting import rendered
 from naively.jobs.results import ALSO, RESULT_FILES, write_result
 from naively.jobs.settings import Recipe
-from naively.read.errors import InputError
+from naively.read.errors import InputError, OutputError
 from naively.read.frame import check_named, column_names, is_frame, labels_in
 from naively.report.documents import features_csv
 from naively.report.summary import Summary
@@ -106,8 +106,11 @@ class Selected:
         OSError
             If the result cannot be written; the folder is then as it was before.
         """
-        with atomic_directory(folder, RESULT_FILES, sometimes=ALSO, force=force) as place:
-            write_result(place, self.summary, self.file, self.given)
+        try:
+            with atomic_directory(folder, RESULT_FILES, sometimes=ALSO, force=force) as place:
+                write_result(place, self.summary, self.file, self.given)
+        except OutputError as error:
+            raise OutputError(_in_python(str(error)).replace("`out`", "`folder`")) from error
 
     def _repr_html_(self) -> str:
         page = escape(rendered(self.summary, "html"))
@@ -207,19 +210,20 @@ def select(
                 raise ValueError(
                     "`test` must be a share, a file, or a frame with the column of labels."
                 )
+            of_file = False
             asked["test"] = _written(place / "test", test, label, text, asked)[0]
         words = dict(options.get("words") or {})
         for name in ("stop_words", "stop-words"):
             if not isinstance(words.get(name), str | os.PathLike | None):
                 path = place / "stop_words.txt"
                 path.write_text("\n".join(words[name]), "utf-8")
+                of_file = False
                 asked["words"] = {**words, name: path}
         recipe = _recipe(source, asked)
         summary, file = learn(recipe)
-    if not of_file:
+    if not of_file:  # but for data in memory, a run is repeated by its settings
         told = {"label": label, "text": text, "model": model, "k": k, **options}
-        settings = replace(summary.settings, command=_call(told))
-        summary = replace(summary, settings=settings)
+        summary = _named_in_python(summary, _call(table, told), folder)
     given = recipe.given if of_file else None
     return Selected(summary, replace(file, label_type=label_type), kind, given)
 
@@ -306,6 +310,9 @@ def _written_frame(
     rows = _as_arrow(table)
     if not isinstance(label, str | None):
         rows = rows.append_column(own, labels)
+    if numbers and (own or "label") in rows.column_names:  # the first may be one of names of rows
+        others = [name for name in rows.column_names if name != (own or "label")]
+        rows = rows.select([own or "label", *others])
     kind = type(table).__module__.partition(".")[0]
     found: dict[str, Any] = {"text": texts, "label": own}
     return _parquet(path, rows), kind, found | ({"numbers": True} if numbers else {})
@@ -366,9 +373,9 @@ def _labels(table: Any, label: Any) -> list[Any]:
 
 def _label_type(labels: list[Any]) -> LabelType:
     """Of labels that their spelling gives back."""
-    kinds = set(map(type, labels))
-    if kinds == {int}:
-        return "int"
+    kinds = {type(label) for label in labels if label is not None}
+    if kinds in ({int}, {float}):
+        return "int" if int in kinds else "float"
     return "bool" if kinds == {bool} and label_text(True) == "True" else "text"
 
 
@@ -429,8 +436,9 @@ def _text(name: str, value: Any) -> str:
     return str(os.fspath(value) if isinstance(value, os.PathLike) else value)
 
 
-def _call(told: Mapping[str, Any]) -> str:
+def _call(table: Any, told: Mapping[str, Any]) -> str:
     """Spell the call on data in memory, for the report."""
+    first = repr(os.fspath(table)) if isinstance(table, str | os.PathLike) else "table"
     plain = (str, int, float, bool, list, tuple, dict)
     asked = [
         f"{name}={value!r}"
@@ -439,7 +447,7 @@ def _call(told: Mapping[str, Any]) -> str:
         for name, value in told.items()
         if value is not None
     ]
-    return f"naively.select({', '.join(['table', *asked])})"
+    return f"naively.select({', '.join([first, *asked])})"
 
 
 @contextmanager
@@ -448,10 +456,35 @@ def _said_in_python(folder: str) -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        said = str(error)
-    else:
-        return
-    said = said.replace(f"{folder}{os.sep}", "")
+        said = re.sub(r"^X(?= has )", "`table`", _in_python(str(error), folder))
+        raise InputError(said) from None
+
+
+def _in_python(said: str, folder: str = "") -> str:
+    """Name parameters instead of options, and data in memory instead of a file in a folder."""
+    said = _without_files(said, folder)
     said = re.sub(rf"`?--({_TABLES}) ([a-z-]+(?:=[^\s`;,]+)?)`?", r"`\1` \2", said)
     said = re.sub(r"`?--([a-z][a-z-]*)`?", lambda m: f"`{m[1].replace('-', '_')}`", said)
-    raise InputError(re.sub(r"(?<!\w)`?-k\b`?", "`k`", said)) from None
+    return re.sub(r"(?<!\w)`?-k\b`?", "`k`", said)
+
+
+def _without_files(said: str, folder: str) -> str:
+    """Name data in memory as the call does, instead of the file that they were written to."""
+    place = f"(?:{re.escape(folder)}{re.escape(os.sep)})?"
+    return re.sub(rf"{place}\b(table|test|stop_words)\.(?:parquet|npz|h5ad|txt)\b", r"`\1`", said)
+
+
+def _named_in_python(summary: Summary, call: str, folder: str) -> Summary:
+    """Return a summary that names data in memory as the call does."""
+    tested, path = summary.evaluation, summary.path
+    if tested is not None:
+        tested = replace(tested, method=_without_files(tested.method, folder))
+    if path is not None and path.accuracy_of is not None:
+        path = replace(path, accuracy_of=_without_files(path.accuracy_of, folder))
+    files = (replace(each, name=_without_files(each.name, folder)) for each in summary.files)
+    return replace(
+        summary, evaluation=tested, path=path,
+        files=tuple(replace(each, name=each.name.strip("`")) for each in files),
+        notes=tuple(_in_python(each, folder) for each in summary.notes),
+        settings=replace(summary.settings, command=call),
+    )  # fmt: skip

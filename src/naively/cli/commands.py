@@ -15,7 +15,7 @@ import click
 
 import naively as package
 from naively.cli.ending import Refusal, echo_json, explained, output_refused, replacing
-from naively.cli.keys import given, settings_given
+from naively.cli.keys import Group, given, settings_given
 from naively.cli.options import COUNT, CV, DEMO, EXPLAIN, PREDICT, SELECT, command
 from naively.cli.recipes import (
     check_records,
@@ -40,6 +40,7 @@ fish_source for other shells."""
 
 
 @click.group(
+    cls=Group,
     context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100},
     epilog=_EPILOG,
 )
@@ -135,6 +136,8 @@ def explain(
         _only(asked, {"report", "out"}, "--report")
         _render(model, report, out)
         return
+    if as_json and "shown" in asked:
+        raise click.UsageError("-n has no effect on --json, which has all; leave it out.")
     if "out" in asked:
         raise click.UsageError("--out has no effect without --report; leave it out.")
     if (file is None) == (not texts) or (file is None) != (row is None):
@@ -237,6 +240,7 @@ def count(
     from naively.cli import screen
     from naively.jobs import records
 
+    records.check_out(out)
     known, files = records.parted(sources)
     counting = None
     if files:

@@ -24,6 +24,7 @@ R = TypeVar("R")
 _INTERRUPTED = 130  # what shells report for a program stopped by Ctrl-C
 _READER_GONE = 141  # and for one that wrote on to a reader that had enough (head, less)
 
+_OF_FILES = (".npz", ".stats", ".json", ".html", ".csv", ".txt", ".md", ".toml")  # of one file
 _SMALLER = {"words": ["--words min-count", "smaller --words ngrams"], "k": ["a smaller -k"]}
 
 
@@ -87,6 +88,8 @@ def replacing(out: str) -> Iterator[None]:
     from naively.jobs.results import RESULT_FILES
     from naively.work.writing import replaces
 
+    if out.lower().endswith(_OF_FILES) and not os.path.isdir(out):
+        raise Refusal(f"`--out` must name a folder; got {out!r}. Leave out its ending, or add /.")
     earlier = replaces(out, RESULT_FILES)
     yield
     if earlier:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,11 +12,13 @@ import click
 from click.shell_completion import CompletionItem
 
 from naively._nearest import nearest
+from naively.cli.ending import Refusal
 from naively.cli.values import AnyType
 from naively.jobs.repeat import Settings
 from naively.read.errors import reason
 
 _GIVEN = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.DEFAULT_MAP)
+_UNBROKEN = "\N{NON-BREAKING HYPHEN}"
 _FILE, _KEYS = "naively.file", "naively.keys"  # what a command remembers of what it was given
 _NOT_OF_THE_RUN = ("config", "json", "quiet", "force")  # how it is shown, not what is done
 
@@ -41,7 +44,8 @@ class Key:
     def form(self) -> str:
         """How it is given."""
         if isinstance(self.type, click.types.BoolParamType):
-            return f"{self.name}={str(not self.default).lower()}"
+            other = "true|false" if self.default is None else str(not self.default).lower()
+            return f"{self.name}={other}"
         if isinstance(self.type, click.Choice):
             return f"{self.name}={'|'.join(self.type.choices)}"
         return f"{self.name}={self.metavar or self.type.name.upper()}"
@@ -121,6 +125,10 @@ class Keyed(AnyType):
         """Texts by key; what is given on the command line goes before what a file says."""
         own: dict[str, Any] = {}
         for name, text in given:
+            if name in own and not self.keys[name].many:
+                raise click.UsageError(
+                    f"--{self.table} {name} is given more than once; once will do."
+                )
             own[name] = [*own.get(name, []), text] if self.keys[name].many else text
         return {**of_file, **own}
 
@@ -220,8 +228,59 @@ def _text(value: Any) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+class _Formatter(click.HelpFormatter):
+    """Help whose lines never end within a name, at a hyphen."""
+
+    def write_text(self, text: str) -> None:
+        super().write_text(text.replace("-", _UNBROKEN))
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], *args: Any, **settings: Any) -> None:
+        super().write_dl(
+            [(name, text.replace("-", _UNBROKEN)) for name, text in rows], *args, **settings
+        )
+
+    def getvalue(self) -> str:
+        return super().getvalue().replace(_UNBROKEN, "-")
+
+
+class _Context(click.Context):
+    formatter_class = _Formatter
+
+
+class Group(click.Group):
+    """Commands whose usage errors are one sentence."""
+
+    context_class = _Context
+
+    def make_context(self, *args: Any, **settings: Any) -> click.Context:
+        """Read the name of the command."""
+        with _in_one_sentence():
+            return super().make_context(*args, **settings)
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run the command."""
+        with _in_one_sentence():
+            return super().invoke(ctx)
+
+
+@contextmanager
+def _in_one_sentence() -> Iterator[None]:
+    try:
+        yield
+    except click.exceptions.NoArgsIsHelpError:
+        raise
+    except click.UsageError as error:
+        said = error.format_message().rstrip(".")
+        if isinstance(error, click.MissingParameter | click.NoSuchOption) and error.ctx is not None:
+            way = f"{error.ctx.command_path} --help shows what there is"
+            said += f" {way}" if said.endswith("?") else f"; {way}"
+        raise Refusal(said if said.endswith("?") else f"{said}.") from error
+
+
 class Command(click.Command):
     """A command whose options stand in groups, and whose tables are read into its settings."""
+
+    context_class = _Context
 
     def __init__(self, *args: Any, example: str = "", groups: Any = (), **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -231,6 +290,8 @@ class Command(click.Command):
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the settings of the tables beside the options."""
         try:
+            if not ctx.resilient_parsing:
+                self._refuse_repeated(ctx, args)
             rest = super().parse_args(ctx, args)
         except click.UsageError as error:
             if isinstance(error, click.NoSuchOption) and (way := self._way(error.option_name)):
@@ -249,6 +310,16 @@ class Command(click.Command):
                 texts[kind.table] = given
         ctx.meta[_KEYS] = texts
         return rest
+
+    def _refuse_repeated(self, ctx: click.Context, args: list[str]) -> None:
+        """Refuse options of one value that are given twice, of which click takes the last."""
+        *_, order = self.make_parser(ctx).parse_args(args=list(args))
+        for param in order:
+            once = isinstance(param, click.Option) and not (param.multiple or param.is_flag)
+            if once and order.count(param) > 1:
+                raise click.UsageError(
+                    f"{param.opts[0]} is given more than once; once will do.", ctx
+                )
 
     def _way(self, option: str) -> str:
         """Say where a setting stands that was given as an option of its own."""

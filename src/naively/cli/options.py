@@ -15,7 +15,6 @@ from naively.cli.values import (
     Finite,
     Folds,
     Grid,
-    InputFile,
     QuotaType,
     Share,
     Sizes,
@@ -60,7 +59,8 @@ _WRITTEN = (
     Key("delimiter", click.STRING, "What separates the columns of CSV; else a comma, or ; tab or | "
         "where only that fits.", metavar="CHAR"),
     Key("quotes", click.BOOL, "Of CSV: quotation marks are part of the text.", default=True),
-    Key("header", click.BOOL, "Of CSV: no header; columns are called 1, 2, ...", default=True),
+    Key("header", click.BOOL, "Of CSV and Excel: whether the first row names the columns, which "
+        "else are called 1, 2, ...; else true, and a row of numbers alone is refused."),
     Key("sheet", click.STRING, "Of an .xlsx file; else the only one with cells.", metavar="NAME"),
     Key("encoding", click.STRING, "Of text files; else utf-8, utf-16 by its mark, or Windows-1252 "
         "where it is no utf-8.", metavar="NAME"),
@@ -292,11 +292,13 @@ def _on(what: str) -> click.Parameter:
     return _option("--on", "on", type=Where(), metavar=Where.name, help=what)
 
 
+_ENGINE = _on("So many workers here (4), or an engine (dask, spark, dask:4), or the address of one "
+    "(tcp://HOST:PORT, spark://..., sc://...).  [1]")
 # Whose statistics add up wherever they are counted; kinds of columns are known after a look at all.
 ADDED = [name for name, kind in MODELS.items() if kind.statistic and kind.takes != "table"]
 ALONE = [name for name, kind in MODELS.items() if not kind.regions]  # with a path of their own
 
-_ONE_FILE = _argument("file", metavar="FILE", type=InputFile())
+_ONE_FILE = _argument("file", metavar="FILE", type=FILE)
 
 SELECT: Some = {
     "": [_ONE_FILE],
@@ -328,8 +330,7 @@ SELECT: Some = {
     ],
     "Run": [
         config_option(),
-        _on("So many workers here (4), or an engine (dask, spark, dask:4), or the address of one "
-            "(tcp://HOST:PORT, spark://..., sc://...).  [1]"),
+        _ENGINE,
         _option("--checkpoint", metavar="FOLDER", type=FILE, help="Keep work done there; a run "
             "killed goes on from it."),
     ],
@@ -338,7 +339,7 @@ SELECT: Some = {
 PREDICT: Some = {
     "": [
         _argument("model", metavar="MODEL", type=FILE),
-        _argument("file", metavar="FILE", type=InputFile()),
+        _argument("file", metavar="FILE", type=FILE),
     ],
     "Input": [
         _AS_TRAINED,
@@ -398,7 +399,7 @@ CV: Some = {
         _judge("cv"),
     ],
     "Result": [_out("Write all k as CSV.", "FILE"), _JSON, _QUIET],
-    "Run": [config_option()],
+    "Run": [config_option(), _ENGINE],
 }
 
 COUNT: Some = {

@@ -242,11 +242,3 @@ _WHERE = re.compile(
     r"(?P<here>[1-9]\d{0,5})|(?P<name>dask|spark)(:(?P<jobs>[1-9]\d{0,5}))?|"
     r"(?P<url>yarn|local\[[^]]+\]|[a-z0-9]+://.+)"
 )
-
-
-class InputFile(click.Path):
-    """A file to read; `-` is the standard input."""
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
-        """Give the standard input the name under which it can be opened."""
-        return "/dev/stdin" if value == "-" else super().convert(value, param, ctx)

@@ -246,7 +246,8 @@ def data_of(
         data = _collected(recipe, model, tasks)
     else:
         data = _added(workers.count(tasks, progress), tasks)
-    notes = (*told(parts, recipe.layout), *unlabelled_note(data.n_rows(UNLABELLED)))
+    left_out = unlabelled_note(data.n_rows(UNLABELLED), formats={each.format for each in parts})
+    notes = (*told(parts, recipe.layout), *left_out)
     words_from = None if layout.variables is None else len(layout.variables.names)
     data = replace(
         data,

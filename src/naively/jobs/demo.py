@@ -33,7 +33,7 @@ from naively.text.labels import clean
 from naively.work.writing import atomic_directory, reserved_directory
 
 DATA = "docstrings.jsonl.gz"
-DEMO_FILES = (*RESULT_FILES, DATA)
+DEMO_FILES = (*RESULT_FILES, "run.toml", DATA)
 LIBRARIES = ("numba", "numpy", "scipy", "sklearn")
 K = 50
 _SKIPPED = {"tests", "test", "testing", "site-packages", "dist-packages", "idlelib"}

@@ -22,6 +22,7 @@ from naively.judging.agreement import agreement
 from naively.models import MODELS
 from naively.models.kinds import PRESENCE, RATES
 from naively.read.bytes import fingerprint
+from naively.read.formats import format_by_name
 from naively.report.summary import (
     ClassRow,
     CoveragePoint,
@@ -83,7 +84,8 @@ def summarize(
     """
     notes = list(final.notes)
     if test is not None and recipe.test.file is not None:
-        notes.extend(unlabelled_note(test.left_out, recipe.test.file))
+        format = format_by_name(recipe.test.file) or recipe.layout.format or ""
+        notes.extend(unlabelled_note(test.left_out, recipe.test.file, formats=[format]))
     elif test is not None and test.left_out:
         notes.append(
             f"{test.left_out:,} rows that are neither train nor test in column "

@@ -146,7 +146,10 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
                 keys[known],
             )  # fmt: skip
     table.detach()
-    notes = (*told(parts, job.layout), *unlabelled_note(unlabelled, what="not compared"))
+    notes = (
+        *told(parts, job.layout),
+        *unlabelled_note(unlabelled, what="not compared", formats={p.format for p in parts}),
+    )
     if not comparison.verdicts.pairs:
         return Predicted(rows, None, notes, own)
     return Predicted(rows, comparison.result(), (*notes, *comparison.notes()), own)
@@ -295,6 +298,16 @@ def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
                 f"{source}: --text has no effect, since the model was trained on columns of "
                 f"{'numbers' if model.variables is None else 'a table'}; leave it out."
             )
+        for option, idle in (
+            ("transpose", layout.transpose and model.variables is not None),
+            ("names", layout.names_file is not None and not model.named),
+        ):
+            if idle:
+                raise InputError(
+                    f"{source}: --read {option} has no effect on a model of "
+                    f"{'a table' if option == 'transpose' else 'columns without names'}; leave it "
+                    "out."
+                )
         if model.variables is not None:
             _check_variables(model, model.variables, source)
             return replace(layout, variables=model.variables)

@@ -34,7 +34,7 @@ from naively.report.summary import Summary
 from naively.selection.train import is_auto
 from naively.statistics.counts import ClassCounts
 from naively.text.features import ColumnFeatures, TextFeatures
-from naively.text.labels import clean
+from naively.text.labels import clean, label_text
 from naively.text.utf8 import as_texts
 from naively.text.vocabulary import Vocabulary
 from naively.work.records import Record, is_record, load_record, merge_stream, save_record
@@ -85,6 +85,22 @@ def is_one(out: str) -> bool:
     return Path(out).suffix in _ONE
 
 
+def check_out(out: str) -> None:
+    """Refuse a name that looks like one of a file which no command writes.
+
+    Raises
+    ------
+    InputError
+        If it has another ending than records have, and is no folder that is there.
+    """
+    ending = Path(out).suffix
+    if ending and not is_one(out) and not out.endswith(os.sep) and not os.path.isdir(out):
+        raise InputError(
+            f"`--out` must end in {' or '.join(_ONE)} for one record of all, or name a folder; got "
+            f"{out!r}. For a folder of that name write {out + os.sep!r}."
+        )
+
+
 def count(
     counting: Counting | None,
     out: str,
@@ -123,7 +139,7 @@ def count(
             f"`--out` must end in {' or '.join(_ONE)} where records are added, such as all.npz; "
             f"got {out!r}."
         )
-    written, unlabelled = list[str](), 0
+    written, formats, unlabelled = list[str](), set[str](), 0
     notes: tuple[str, ...] = ()
     for name, tasks in _shards(counting, jobs, progress):
         path = Path(out, name)
@@ -134,8 +150,14 @@ def count(
                 save_record(record, path)
             unlabelled += record.unlabelled
             written.append(str(path))
-        notes += tuple(told([part for task in tasks for part in task.parts], counting.layout))
-    notes = (*dict.fromkeys(notes), *unlabelled_note(unlabelled), *_namesakes(out, written))
+        parts = [part for task in tasks for part in task.parts]
+        formats |= {part.format for part in parts}
+        notes += tuple(told(parts, counting.layout))
+    notes = (
+        *dict.fromkeys(notes),
+        *unlabelled_note(unlabelled, formats=formats),
+        *_namesakes(out, written),
+    )
     return Counted(tuple(dict.fromkeys(written)), notes)
 
 
@@ -355,6 +377,18 @@ def check_statistics(record: Record, settings: ModelSettings) -> None:
         )
 
 
+def _spelled(counts: ClassCounts) -> ClassCounts:
+    """Spell classes as those of all files are."""
+    names = np.array([label_text(each) or "" for each in counts.classes.tolist()])
+    order = np.argsort(names, kind="stable")
+    if len(set(names.tolist())) < len(names):
+        raise ValueError(
+            f"two of the classes {counts.classes[:10].tolist()} are the same number; write each in "
+            "one way."
+        )
+    return counts.of_classes(order, names[order])
+
+
 def long_record(source: str, rows: str, settings: ModelSettings) -> Record:
     """Read a long table of counts: columns feature, label, count, and documents if it is there.
 
@@ -380,6 +414,7 @@ def long_record(source: str, rows: str, settings: ModelSettings) -> Record:
         )
     with mendable():
         counts, names = ClassCounts.from_long(source, rows=rows, presence=statistic == "presence")
+        counts = _spelled(counts)
         texts = as_texts([clean(str(each)) for each in names.tolist()])
     known = Vocabulary(texts.bytes, texts.offsets)
     features = ColumnFeatures(counts.n_features, known.digest(), statistic)

@@ -11,8 +11,8 @@ from naively.report.documents import features_csv, markers_csv, summary_json
 from naively.report.page import summary_html
 from naively.report.summary import Summary
 
-RESULT_FILES = ("features.csv", "model.npz", "report.html", "run.toml", "summary.json")
-ALSO = ("markers.csv",)  # with --markers
+RESULT_FILES = ("features.csv", "model.npz", "report.html", "summary.json")
+ALSO = ("markers.csv", "run.toml")  # with --markers; of files
 
 
 def write_result(folder: Path, summary: Summary, model: ModelFile, given: Settings | None) -> None:

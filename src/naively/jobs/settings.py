@@ -203,8 +203,10 @@ class ModelSettings:
 
     def check_effect(self, name: str) -> None:
         """Raise an InputError if the model has no such parameter."""
-        if name not in MODELS[self.kind].parameters:
-            others = ", ".join(each.name for each in MODELS.values() if name in each.parameters)
+        # What is asked as alpha is the smoothing of variances where there is no other.
+        called = {name, "var_smoothing"} if name == "alpha" else {name}
+        if not called & {*MODELS[self.kind].parameters}:
+            others = ", ".join(each.name for each in MODELS.values() if called & {*each.parameters})
             raise InputError(
                 f"`{spelled(name)}` has no effect on --model {self.kind}; leave it "
                 f"out (it is for {others})."

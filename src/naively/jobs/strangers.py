@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from naively._nearest import short
+from naively.read.formats import is_written
 from naively.text.labels import folded
 
+_ABSENT_WORDS = (
+    " (an empty cell, NA, NaN, N/A, None, null; if one of these is a class, write it otherwise)"
+)
 _SHOWN = 5
 
 
@@ -47,13 +51,19 @@ def strangers_note(rows: Mapping[str, int], right: int, classes: Sequence[str]) 
         )
 
 
-def unlabelled_note(rows: int, source: str = "", what: str = "left out") -> Iterator[str]:
-    """Say how many rows have no label; nothing if all have one."""
+def unlabelled_note(
+    rows: int, source: str = "", what: str = "left out", formats: Iterable[str] = ()
+) -> Iterator[str]:
+    """Say how many rows have no label; nothing if all have one.
+
+    Of formats in which people write NA for that, it is said that they may.
+    """
     if rows:
+        written = any(map(is_written, formats))
         of = f" of {source}" * bool(source)
         yield (
             f"{rows:,} row{'s' * (rows > 1)}{of} without a label "
-            f"{'were' if rows > 1 else 'was'} {what}."
+            f"{'were' if rows > 1 else 'was'} {what}{_ABSENT_WORDS * written}."
         )
 
 

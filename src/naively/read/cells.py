@@ -10,7 +10,8 @@ import numpy as np
 from naively._types import Array, IntArray
 from naively.read.batch import Batch, Places
 from naively.read.errors import InputError
-from naively.text.labels import clean, label_text
+from naively.read.formats import is_written
+from naively.text.labels import ABSENT, clean, label_text, name_text
 from naively.text.utf8 import Texts, TokenRows, as_texts, as_tokens, is_list, rows_of_column
 
 Cells: TypeAlias = Any  # (n,) a column: Texts, a list or NumPy array, or an array of pyarrow
@@ -109,6 +110,8 @@ def _held(value: Any) -> str:
 def labels_of(cells: Cells, name: str, places: Places, what: str = "label") -> Array:
     """Return a column of labels, parts or keys as text, (n,); a label that is missing is empty.
 
+    In files of text and sheets, words such as NA stand for a label that is missing.
+
     Raises
     ------
     InputError
@@ -116,9 +119,11 @@ def labels_of(cells: Cells, name: str, places: Places, what: str = "label") -> A
     """
     values, codes = _distinct(cells)
     names = list[str]()
+    absent = ABSENT if any(is_written(part.format) for part in places.parts) else frozenset()
     for code, value in enumerate(values):
         try:
-            names.append(_label(value, name, what))
+            text = _label(value, name, what)
+            names.append("" if what == "label" and text in absent else text)
         except InputError as error:
             odd = np.flatnonzero(codes == code)
             if len(odd):
@@ -141,7 +146,8 @@ def batch_of(
 
 def _label(value: Any, name: str, what: str) -> str:
     try:
-        text = label_text(value)
+        written = what == "key" and isinstance(value, str | bytes)  # to be found again
+        text = name_text(value).strip() or None if written else label_text(value)
     except TypeError as error:
         raise InputError(f"column `{name}` holds {error}, not a single {what}.") from error
     if text is None:

@@ -26,10 +26,12 @@ from naively.read.errors import InputError
 from naively.read.fields import Fields, split_fields
 from naively.read.formats import USUAL_DELIMITER
 from naively.read.layout import Layout
+from naively.read.style import pointed
 from naively.read.table import (
     Records,
     Rows,
     check_columns,
+    check_header,
     is_number,
     number_batches,
     number_columns,
@@ -97,10 +99,11 @@ def _opened(part: Part, layout: Layout) -> tuple[_Table, list[str]]:
         first = next(records, (1, 1, None))[2]
     if first is None:
         raise InputError(f"{part.source}: the file is empty; give one with data in it.")
-    if not layout.header:
+    if not layout.headed:
         return replace(table, names=[str(i + 1) for i in range(len(first))]), first
     _check_delimiter(table, first)
     names, row = [clean(name).strip() for name in first], list[str]()
+    check_header(part.line(1 + layout.skip), names, layout)
     with suppress(InputError):  # said when the rows are read
         row = next(records, (1, 1, row))[2]
     if not layout.text and len(row) == len(names) + 1:  # as R writes names of rows
@@ -175,7 +178,13 @@ def _any_field_size() -> Iterator[None]:
 
 
 def _all_rows(table: _Table) -> Iterator[Rows]:
-    return _rows(table, _blocks(table), 1 + table.layout.skip, header=table.layout.header)
+    rows = _rows(table, _blocks(table), 1 + table.layout.skip, header=table.layout.headed)
+    return rows if table.layout.decimal == "." else map(_pointed, rows)
+
+
+def _pointed(rows: Rows) -> Rows:
+    """Rows whose numbers have points for commas."""
+    return Rows([list(map(pointed, row)) for row in rows.cells], rows.numbers)
 
 
 def _rows(
@@ -199,7 +208,7 @@ def _some(table: _Table, records: Iterator[_Record]) -> Rows:
     most = min(limits.BATCH_ROWS, max(_MOST_CELLS // len(table.names), 1))
     for line, height, record in records:
         if len(record) != len(table.names):
-            what = "header" if table.layout.header else "first line"
+            what = "header" if table.layout.headed else "first line"
             raise InputError(
                 f"{table.part.line(line)} has {len(record)} fields, the {what} has "
                 f"{len(table.names)}; mend the line (text that holds the delimiter needs "
@@ -250,7 +259,7 @@ def _check_swallowed(
 
 def _text_batches(table: _Table) -> Iterator[Batch]:
     """Fields of whole blocks while they are regular, then rows of Python's reader."""
-    pieces, header, line, left = _blocks(table), table.layout.header, 1, b""
+    pieces, header, line, left = _blocks(table), table.layout.headed, 1, b""
     for number, block in pieces:
         line = line if left else number
         left += block if block.endswith(b"\n") else block + b"\n"

@@ -25,6 +25,7 @@ PACKED = {
     ".zip": b"PK\x03\x04",
 }
 USUAL_DELIMITER = {"csv": ",", "tsv": "\t"}  # of formats that have one
+_WRITTEN = (*USUAL_DELIMITER, "xlsx")  # formats of which people write the cells
 _SPREADSHEETS = (".xls", ".ods")
 
 
@@ -67,6 +68,11 @@ FORMATS = {
     "h5ad": Format((".h5ad",), "matrix", "row", "h5ad"),
 }
 _BY_SUFFIX = {suffix: name for name, each in FORMATS.items() for suffix in each.suffixes}
+
+
+def is_written(format: str) -> bool:
+    """Whether cells are written by people, who put a word such as NA where nothing is known."""
+    return format in _WRITTEN
 
 
 def reader_of(format: str) -> Reader:
@@ -117,7 +123,8 @@ def format_of(source: str | os.PathLike[str], given: str | None = None) -> str:
         raise InputError(f"{name}: this spreadsheet is not read; save it as .xlsx or CSV.")
     if format not in FORMATS:
         raise InputError(
-            f"{name}: the name does not tell the format; give it with --read "
+            f"{'standard input' if name == '-' else name}: the name does not tell the format; "
+            "give it with --read "
             f"format={'|'.join(FORMATS)}."
         )
     return format

@@ -39,9 +39,11 @@ class Layout:
     sheet: str | None = None  # of Excel; None: the only one that is not empty
     delimiter: str | None = None  # of CSV; None: a comma, a tab in .tsv, or what fits (`sniff`)
     quotes: bool = True  # of CSV; False: quotation marks are part of the text
-    header: bool = True  # of CSV; False: columns are called 1, 2, ...
+    # Of CSV and Excel. False: columns are called 1, 2, ...; None: yes, unless it can be none.
+    header: bool | None = None
     encoding: str | None = None  # of CSV and JSON Lines; None: UTF-8, or what fits
     skip: int = 0  # of CSV: lines before the first, as `Style` has them
+    decimal: str = "."  # of CSV: what numbers have for a point, as `Style` has it
     wanted: Wanted | None = None  # columns of numbers to keep; None: all
     variables: Variables | None = None  # of a table with columns of several kinds; else None
     # Of numbers. (What is counted is told by the features, by which records are named.)
@@ -52,7 +54,15 @@ class Layout:
         """Return the layout of a file that is written so."""
         if style is None:
             return self
-        return replace(self, encoding=style.encoding, delimiter=style.delimiter, skip=style.skip)
+        return replace(
+            self, encoding=style.encoding, delimiter=style.delimiter, skip=style.skip,
+            decimal=style.decimal,
+        )  # fmt: skip
+
+    @property
+    def headed(self) -> bool:
+        """Whether the first row names the columns."""
+        return self.header is not False
 
     @property
     def coding(self) -> str:
@@ -136,8 +146,9 @@ def check_effects(layout: Layout, format: str, source: str = "") -> None:
     place = f"{source}: " if source else ""
     if layout.variables is not None and format not in _TABLES:
         raise InputError(
-            f"{place}--model mixed reads tables with names of columns ({', '.join(_TABLES)}), and "
-            f"{format} holds a matrix of one kind of numbers; choose the model of that kind."
+            f"{place}a mixed model reads tables with names of columns ({', '.join(_TABLES)}), and "
+            f"{format} holds a matrix of one kind of numbers; give a table, or choose the model of "
+            "that kind."
         )
     for option, _ in _idle(layout, format):
         (formats,) = (each for name, _, *each in _EFFECTS if name == option)

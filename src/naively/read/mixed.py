@@ -36,7 +36,7 @@ class _TableReader(Protocol):
 def batches(part: Part, layout: Layout) -> Iterator[Batch]:
     """Rows of a part as numbers, in batches."""
     variables = _of(layout)
-    with _reader(part).records(part, layout) as records:
+    with _records(part, layout) as records:
         _check_names(part, records, layout)
         for cells, places in _columns(part, records):
             X = variables.encoded(cells, places, written=records.written)
@@ -45,7 +45,7 @@ def batches(part: Part, layout: Layout) -> Iterator[Batch]:
 
 def named(part: Part, layout: Layout) -> Layout:
     """Return the layout with the columns that are variables: those of a file, in their order."""
-    with explained(part.source), _reader(part).records(part, layout) as records:
+    with explained(part.source), _records(part, layout) as records:
         check_columns(part.source, records.names, layout)
         check_distinct(part.source, "column", records.names, records.names)
         for name in layout.ignore:
@@ -85,7 +85,7 @@ def kinds_in(part: Part, layout: Layout) -> Found:
     """Look at which kinds of cells the columns of a part hold."""
     variables = _of(layout)
     kinds: list[set[str]] = [set() for _ in variables.names]
-    with explained(part.source), _reader(part).records(part, layout) as records:
+    with explained(part.source), _records(part, layout) as records:
         _check_names(part, records, layout)
         for own, name in zip(kinds, variables.names, strict=True):
             own |= {"text"} & {"text" * (name in records.categorical)}
@@ -121,7 +121,7 @@ def values_in(part: Part, layout: Layout) -> Found:
         )
         if kind == "categorical"
     ]
-    with explained(part.source), _reader(part).records(part, layout) as records:
+    with explained(part.source), _records(part, layout) as records:
         _check_names(part, records, layout)
         for cells, places in _columns(part, records):
             for own, name in pairs:
@@ -153,8 +153,9 @@ def _of(layout: Layout) -> Variables:
     return layout.variables
 
 
-def _reader(part: Part) -> _TableReader:
-    return cast("_TableReader", reader_of(part.format))
+def _records(part: Part, layout: Layout) -> AbstractContextManager[Records]:
+    reader = cast("_TableReader", reader_of(part.format))
+    return reader.records(part, layout.written(part.style))
 
 
 def _check_names(part: Part, records: Records, layout: Layout) -> None:

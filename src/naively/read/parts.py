@@ -25,6 +25,7 @@ from naively.read.formats import format_of, reader_of
 from naively.read.layout import Layout, check_effects, check_scaling
 from naively.read.matrix import read_words, row_sums
 from naively.read.sniff import Styles, style_of, told
+from naively.text.labels import ABSENT, label_text
 
 __all__ = [
     "aligned",
@@ -154,7 +155,9 @@ def batches_of(part: Part, layout: Layout) -> Iterator[Batch]:
 
 def _labelled(batches: Iterator[Batch], part: Part, path: str) -> Iterator[Batch]:
     """Give rows the labels that lie beside them, one a line."""
-    labels = np.array(read_words(path), dtype=np.str_)
+    words = read_words(path)
+    spelled = {each: "" if each in ABSENT else label_text(each) or "" for each in set(words)}
+    labels = np.array([spelled[each] for each in words], dtype=np.str_)
     done = 0
     for batch in batches:
         own = labels[done : done + len(batch)]

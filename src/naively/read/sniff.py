@@ -9,6 +9,7 @@ from __future__ import annotations
 import codecs
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -22,7 +23,7 @@ from naively.read.bytes import BROKEN, unpacked
 from naively.read.errors import InputError
 from naively.read.formats import USUAL_DELIMITER
 from naively.read.layout import Layout
-from naively.read.style import Style
+from naively.read.style import Style, has_comma
 from naively.read.table import wanted_columns
 from naively.text.labels import clean
 
@@ -38,6 +39,8 @@ _MARKS = (  # a mark of UTF-32 begins as one of UTF-16 does
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
+_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
 _FIRST_LINE = "sep="  # of Excel, before a delimiter
 
 Styles = dict[str, tuple[Style, str]]  # of a job: of each format, and the file that decided
@@ -70,7 +73,10 @@ def style_of(path: str, source: str, format: str, layout: Layout, known: Styles)
     style = Style(encoding, layout.delimiter)
     if format in USUAL_DELIMITER:
         usual = USUAL_DELIMITER[format] if first is None else str(first[0].delimiter)
-        style = _delimited(_decoded(head, encoding), usual, style, layout)
+        text = _decoded(head, encoding)
+        style = _delimited(text, usual, style, layout)
+        if not layout.text:
+            style = replace(style, decimal=_decimal(_records(text, style, layout)))
         if first is not None and style.delimiter != first[0].delimiter:
             raise _contradiction(source, _separated(style), first, "delimiter")
     known.setdefault(format, (style, source))
@@ -79,10 +85,10 @@ def style_of(path: str, source: str, format: str, layout: Layout, known: Styles)
 
 def told(parts: Sequence[Part], layout: Layout) -> Iterator[str]:
     """Say how files are read, where that is neither usual nor asked for."""
-    first = {part.format: part for part in reversed(parts) if part.style is not None}
-    for format, part in first.items():
-        style = part.style or Style()
-        odd = layout.encoding is None and style.encoding != "utf-8"
+    first = {(part.format, part.style): part for part in reversed(parts) if part.style is not None}
+    for (format, found), part in first.items():
+        style = found or Style()
+        odd = style.decimal != "." or (layout.encoding is None and style.encoding != "utf-8")
         if format in USUAL_DELIMITER and layout.delimiter is None:
             odd |= style.delimiter != USUAL_DELIMITER[format]
         if odd:
@@ -90,7 +96,9 @@ def told(parts: Sequence[Part], layout: Layout) -> Iterator[str]:
 
 
 def _described(style: Style) -> str:
-    return ", ".join(filter(None, [_separated(style), _ENCODINGS.get(style.encoding, "")]))
+    decimals = "numbers with decimal commas" * (style.decimal == ",")
+    how = [_separated(style), _ENCODINGS.get(style.encoding, ""), decimals]
+    return ", ".join(filter(None, how))
 
 
 def _separated(style: Style) -> str:
@@ -175,6 +183,16 @@ def _delimited(text: str, usual: str, style: Style, layout: Layout) -> Style:
     return fitting[0] if len(fitting) == 1 else style
 
 
+def _decimal(records: list[list[str]]) -> str:
+    """Tell what numbers have for a point: a comma if some have one, and none has a point.
+
+    Thousands may be written as 1,234, so that three digits behind a comma say nothing.
+    """
+    cells = {cell.strip() for record in records for cell in record}
+    commas = any(has_comma(cell) and not _THOUSANDS.fullmatch(cell) for cell in cells)
+    return "," if commas and not any(map(_POINT.fullmatch, cells)) else "."
+
+
 def _fits(text: str, style: Style, layout: Layout, *, strictly: bool = False) -> bool:
     """Whether the columns wanted are there; strictly: and rows are as long as the first."""
     records = _records(text, style, layout)
@@ -182,14 +200,14 @@ def _fits(text: str, style: Style, layout: Layout, *, strictly: bool = False) ->
         return False
     widths = {len(record) for record in records[1:]}
     width = len(records[0])
-    even = widths <= {width} or (layout.header and not layout.text and widths == {width + 1})
+    even = widths <= {width} or (layout.headed and not layout.text and widths == {width + 1})
     names = [clean(name).strip() for name in records[0]]
-    if not layout.header:
+    if not layout.headed:
         names = [str(i + 1) for i in range(width)]
     wanted = _wanted(layout)
     if not set(wanted) <= set(names) or (not wanted and width < 2):
         return False
-    return even if strictly or not layout.header else True
+    return even if strictly or not layout.headed else True
 
 
 def _wanted(layout: Layout) -> list[str]:

@@ -17,13 +17,15 @@ from naively.read.columns import Columns, kept_columns
 from naively.read.errors import InputError, check_distinct, missing
 from naively.read.layout import Layout
 from naively.read.matrix import check_finite
+from naively.read.style import has_comma
 from naively.statistics.matrix import whole_numbers
-from naively.text.labels import clean
+from naively.text.labels import ABSENT, clean
 
 _LABELS = " Name the column of labels with --label."
 _TURNED = " If the rows are features, add --read transpose."
 _NUMBERS = " The table holds numbers: `naively select --read numbers` selects among its columns."
-_ABSENT = ("", "NA", None)
+_ABSENT = ABSENT | {None}
+_COUNTS = {"feature", "label", "count"}  # columns of a table of counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,7 +80,32 @@ def check_columns(
     check_distinct(source, "column", names, wanted)
 
 
+def check_header(place: str, names: Sequence[str], layout: Layout) -> None:
+    """Refuse to take a row of numbers for names, unless they count the columns or are asked for.
+
+    Parameters
+    ----------
+    place, names, layout
+        Of the first row, what stands in it, and where things should stand.
+    """
+    found = [name for name in names[layout.transpose :] if name]
+    if layout.header or layout.text or not found or not all(map(_is_finite, found)):
+        return
+    if all(found != list(map(str, range(i, i + len(found)))) for i in (0, 1)):
+        raise InputError(
+            f"{place}: the first row, which names {'samples' if layout.transpose else 'columns'}, "
+            f"holds only numbers ({short(', '.join(found))}); add --read header=false if it is a "
+            "row of data, or --read header=true if it is one of names."
+        )
+
+
+def _is_finite(cell: str) -> bool:
+    return is_number(cell) and (cell in _ABSENT or bool(np.isfinite(float(cell))))
+
+
 def _way_out(layout: Layout, names: Sequence[str], numeric: Sequence[bool]) -> str:
+    if set(names) >= _COUNTS and layout.variables is None:
+        return " A table of counts needs the rows of each class beside it: --read class-rows=FILE."
     if not layout.text:
         return _LABELS + _TURNED * (layout.variables is None)
     # Beside the numbers of the features stand a label and perhaps the name of the row.
@@ -170,7 +197,10 @@ def number_columns(part: Part, records: Records, layout: Layout) -> Columns:
 
 
 def _is_named(rows: Rows) -> bool:
-    return bool(rows.cells) and not is_number(rows.cells[0][0])
+    if not rows.cells:
+        return False
+    first = rows.cells[0][0]
+    return not (is_number(first) or has_comma(str(first)))
 
 
 def is_number(cell: Any) -> bool:
@@ -223,6 +253,8 @@ def check_number(
         ways += [f"leave it out with --read ignore='{short(ignored or column)}'"]
     if absent and layout.missing_way:
         ways += [layout.missing_way]
+    if isinstance(cell, str) and "," in cell and is_number(cell.replace(",", ".", 1)):
+        ways[0] = "write its decimals behind a point"
     way = f"{', '.join(ways[:-1])}, or {ways[-1]}" if len(ways) > 1 else ways[0]
     raise InputError(f"{places.of(row)}: the value of `{short(column)}` {said}; {way}.")
 
@@ -233,6 +265,11 @@ def check_number(
 def _turned(part: Part, records: Records, layout: Layout) -> tuple[Batch, Columns]:
     """Read a table whose rows are features and whose columns are samples."""
     special: dict[str, list[Any]] = {name: [] for name in roles(layout).values()}
+    if not layout.header and records.names[:1] and records.names[0] in special:
+        raise InputError(
+            f"{part.source}: the first row names the samples, and is called "
+            f"`{short(records.names[0])}`; add --read header=false if they have no names."
+        )
     left_out = {layout.label or "label", *layout.ignore}
     wanted = None if layout.wanted is None else layout.wanted.names
     places = list(range(1, len(records.names)))

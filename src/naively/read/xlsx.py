@@ -24,6 +24,7 @@ from naively.read.table import (
     Records,
     Rows,
     check_columns,
+    check_header,
     is_number,
     number_batches,
     number_columns,
@@ -97,8 +98,9 @@ def _opened(part: Part, layout: Layout) -> Iterator[tuple[list[str], Iterator[_R
                         f"{part.source}: the sheet is empty; give one with data in it."
                     )
                 names = [str(i + 1) for i in range(len(first[1]))]
-                if layout.header:
+                if layout.headed:
                     names = ["" if each is None else clean(str(each)).strip() for each in first[1]]
+                    check_header(f"{part.source}: row {first[0]:,}", names, layout)
                 else:
                     rows = chain([first], rows)
                 yield names, rows

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from naively.report import words
 from naively.report.names import visible
 from naively.report.summary import Evaluation, FeatureRow, PathCurve, Summary
-from naively.selection.certificate import UNPROVEN
+from naively.selection.certificate import EMPTY, UNPROVEN
 
 _SHOWN_FEATURES = 100
 _SHOWN_CLASSES = 100
@@ -45,6 +45,8 @@ def _in_short(summary: Summary) -> str:
     near = f"**{words.assurance(summary.certificate)}** of the best possible gain."
     if summary.certificate is None:
         near = UNPROVEN
+    elif summary.certificate.is_empty:
+        near = EMPTY
     elif summary.certificate.proven_optimal:
         near = "**optimal**, proven."
     lines = [f"- How near the optimum: {near}"]

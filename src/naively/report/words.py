@@ -8,7 +8,7 @@ from naively.judging.agreement import share_interval
 from naively.models.kinds import SEPARATION
 from naively.report.names import shortened
 from naively.report.summary import Evaluation, FeatureRow, Summary
-from naively.selection.certificate import UNPROVEN, Certificate
+from naively.selection.certificate import EMPTY, UNPROVEN, Certificate
 
 _ALSO = 5  # features named beside the one that says the same
 _MINUS = "\N{MINUS SIGN}"
@@ -38,6 +38,8 @@ def assurance(certificate: Certificate | None) -> str:
     """Say in two words how good the choice is proven to be."""
     if certificate is None:
         return "not proven"
+    if certificate.is_empty:
+        return "no feature"
     if certificate.proven_optimal:
         return "optimal"
     return f"\N{GREATER-THAN OR EQUAL TO} {_proven(certificate)} %"
@@ -52,6 +54,8 @@ def certificate_in_words(certificate: Certificate | None) -> tuple[str, ...]:
     """Explain the certificate to somebody who has never met one, one sentence each."""
     if certificate is None:
         return (UNPROVEN,)
+    if certificate.is_empty:
+        return (EMPTY,)
     k, what, unit = certificate.k, certificate.quantity, certificate.unit
     these = "the features chosen" if certificate.choice else f"these {k:,} features"
     sentences = [

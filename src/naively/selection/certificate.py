@@ -103,6 +103,11 @@ class Certificate:
         return self.gap / possible if self.gap > 0 and possible > 0 else 0.0
 
     @property
+    def is_empty(self) -> bool:
+        """Whether no feature was asked for, so that there is nothing to prove."""
+        return self.k == 0
+
+    @property
     def gain(self) -> float:
         """Nats gained over the model without any feature."""
         return self.objective - self.baseline
@@ -114,6 +119,8 @@ class Certificate:
         return f"<p>{self}</p>" + table_html(heads, [[f"{each:,.6g}" for each in figures]])
 
     def __str__(self) -> str:
+        if self.is_empty:
+            return EMPTY
         one = self.k == 1 and not self.choice
         choice = self.choice or ("feature" if one else f"{self.k} features")
         reach = "reaches" if one else "reach"
@@ -137,6 +144,7 @@ def _figure(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 1000 else f"{value:.4g}"  # no powers of ten
 
 
+EMPTY = "No feature was asked for, so there is none to prove best: all rows are answered alike."
 # What is said where there is no certificate.
 UNPROVEN = (
     "Each feature was chosen for what it adds to every one before it; no bound is known of such a "

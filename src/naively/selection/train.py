@@ -121,6 +121,12 @@ def train(
 
 def select(model: Model[S], statistics: S, k: int, limits: Limits) -> Selection:
     """Select k features by the objective of the model, of those that may be chosen; see `train`."""
+    n_classes = len(statistics.classes)
+    if model.constraints is not None and model.constraints.quota == "even" and k < n_classes:
+        raise ValueError(
+            f"`quota`='even' needs a feature for each class, so that k must be at least "
+            f"{n_classes}; got {k}. Raise it, or leave out `quota`."
+        )
     if model.objective is not None:
         return select_pairs(model, statistics, k, limits)
     if model.constraints is not None:
@@ -151,8 +157,10 @@ def choices(model: Model[S], n_features: int, n_classes: int) -> tuple[int, int]
     constraints = model.constraints
     if constraints is None:
         return n_features, 0
-    quota = 0 if constraints.quota == "even" else constraints.quota
-    least = constraints.least + quota * n_classes
+    if constraints.quota == "even":
+        least = max(constraints.least, n_classes)
+    else:
+        least = constraints.least + constraints.quota * n_classes
     return constraints.n_choices, min(least, constraints.n_choices)
 
 
@@ -165,7 +173,7 @@ def model_grid(model: Model[S], n_features: int, n_classes: int, ks: Any = None)
         If `ks` are no numbers of features that may be chosen.
     """
     most, least = choices(model, n_features, n_classes)
-    if ks is not None and model.constraints is not None:
+    if ks is not None and model.constraints is not None and model.constraints.quota != "even":
         least = model.constraints.least
     return checked_grid(ks, most, least)
 

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import csv
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -58,19 +59,40 @@ class LongCounts:
             If a column is missing, a cell is not what it should be, a pair is repeated, or a class
             has no number of rows.
         """
-        columns = _columns(frame, [feature, label, *counts])
-        if not len(columns[feature]):
-            raise ValueError(_EMPTY)
-        names, codes = _encoded(columns[feature], feature)
-        classes, class_rows = _rows_of_classes(rows, label)
-        labels = _positions(columns[label], label, classes)
-        shape = (len(names), len(classes))
-        cells = codes.astype(np.int64) * shape[1] + labels
-        _refuse_repeated(cells, columns, feature, label)
-        tables = (_numbers(columns[name], name) for name in counts)
+        with _told_of(rows):
+            classes, class_rows = _rows_of_classes(rows, label)
+        with _told_of(frame):
+            columns = _columns(frame, [feature, label, *counts])
+            if not len(columns[feature]):
+                raise ValueError(_EMPTY)
+            names, codes = _encoded(columns[feature], feature)
+            labels = _positions(columns[label], label, classes)
+            shape = (len(names), len(classes))
+            cells = codes.astype(np.int64) * shape[1] + labels
+            _refuse_repeated(cells, columns, feature, label)
+            tables = [_numbers(columns[name], name) for name in counts]
+            idle = np.setdiff1d(np.arange(len(classes)), labels)
+            if len(idle):
+                raise ValueError(
+                    f"column {label!r} must have every class of `rows`; it lacks "
+                    f"{classes.tolist()[idle[0]]!r}. Leave that out of `rows`, or give it a row "
+                    "with count 0 if its rows hold no feature."
+                )
         return cls(
             names, classes, class_rows, tuple(SparseTable.of(shape, cells, n) for n in tables)
         )
+
+
+@contextmanager
+def _told_of(source: Any) -> Iterator[None]:
+    """Name a file in what is wrong with it."""
+    try:
+        yield
+    except ValueError as error:
+        path = os.fspath(source) if isinstance(source, str | os.PathLike) else ""
+        if not path or str(error).startswith(f"{path}: "):
+            raise
+        raise ValueError(f"{path}: {error}") from error
 
 
 # Columns of anything ---------------------------------------------------------------------------
@@ -89,7 +111,8 @@ def _columns(frame: Any, names: Sequence[str] | None, parameter: str = "frame") 
         if name not in known:
             raise ValueError(
                 f"`{parameter}` has no column {short(name)!r}; "
-                f"{nearest(name, known)} Name its columns with `feature`, `label` and `count`."
+                f"{nearest(name, known)} Rename it, or in Python name it with `feature`, `label` "
+                "or `count`."
             )
     return {name: _array(frame[name]) for name in (known if names is None else names)}
 

@@ -8,6 +8,12 @@ from datetime import date
 from typing import Any
 
 _POINT = re.compile(r"(\d)\.0*$")
+_WHOLE = re.compile(r"(-?(?:0|[1-9]\d*))\.0+")  # a whole number, written as a real one
+# What files of text and sheets write for nothing, as pandas reads them.
+ABSENT = frozenset(
+    ("", "#N/A", "#N/A N/A", "#NA", "-1.#IND", "-1.#QNAN", "-NaN", "-nan", "1.#IND", "1.#QNAN")
+    + ("<NA>", "N/A", "NA", "NULL", "NaN", "None", "n/a", "nan", "null")
+)
 
 
 def clean(text: str) -> str:
@@ -32,8 +38,9 @@ def name_text(value: Any) -> str:
 def label_text(value: Any) -> str | None:
     """Label as text, None if missing: one spelling of a value, whatever the file.
 
-    Whole numbers have no point, truth values are True and False (as Python, pandas and what they
-    write have them), and text stands as it is written, but for blanks around it.
+    Whole numbers have no point, in text neither (1.0 is 1); truth values are True and False (as
+    Python, pandas and what they write have them), and other text stands as it is written, but for
+    blanks around it.
 
     Raises
     ------
@@ -41,7 +48,8 @@ def label_text(value: Any) -> str | None:
         If the value is a list or another thing that cannot be one label.
     """
     if isinstance(value, str):
-        return clean(value.strip()) or None
+        whole = _WHOLE.fullmatch(value.strip())
+        return clean(value.strip()) or None if whole is None else str(int(whole[1]))
     if value is None or value != value:
         return None
     if isinstance(value, bool):

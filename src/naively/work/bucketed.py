@@ -12,6 +12,7 @@ from naively._types import Array
 from naively.judging.parting import Repeats, random_numbers
 from naively.models.model import Model
 from naively.read.batch import Batch
+from naively.text.vocabulary import Vocabulary
 from naively.work.judged import Look
 from naively.work.row_keys import row_keys
 from naively.work.stream import Task, rows_by_kind, told_at
@@ -33,7 +34,9 @@ def bucketed(
             batch, labels = seen.of_kind(*kinds)
             if not len(batch):
                 continue
-            bucket = random_numbers("bucket", repeats.told_apart(_keys(batch, labels))) % n
+            bucket = (
+                random_numbers("bucket", repeats.told_apart(_keys(batch, labels, task.names))) % n
+            )
             with told_at(part):
                 X = see(batch)
                 for b in np.unique(bucket).tolist():
@@ -43,12 +46,12 @@ def bucketed(
     return found
 
 
-def _keys(batch: Batch, labels: Array) -> Array:
+def _keys(batch: Batch, labels: Array, columns: Vocabulary | None) -> Array:
     """Keys (n,) of rows by content and label."""
     names, codes = np.unique(labels, return_inverse=True)
     mark = [random_numbers(f"bucket:{name}", np.zeros(1))[0] for name in names.tolist()]
     with np.errstate(over="ignore"):
-        return np.asarray(row_keys(batch) + np.array(mark, dtype=np.uint64)[codes])
+        return np.asarray(row_keys(batch, columns) + np.array(mark, dtype=np.uint64)[codes])
 
 
 def summed(statistics: list[Any]) -> Any:

@@ -120,7 +120,7 @@ def rows_by_kind(task: Task, part: Part) -> Iterator[Seen]:
         names, codes = np.unique(labels, return_inverse=True)
         keys = None
         if chooser.asks_keys:
-            keys = _keys(chooser.parting, batch, part, task.layout)
+            keys = _keys(chooser.parting, batch, part, task.layout, task.names)
         kinds = chooser.kinds(len(batch), keys, _split(batch, part, task.layout))
         if batch.labels is not None:
             kinds[labels == ""] = UNLABELLED
@@ -137,8 +137,10 @@ def _split(batch: Batch, part: Part, layout: Layout) -> IntArray | None:
         raise InputError(f"{part.source}: column `{layout.split}` {error}") from error
 
 
-def parted(parting: Parting, parts: Sequence[Part], layout: Layout) -> Parting:
-    """Return the parting of the rows of some parts.
+def parted(
+    parting: Parting, parts: Sequence[Part], layout: Layout, names: Vocabulary | None = None
+) -> Parting:
+    """Return the parting of the rows of some parts, whose columns may have names.
 
     Few rows are read, and dealt out exactly; of groups, times, and rows that mostly repeat others
     all are.
@@ -155,10 +157,10 @@ def parted(parting: Parting, parts: Sequence[Part], layout: Layout) -> Parting:
     asks_all = parting.grouped or parting.timed or parting.singly
     batches = ((part, batch) for part in parts for batch in batches_of(part, layout))
     for own, batch in batches:
-        keys.append(_keys(parting, batch, own, layout))
+        keys.append(_keys(parting, batch, own, layout, names))
         labels = np.empty(0, dtype=str) if batch.labels is None else batch.labels
-        names, which = np.unique(labels, return_inverse=True)
-        of_names = [classes.setdefault(name, len(classes)) for name in names.tolist()]
+        own_names, which = np.unique(labels, return_inverse=True)
+        of_names = [classes.setdefault(name, len(classes)) for name in own_names.tolist()]
         codes.append(np.array(of_names, dtype=np.int64)[which])
         given = _split(batch, own, layout)
         split += [] if given is None else [given]
@@ -169,23 +171,25 @@ def parted(parting: Parting, parts: Sequence[Part], layout: Layout) -> Parting:
             asks_all = True
     if not keys:
         return parting
-    names = np.array(sorted(classes), dtype=str)
+    labels = np.array(sorted(classes), dtype=str)
     place = np.empty(len(classes), dtype=np.int64)
-    place[[classes[name] for name in names.tolist()]] = np.arange(len(names))
+    place[[classes[name] for name in labels.tolist()]] = np.arange(len(labels))
     every = place[np.concatenate(codes)]
     try:
         return for_rows(
-            parting, np.concatenate(keys), every, names,
+            parting, np.concatenate(keys), every, labels,
             np.concatenate(split) if split else None, sizes,
         )  # fmt: skip
     except ValueError as error:
         raise InputError(f"{parts[0].source}: `--read time={layout.group}`: {error}.") from error
 
 
-def _keys(parting: Parting, batch: Batch, part: Part, layout: Layout) -> Array:
+def _keys(
+    parting: Parting, batch: Batch, part: Part, layout: Layout, names: Vocabulary | None
+) -> Array:
     """By what rows are divided (n,): their content, their group, or their time."""
     if not parting.timed:
-        return part_keys(batch)
+        return part_keys(batch, names)
     assert batch.group is not None
     try:
         return times_in(batch.group)
@@ -310,7 +314,7 @@ def tasks_of(
         If two parts are the same.
     """
     _check_distinct(parts)
-    parting = None if parting is None else parted(parting, parts, layout)
+    parting = None if parting is None else parted(parting, parts, layout, names)
     length = CHECKPOINT_PARTS if resumable else max(-(-len(parts) // _workers(n_jobs)), 1)
     return [
         Task(tuple(parts[start : start + length]), layout, features, names, parting, of_counts)
