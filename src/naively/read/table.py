@@ -42,6 +42,7 @@ class Records:
     rows: Iterator[Rows]
     written: bool = False  # cells are text, as CSV has them
     categorical: tuple[str, ...] = ()  # columns that the file says are of categories
+    index: tuple[str, ...] = ()  # columns that the file says name the rows
 
 
 # Columns ---------------------------------------------------------------------------------------
@@ -109,10 +110,12 @@ class Plan:
 
     columns: Columns  # of the matrix
     places: list[int]  # (m,) of them in the table
-    named: bool = False  # the first column of the table holds names of rows
+    index: tuple[int, ...] = ()  # places of the columns that name the rows
 
 
-def plan_of(source: str, names: Sequence[str], layout: Layout, named: bool) -> Plan:
+def plan_of(
+    source: str, names: Sequence[str], layout: Layout, named: bool, index: Sequence[str] = ()
+) -> Plan:
     """Choose the columns of numbers of a table.
 
     Parameters
@@ -121,25 +124,47 @@ def plan_of(source: str, names: Sequence[str], layout: Layout, named: bool) -> P
         The table, its columns, and where things should stand.
     named
         Whether the first column holds names of rows, not numbers.
+    index
+        Columns that the file says name the rows.
     """
     check_columns(source, names, layout)
     special = {*roles(layout).values(), layout.label or "label"}
-    first = names[0] if names else ""
-    index = (named or first in ("", "Unnamed: 0")) and first not in special | set(layout.ignore)
-    free = [j for j, name in enumerate(names) if name not in special and not (index and j == 0)]
+    places = index_of(names, layout, named, index)
+    free = [j for j, name in enumerate(names) if name not in special and j not in places]
     if not free:
+        first = short(next(iter(names), ""))
         raise InputError(
             f"{source}: no column holds numbers; "
             + (
-                f"if column `{short(first)}` holds text, name it with --text '{short(first)}'."
+                f"if column `{first}` holds text, name it with --text '{first}'."
                 if layout.needs_label
                 else "give a table with the columns of the training."
             )
         )
     columns = Columns([names[j] for j in free])
     kept = kept_columns(source, columns, layout.ignore, layout.wanted)
-    places = free if kept is None else [free[j] for j in kept.tolist()]
-    return Plan(columns.take(kept), places, index)
+    found = free if kept is None else [free[j] for j in kept.tolist()]
+    return Plan(columns.take(kept), found, places)
+
+
+def index_of(
+    names: Sequence[str], layout: Layout, named: bool = False, index: Sequence[str] = ()
+) -> tuple[int, ...]:
+    """Places of the columns that name the rows: those of which the file says so, or the first.
+
+    None is a column that is something else by name, or that a model knows.
+    """
+    wanted = layout.wanted and layout.wanted.names
+    other = {*roles(layout).values(), *layout.ignore, *(wanted or ())}
+    first = index or (names[:1] if named or names[:1] in ([""], ["Unnamed: 0"]) else ())
+    return tuple(j for j, name in enumerate(names) if name in first and name not in other)
+
+
+def row_names(columns: Sequence[Sequence[Any]]) -> Sequence[Any]:
+    """Names (n,) of rows of which columns, one at least, tell them: of several joined."""
+    if len(columns) == 1:
+        return columns[0]
+    return [", ".join(map(str, cells)) for cells in zip(*columns, strict=True)]
 
 
 def number_batches(part: Part, records: Records, layout: Layout) -> Iterator[Batch]:
@@ -149,7 +174,7 @@ def number_batches(part: Part, records: Records, layout: Layout) -> Iterator[Bat
         return
     plan: Plan | None = None
     for some in records.rows:
-        plan = plan or plan_of(part.source, records.names, layout, _is_named(some))
+        plan = plan or plan_of(part.source, records.names, layout, _is_named(some), records.index)
         places = Places((part,), some.numbers)
         X = numbers_of(some.cells, plan, places, layout)
         columns = {
@@ -157,7 +182,8 @@ def number_batches(part: Part, records: Records, layout: Layout) -> Iterator[Bat
             for name in roles(layout).values()
         }
         batch = batch_of(whole_numbers(X), beside(columns, layout), places)
-        yield batch.named([row[0] for row in some.cells]) if plan.named else batch
+        own = [[row[j] for row in some.cells] for j in plan.index]
+        yield batch.named(row_names(own)) if own else batch
 
 
 def number_columns(part: Part, records: Records, layout: Layout) -> Columns:
@@ -165,7 +191,7 @@ def number_columns(part: Part, records: Records, layout: Layout) -> Columns:
     if layout.transpose:
         return _turned(part, records, layout)[1]
     first = next(records.rows, Rows([], []))
-    plan = plan_of(part.source, records.names, layout, _is_named(first))
+    plan = plan_of(part.source, records.names, layout, _is_named(first), records.index)
     return replace(plan.columns, sure=bool(first.cells))
 
 
