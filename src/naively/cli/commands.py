@@ -186,7 +186,10 @@ def cv(
     """
     from naively.cli import screen
     from naively.jobs.tables import as_record, cross_validate, cv_csv
+    from naively.work.writing import check_csv_name
 
+    if out is not None:
+        check_csv_name(out)
     models = tuple(dict.fromkeys(model)) or ("multinomial",)
     if len(models) > 1 and "mixed" in models:
         raise click.UsageError(

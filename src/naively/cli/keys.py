@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +18,7 @@ from naively.read.errors import reason
 
 _GIVEN = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.DEFAULT_MAP)
 _FILE, _KEYS = "naively.file", "naively.keys"  # what a command remembers of what it was given
+_TWICE = "{} is given twice, and only the last would count; leave one out."
 _NOT_OF_THE_RUN = ("config", "json", "quiet", "force")  # how it is shown, not what is done
 
 
@@ -121,6 +123,8 @@ class Keyed(AnyType):
         """Texts by key; what is given on the command line goes before what a file says."""
         own: dict[str, Any] = {}
         for name, text in given:
+            if name in own and not self.keys[name].many:
+                raise click.UsageError(_TWICE.format(f"--{self.table} {name}"))
             own[name] = [*own.get(name, []), text] if self.keys[name].many else text
         return {**of_file, **own}
 
@@ -230,6 +234,7 @@ class Command(click.Command):
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Put the settings of the tables beside the options."""
+        self._check_once(ctx, args)
         try:
             rest = super().parse_args(ctx, args)
         except click.UsageError as error:
@@ -249,6 +254,16 @@ class Command(click.Command):
                 texts[kind.table] = given
         ctx.meta[_KEYS] = texts
         return rest
+
+    def _check_once(self, ctx: click.Context, args: list[str]) -> None:
+        """Refuse an option that is given twice, of which the last alone would count."""
+        order: list[click.Parameter] = []
+        with suppress(click.UsageError):  # said when they are read
+            _, _, order = self.make_parser(ctx).parse_args(args=list(args))
+        options = [each for each in order if isinstance(each, click.Option) and not each.is_flag]
+        for i, each in enumerate(options):
+            if each in options[:i] and not each.multiple:
+                raise click.UsageError(_TWICE.format(each.opts[0]), ctx)
 
     def _way(self, option: str) -> str:
         """Say where a setting stands that was given as an option of its own."""

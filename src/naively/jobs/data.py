@@ -22,7 +22,7 @@ import scipy.sparse as sp
 from naively._types import Array, FloatArray, IntArray
 from naively.jobs.engines import Workers
 from naively.jobs.settings import ModelSettings, Recipe, in_options
-from naively.jobs.strangers import unlabelled_note
+from naively.jobs.strangers import copies_note, unlabelled_note
 from naively.judging.parting import TRAIN, UNLABELLED, Parting
 from naively.models import MODELS
 from naively.models.exposure import checked_exposure
@@ -51,7 +51,7 @@ from naively.text.weighting import rows_times, scaled, smooth_idf, unit_rows
 from naively.work.eye import seen_columns
 from naively.work.looking import kinds_of, values_of
 from naively.work.records import Record
-from naively.work.stream import Task, of_kinds, rows_by_kind, tasks_of, whole
+from naively.work.stream import Seen, Task, of_kinds, rows_by_kind, tasks_of, whole
 
 Kinds: TypeAlias = tuple[int, ...]
 
@@ -246,7 +246,11 @@ def data_of(
         data = _collected(recipe, model, tasks)
     else:
         data = _added(workers.count(tasks, progress), tasks)
-    notes = (*told(parts, recipe.layout), *unlabelled_note(data.n_rows(UNLABELLED)))
+    notes = (
+        *told(parts, recipe.layout),
+        *unlabelled_note(data.n_rows(UNLABELLED)),
+        *copies_note(data.shards),
+    )
     words_from = None if layout.variables is None else len(layout.variables.names)
     data = replace(
         data,
@@ -508,7 +512,7 @@ def of_record(record: Record, name: str, text_columns: tuple[str, ...]) -> Data:
         occurrences=lambda kinds: _occurrences(found),
         class_rows={TRAIN: dict(classes)},
         shards=record.shards,
-        notes=tuple(unlabelled_note(record.unlabelled)),
+        notes=(*unlabelled_note(record.unlabelled), *copies_note(record.shards)),
         text_columns=text_columns if of_text else (),
     )
 
@@ -574,7 +578,11 @@ def _occurrences(found: Any) -> Occurrences:
 def _collected(recipe: Recipe, model: Model[Any], tasks: Sequence[Task]) -> Data:
     """Rows of a model that needs them."""
     task = whole(tasks)
-    seen = [each for part in task.parts for each in rows_by_kind(task, part)]
+    seen, shards = list[Seen](), dict[str, int]()
+    for part in task.parts:
+        own = list(rows_by_kind(task, part))
+        seen += own
+        shards[part.name] = sum(len(each.batch) for each in own)
     if not seen:
         raise InputError(f"{recipe.name}: there are no rows; give files with data in them.")
     labels = np.concatenate([each.names[each.codes] for each in seen])
@@ -625,7 +633,7 @@ def _collected(recipe: Recipe, model: Model[Any], tasks: Sequence[Task]) -> Data
         statistics=statistics,
         occurrences=occurrences,
         class_rows={kind: Counter(labels[kinds == kind].tolist()) for kind in set(kinds.tolist())},
-        shards={task.parts[0].name: len(labels)},
+        shards=shards,
         n_regions=n_regions,
     )
 

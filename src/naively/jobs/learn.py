@@ -96,6 +96,8 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
         check_thresholds(recipe, data, sorted(data.rows_of_classes(*kinds)))
         data = replace(data, notes=(*data.notes, *notes_on(recipe, data)))
         progress("selecting", 0, 0)
+        if not data.n_rows(TEST) and recipe.test.holdout and not recipe.test.is_given:
+            data = replace(data, notes=(*data.notes, _untested(recipe.test.method)))
         settings, accuracies = recipe.model, None
         if is_auto(settings.k):
             folds, k, told = choose_k(recipe, data, parting, workers)
@@ -249,6 +251,13 @@ def check_rows(recipe: Recipe, data: Data, kinds: Kinds) -> None:
             f"{name}: no text holds any word that the rules let through; check that --text names "
             "the text, and --words stop-words, --words token-pattern and --words ngrams."
         )
+
+
+def _untested(method: str) -> str:
+    return (
+        f"No row was held out, since {method.partition(',')[0]} is less than half a row of each; "
+        "--test 0.5 takes more."
+    )
 
 
 def one_class(name: str, found: Iterable[str], hint: str) -> InputError:

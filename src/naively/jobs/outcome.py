@@ -108,7 +108,7 @@ def summarize(
         certificate=final.selection.certificate,
         classes=_class_rows(final, {} if test is None else test.pairs),
         features=(*quoted, *features[len(quoted) :]),
-        evaluation=None if test is None else _evaluation(test, final),
+        evaluation=None if test is None else _evaluation(test, final, anew=not recipe.test.is_given),
         notes=tuple(notes),
         path=path,
         markers=final.markers,
@@ -148,7 +148,7 @@ def _of_feature(figures: Array | None, i: int) -> tuple[float, ...]:
     return () if figures is None else tuple(figures[i].tolist())
 
 
-def _evaluation(test: Tested, final: Fitted) -> Evaluation:
+def _evaluation(test: Tested, final: Fitted, *, anew: bool) -> Evaluation:
     tested, pairs = test.fitted, test.pairs
     classes = tested.file.classes
     rows = _by_truth(pairs)
@@ -168,7 +168,7 @@ def _evaluation(test: Tested, final: Fitted) -> Evaluation:
         usual_accuracy=rows[usual] / rows.total(),
         unseen_rows=sum(n for name, n in rows.items() if name not in classes),
         mistakes=tuple(Mistake(truth, answer, n) for (truth, answer), n in mistakes),
-        shared_features=None if final is tested else shared,
+        shared_features=shared if anew else None,
         confusion=confusion_of(pairs, classes),
         coverage=test.coverage,
         misled=test.misled,
@@ -213,7 +213,7 @@ def _class_rows(final: Fitted, pairs: Mapping[tuple[str, str], int]) -> tuple[Cl
 def _settings(recipe: Recipe, test: Tested | None, final: Fitted) -> Settings:
     if test is None:
         final_rows = "trained on all rows; nothing was tested"
-    elif final is test.fitted:
+    elif recipe.test.is_given:
         final_rows = "trained on the training rows only: it is the model that was tested"
     else:
         final_rows = "trained on all rows, after the test"

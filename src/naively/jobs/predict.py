@@ -43,7 +43,7 @@ from naively.text.vocabulary import Vocabulary
 from naively.work.eye import Eye, check_counts, check_exposure, eye_for_terms
 from naively.work.judged import weighted
 from naively.work.stream import told_at
-from naively.work.writing import atomic_file
+from naively.work.writing import atomic_file, check_csv_name
 
 _PATIENCE = 10.0  # seconds for a megabyte of text, and as many more
 _MEGABYTE = 1 << 20
@@ -101,6 +101,7 @@ def predict(job: PredictJob, stdout: BinaryIO, progress: Progress = silent) -> P
         stdout.write(whole.getbuffer())
         stdout.flush()
         return found
+    check_csv_name(job.out)
     _check_not_input(job.out, path, job.input)
     model = load_model(path)
     with atomic_file(job.out) as file:

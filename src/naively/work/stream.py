@@ -179,7 +179,11 @@ def parted(parting: Parting, parts: Sequence[Part], layout: Layout) -> Parting:
             np.concatenate(split) if split else None, sizes,
         )  # fmt: skip
     except ValueError as error:
-        raise InputError(f"{parts[0].source}: `--read time={layout.group}`: {error}.") from error
+        option = f"--read {'time' if parting.timed else 'groups'}"
+        raise InputError(
+            f"{parts[0].source}: `{option}={layout.group}`: {error}; choose another column, or "
+            "leave it out."
+        ) from error
 
 
 def _keys(parting: Parting, batch: Batch, part: Part, layout: Layout) -> Array:
