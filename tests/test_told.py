@@ -2,6 +2,7 @@
 
 import csv
 import json
+import unicodedata
 from pathlib import Path
 
 import numpy as np
@@ -10,13 +11,19 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from naively.jobs.model_file import load_model
+from naively import SparseMultinomialNB, SparseNegativeBinomialNB, SparsePoissonNB
+from naively._nearest import nearest
 from tests.test_cli import refused, run
 
 
 def features_of(out="out"):
     with open(f"{out}/features.csv", encoding="utf-8", newline="") as file:
         return [row["feature"] for row in csv.DictReader(file)]
+
+
+def told(*arguments):
+    """Return what the command prints, lines joined."""
+    return " ".join(run(*arguments).output.split())
 
 
 def summary_of(out="out"):
@@ -126,7 +133,7 @@ def test_groups_that_cannot_be_parted_are_refused():
 
 def test_a_test_that_cannot_be_is_told():
     Path("few.csv").write_text("text,label\ngood,p\nbad,n\n")
-    out = run("select", "few.csv", "--test", "0.1", "-k", 1, "-o", "out", "-q").output
+    out = told("select", "few.csv", "--test", "0.1", "-k", 1, "-o", "out", "-q")
     assert "No row was held out" in out and "--test 0.5" in out
     assert any("No row was held out" in note for note in summary_of()["notes"])
 
@@ -168,10 +175,203 @@ def test_a_copy_of_a_shard_is_told(model):
     frame.assign(label=labels).to_csv("b.csv", index=False)
     frame.iloc[::-1].assign(label=labels[::-1]).to_csv("c.csv", index=False)
     asked = ("--model", model, "--read", "numbers", "-q", "-o")
-    said = run("select", "?.csv", *asked, "out").output
+    said = told("select", "?.csv", *asked, "out")
     assert "copies of others" in said and "b.csv of a.csv." in said.replace("\n", " ")
     Path("b.csv").unlink()
-    assert "copies" not in run("select", "?.csv", *asked, "out").output
+    assert "copies" not in told("select", "?.csv", *asked, "out")
     assert {each["name"]: each["rows"] for each in summary_of()["files"]} == {
         "a.csv": 40, "c.csv": 40,
     }  # fmt: skip
+
+
+# What values are --------------------------------------------------------------------------------
+
+
+def matrices(n=60, seed=0):
+    frame, labels = numbers(n, 5, seed)
+    return frame.to_numpy(), labels
+
+
+def saved(name, X, y):
+    np.savez(name, X=X, y=y)
+    return name
+
+
+OF_COUNTS = ["multinomial", "poisson", "negative-binomial"]
+
+
+@pytest.mark.parametrize("model", OF_COUNTS)
+def test_a_model_of_counts_is_told_from_logarithms(model):
+    X, y = matrices()
+    asked = ("--model", model, "-k", 2, "-q", "-o", "out")
+    said = told("select", saved("logs.npz", np.log1p(X), y), *asked)
+    odd = np.log1p(X)[np.log1p(X) > 0]
+    assert f"of the {len(odd)} values above 0 in the first 60 rows {len(odd)} are no whole" in said
+    counts = saved("counts.npz", X, y)
+    assert "whole numbers" not in told("select", counts, *asked)
+    of_counts = told("predict", "out", counts, "-q", "-o", "answers.csv")
+    of_logs = told("predict", "out", "logs.npz", "-q", "-o", "answers.csv")
+    assert "no whole numbers" in of_logs.replace("\n", " ") and "whole" not in of_counts
+    read = told("select", counts, "--read", "log1p", *asked)
+    assert "takes counts" in read
+
+
+def test_estimators_with_a_law_of_counts_warn_of_logarithms():
+    X, y = matrices()
+    for kind in (SparsePoissonNB, SparseNegativeBinomialNB):
+        with pytest.warns(UserWarning, match="takes counts, and of the .* are no whole numbers"):
+            kind(k=2).fit(np.log1p(X), y)
+        kind(k=2).fit(X * 1.0, y)
+    SparseMultinomialNB(k=2).fit(np.log1p(X), y)  # frequencies are usual there
+
+
+def test_logarithms_taken_twice_are_told():
+    X, y = matrices()
+    asked = ("--read", "normalize=100", "--read", "log1p", "--model", "gaussian", "-k", 2, "-q")
+    twice = told("select", saved("logs.npz", np.log1p(X), y), *asked, "-o", "out")
+    assert "`--read log1p` is for counts" in twice
+    once = told("select", saved("counts.npz", X, y), *asked, "-o", "out")
+    assert "is for counts" not in once
+
+
+@pytest.mark.parametrize("model", ["mixed", "gaussian"])
+@pytest.mark.parametrize("spelled", ["{}", "u{}"])
+def test_columns_of_names_are_told(model, spelled):
+    frame, labels = numbers(60)
+    if model == "gaussian" and spelled == "u{}":
+        return  # refused
+    ids = [spelled.format(7 * i + 1000) for i in range(60)]
+    frame.insert(1, "user_id", ids)
+    frame.assign(label=labels).to_csv("table.csv", index=False)
+    read = ("--read", "numbers") if model == "gaussian" else ()
+    said = told("select", "table.csv", "--model", model, *read, "-q", "-o", "out")
+    assert "--read ignore='user_id'" in said and "`g0`" not in said
+    left = ("--read", "ignore=user_id")
+    assert "names of rows" not in told(
+        "select", "table.csv", "--model", model, *read, *left, "-q", "-o", "out"
+    )  # fmt: skip
+
+
+def test_measurements_are_no_names():
+    rng = np.random.default_rng(0)
+    X = rng.permuted(np.tile(np.arange(60), (5, 1)), axis=1).T  # all values of a column differ
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(label=["a", "b"] * 30)
+    frame.to_csv("table.csv", index=False)
+    assert "names of rows" not in told(
+        "select", "table.csv", "--read", "numbers", "-q", "-o", "out"
+    )  # fmt: skip
+
+
+def test_values_that_two_columns_share_are_told():
+    lines = [f"v{i % 4},{'v' if i % 3 else 'w'}{i % 5},id-{i},{'ab'[i % 2]}" for i in range(60)]
+    Path("hot.csv").write_text("c5,c100,key,label\n" + "\n".join(lines))
+    texts = ("--text", "c5", "--text", "c100")
+    said = told("select", "hot.csv", *texts, "-q", "-o", "out")
+    assert "`c5` and `c100` hold the same values, such as v0" in said and "--model mixed" in said
+    said = told("select", "hot.csv", "--text", "key", "-q", "-o", "out")
+    assert "`key` holds another word in each of the first 60 rows" in said.replace("\n", " ")
+    assert "hold" not in told("select", words_table(), "-k", 2, "-q", "-o", "out")
+
+
+def test_letters_in_parts_are_told():
+    words = [("süß fein", "p"), ("übel", "n")] * 20
+    for form in ("NFC", "NFD"):
+        texts = "\n".join(f"{unicodedata.normalize(form, text)},{y}" for text, y in words)
+        Path(f"{form}.csv").write_text("text,label\n" + texts + "\n")
+    said = told("select", "NFD.csv", "-q", "-o", "out")
+    assert "40 of the first 40 texts hold letters in parts" in said
+    assert "in parts" not in told("select", "NFC.csv", "-q", "-o", "out")
+    said = told("predict", "out", "NFD.csv", "-q", "-o", "answers.csv")
+    assert "in parts" in said
+
+
+# Columns ----------------------------------------------------------------------------------------
+
+
+def strings_table(name):
+    frame, labels = numbers(40)
+    for j, column in enumerate(["city", "color", "device"]):
+        frame.insert(j, column, [f"{column}{i % 3}" for i in range(40)])
+    frame = frame.assign(event=range(40), label=labels)
+    getattr(frame, f"to_{name.rpartition('.')[2]}")(name, index=False)
+    return name
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_all_columns_of_text_are_told_at_once_and_left_out_by_a_pattern(name):
+    asked = ("select", strings_table(name), "--model", "gaussian")
+    options = [f"--read ignore='{each}'" for each in ("color", "device")]
+    match = ["not a number", *options, "--model mixed", "`device`"]
+    refused(*asked, match=match)
+    some = ("--read", "ignore=color", "--read", "ignore=device")
+    assert "names of the rows, which repeat" in told(*asked, *some, "-o", "out", "-q")  # city
+    own = ("--id", "event", "--read", "ignore=event", "--read", "ignore=c[io]*")
+    run(*asked, *own, "--read", "ignore=device", "-o", "out", "-q")
+    assert sorted(features_of()) == ["g0", "g1", "g2"]
+    lost = run(*asked, "--read", "ignore=x*", status=2).stderr
+    assert "there is no column `x*`" in lost
+    run("select", name, "--model", "mixed", "--read", "ignore=[cde]*", "-o", "out", "-q")
+    assert sorted(features_of()) == ["g0", "g1", "g2"]
+
+
+def test_rows_that_are_features_are_left_out_by_a_pattern():
+    frame, labels = numbers()
+    frame.columns = ["MT-1", "MT-2", "ACT"]
+    frame.assign(label=labels).T.to_csv("turned.csv")
+    run("select", "turned.csv", "--read", "transpose", "--read", "ignore=MT-*", "-o", "out", "-q")
+    assert features_of() == ["ACT"]
+
+
+def test_categories_of_a_table_are_for_mixed():
+    match = ("there is no column `text`", "--model mixed takes columns of categories")
+    refused("select", strings_table("t.csv"), "--model", "categorical", match=match)
+
+
+def test_no_guess_among_identifiers():
+    names = [f"ENSG{i:08d}" for i in range(20)]
+    assert "did you mean" not in nearest("ENSG00000099", names)
+    assert "did you mean `x1`" not in nearest("x12", ["x1", "x2"])
+    assert nearest("ENSG00000001x", names) == "did you mean `ENSG00000001`?"
+    assert nearest("labl", ["label", "text"]) == "did you mean `label`?"
+
+
+@pytest.mark.parametrize("exposure", [None, "total"])
+def test_how_many_chosen_features_are_missing(exposure):
+    frame, labels = numbers(60, 6)
+    frame.assign(label=labels).to_csv("all.csv", index=False)
+    read = ["--read", "numbers", *(["--read", "exposure=total"] if exposure else [])]
+    run("select", "all.csv", "--model", "poisson", *read, "-k", 2, "-o", "out", "-q")
+    chosen = features_of()
+    left = [name for name in frame.columns if name not in chosen]
+    frame.drop(columns=chosen[0]).to_csv("less.csv", index=False)
+    said = run("predict", "out", "less.csv", status=2).stderr
+    assert f"the model needs the column `{chosen[0]}`" in said and "1 of its 2 features" in said
+    frame.drop(columns=left).to_csv("panel.csv", index=False)
+    if exposure is None:
+        run("predict", "out", "panel.csv", "-q")
+    else:
+        said = run("predict", "out", "panel.csv", status=2).stderr
+        assert "0 of its 2 features" in said and "all are needed" in said
+        assert "did you mean" not in said
+
+
+def test_labels_beside_are_joined_by_the_names_of_the_rows():
+    frame, labels = numbers()
+    names = [f"s{i}" for i in range(40)]
+    frame.set_axis(names).T.to_csv("turned.csv")
+    order = np.random.default_rng(0).permutation(40)
+    lines = [f"{names[i]},{labels[i]}" for i in order]
+    Path("types.csv").write_text("sample,type\n" + "\n".join([*lines, "s99,c"]))
+    Path("order.txt").write_text("\n".join(labels))
+    for file, out in (("types.csv", "named"), ("order.txt", "ordered")):
+        read = ("--read", "transpose", "--read", f"labels={file}")
+        run("select", "turned.csv", *read, "--model", "poisson", "-k", "all", "-o", out, "-q")
+    assert features_of("named") == features_of("ordered")
+    assert summary_of("named")["classes"] == summary_of("ordered")["classes"]
+    Path("few.csv").write_text("\n".join(lines[:-1]))
+    lost = f"lacks the label of row `{names[order[-1]]}`"
+    read = ("--read", "transpose", "--read", "labels=few.csv")
+    refused("select", "turned.csv", *read, "-o", "new", match=lost)
+    frame.to_csv("unnamed.csv", index=False)
+    read = ("--read", "numbers", "--read", "labels=types.csv")
+    refused("select", "unnamed.csv", *read, "-o", "new", match="the rows of unnamed.csv have no")

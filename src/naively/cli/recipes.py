@@ -118,6 +118,8 @@ def layout_of(file: str, options: Options) -> Any:
         variables=variables,
         ignore=options["ignore"],
         missing=_ignored(options) is not None,
+        text_way="; --model mixed takes columns of categories as they are"
+        * (MODELS[options["model"]].takes == "categories" and not options["text"]),
         missing_way="add --read missing=ignore" * (options["model"] in models_with("missing")),
         **_written(options),
     )

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from itertools import chain
+from itertools import chain, islice
 from operator import add
 from typing import Any, Literal, TypeAlias
 
@@ -21,6 +21,15 @@ import scipy.sparse as sp
 
 from naively._types import Array, FloatArray, IntArray
 from naively.jobs.engines import Workers
+from naively.jobs.first_rows import (
+    FIRST_ROWS,
+    categories_note,
+    fractions_note,
+    letters_note,
+    names_note,
+    repeated_note,
+    scaled_note,
+)
 from naively.jobs.settings import ModelSettings, Recipe, in_options
 from naively.jobs.strangers import copies_note, unlabelled_note
 from naively.judging.parting import TRAIN, UNLABELLED, Parting
@@ -56,7 +65,6 @@ from naively.work.stream import Seen, Task, of_kinds, rows_by_kind, tasks_of, wh
 Kinds: TypeAlias = tuple[int, ...]
 
 BLANK_BYTES = 200  # longer texts are not looked at for being blank
-_FIRST_ROWS = 1000  # that are looked at before they are counted
 _COUNTED = 20  # above it whole numbers are hardly categories or ratings
 _TABLES = 4  # columns x classes, or more, that training holds at once: counts, logarithms, ...
 HELD_BYTES = 1 << 25  # of files that are read once and kept, instead of read once for every pass
@@ -330,15 +338,36 @@ def _settled(recipe: Recipe, parts: Sequence[Part], workers: Workers, progress: 
 
 def notes_on(recipe: Recipe, data: Data) -> Iterator[str]:
     """Say what the reader should know of the rows, wherever they are counted."""
-    batches = chain.from_iterable(batches_of(each, data.tasks[0].layout) for each in data.parts)
+    layout, kind = data.tasks[0].layout, recipe.model.kind
+    batches = _batches(data.parts, layout)
+    if (first := next(batches, None)) is None:
+        return
+    batches = chain([first], batches)
+    holds = {FORMATS[part.format].holds for part in data.parts}
+    if data.text_columns:
+        yield from letters_note(first)
+        yield from categories_note(first, data.text_columns)
+    else:
+        yield from fractions_note(kind, first.rows)
+        if holds == {"table"} and not layout.transpose:
+            of_table = layout.variables
+            yield from () if layout.key or of_table else repeated_note(first)
+            yield from names_note(first.rows, of_table.names if of_table else data.names)
+    if layout.log1p or layout.normalize is not None:
+        plain = replace(layout, normalize=None, log1p=False)
+        option = "--read log1p" if layout.log1p else "--read normalize"
+        stored = _batches([replace(part, held=None) for part in data.parts[:1]], plain)
+        yield from chain.from_iterable(scaled_note(option, each.rows) for each in islice(stored, 1))
     if data.text_columns:
         yield from _note_of_empty(batches, whole=_is_small(data.parts))
-    elif recipe.model.kind == "bernoulli":
+    elif kind == "bernoulli":
         yield from _note_of_presence(batches)
-    elif MODELS[recipe.model.kind].takes == "values":
-        holds = {FORMATS[part.format].holds for part in data.parts}
-        if holds == {"matrix"}:
-            yield from _note_of_raw_counts(batches, recipe.model.kind)
+    elif MODELS[kind].takes == "values" and holds == {"matrix"}:
+        yield from _note_of_raw_counts(batches, kind)
+
+
+def _batches(parts: Sequence[Part], layout: Layout) -> Iterator[Batch]:
+    return chain.from_iterable(batches_of(each, layout) for each in parts)
 
 
 def _is_small(parts: Sequence[Part]) -> bool:
@@ -353,10 +382,10 @@ def _note_of_empty(batches: Iterator[Batch], *, whole: bool) -> Iterator[str]:
     """
     read = empty = 0
     for batch in batches:
-        rows = len(batch) if whole else min(len(batch), _FIRST_ROWS - read)
+        rows = len(batch) if whole else min(len(batch), FIRST_ROWS - read)
         blank = are_blank(batch.rows.rows(0, rows * batch.width), BLANK_BYTES)
         read, empty = read + rows, empty + int(blank.reshape(rows, batch.width).all(axis=1).sum())
-        if not whole and read >= _FIRST_ROWS:
+        if not whole and read >= FIRST_ROWS:
             break
     if empty:
         among = f"{read:,}" if whole else f"the first {read:,}"
@@ -369,7 +398,7 @@ def _note_of_raw_counts(batches: Iterator[Batch], kind: str) -> Iterator[str]:
     batch = next(batches, None)
     if batch is None:
         return
-    X = batch.rows[:_FIRST_ROWS]
+    X = batch.rows[:FIRST_ROWS]
     values, sums = X.data if is_sparse(X) else X, row_sums(X)
     whole = bool(values.size) and not (values < 0).any() and (values == np.floor(values)).all()
     if whole and values.max() > _COUNTED and len(np.unique(sums)) > len(sums) / 2:
@@ -384,11 +413,11 @@ def _note_of_presence(batches: Iterator[Batch]) -> Iterator[str]:
     """Say that a model of presence leaves counts unread, if the first rows hold any."""
     read = positive = above = 0
     for batch in batches:
-        X = batch.rows[: _FIRST_ROWS - read]
+        X = batch.rows[: FIRST_ROWS - read]
         values = X.data if is_sparse(X) else X
         read, positive = read + X.shape[0], positive + int((values > 0).sum())
         above += int((values > 1).sum())
-        if read == _FIRST_ROWS:
+        if read == FIRST_ROWS:
             break
     if above:
         yield (

@@ -17,6 +17,7 @@ import numpy as np
 
 from naively._nearest import short
 from naively._types import Array, FloatArray, IntArray
+from naively.jobs.first_rows import fractions_note, letters_note
 from naively.jobs.model_file import ModelFile, load_model, posterior
 from naively.jobs.reasons import misled_by
 from naively.jobs.strangers import strangers_note, unlabelled_note
@@ -120,8 +121,9 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
     heads += [f"p:{name}" for name in model.classes] if job.probabilities else []
     writer.writerow([job.layout.key or "row", "label", *heads])
     layout = layout_for(model, job.input, job.layout)
-    parts = parts_of([job.input], layout)
+    parts, first = parts_of([job.input], layout), tuple[str, ...]()
     for batch, X in rows_in(model, parts, layout):
+        first = first if rows else (*_first_notes(model, batch, X),)
         progress("predicting", rows, 0)
         with told_of(job.input):
             scores = model.scores(X)
@@ -147,10 +149,18 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
                 keys[known],
             )  # fmt: skip
     table.detach()
-    notes = (*told(parts, job.layout), *unlabelled_note(unlabelled, what="not compared"))
+    notes = (*told(parts, job.layout), *first, *unlabelled_note(unlabelled, what="not compared"))
     if not comparison.verdicts.pairs:
         return Predicted(rows, None, notes, own)
     return Predicted(rows, comparison.result(), (*notes, *comparison.notes()), own)
+
+
+def _first_notes(model: ModelFile, batch: Batch, X: Matrix) -> Iterator[str]:
+    """Say what the first rows hold that the model does not take as it is meant."""
+    if model.features is not None:
+        yield from letters_note(batch)
+    elif model.variables is None and model.normalize is None:
+        yield from fractions_note(model.kind, X[:, : len(model.names)])
 
 
 def _margins_of(scores: FloatArray, codes: IntArray) -> FloatArray:
@@ -302,7 +312,7 @@ def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
         names, places = model.wanted
         columns = Wanted(
             model.n_features, names if model.named else None, places, model.first_column,
-            layer=model.layer,
+            layer=model.layer, chosen=model.names if model.exposure == "total" else (),
         )  # fmt: skip
         way = "train with `naively select --read missing=ignore`"
         knows = "missing" in MODELS[model.kind].parameters

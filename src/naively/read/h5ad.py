@@ -189,7 +189,7 @@ def _cells(source: str, obs: Any, layout: Layout, n: int) -> dict[str, tuple[str
         cells[role] = (name, values)
     if layout.label_column and "label" not in cells:
         way = " Name that of the labels with --label, or give them with --read labels=FILE."
-        raise missing(f"{source}: obs", "column", "label", known, way)
+        raise missing(f"{source}: obs", "column", "label", known, way, asked=False)
     return cells
 
 

@@ -46,6 +46,7 @@ class Layout:
     variables: Variables | None = None  # of a table with columns of several kinds; else None
     # Of numbers. (What is counted is told by the features, by which records are named.)
     missing: bool = field(default=False, repr=False)  # cells without a value are NaN, not refused
+    text_way: str = field(default="", repr=False)  # out, where there is no column of text
     missing_way: str = field(default="", repr=False)  # out, where a value is missing: "add ..."
 
     def written(self, style: Style | None) -> Layout:
@@ -65,7 +66,7 @@ class Layout:
         roles = "of text and of labels with --text and --label" if self.needs_label else (
             "of text with --text"
         )  # fmt: skip
-        return f" Name the columns {roles}."
+        return f" Name the columns {roles}{self.text_way}."
 
     @property
     def label_column(self) -> str | None:

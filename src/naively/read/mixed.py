@@ -15,6 +15,7 @@ import numpy as np
 
 from naively.read.batch import Batch, Part, Places
 from naively.read.cells import batch_of
+from naively.read.columns import ignored
 from naively.read.errors import check_distinct, explained, missing
 from naively.read.formats import reader_of
 from naively.read.layout import Layout
@@ -51,10 +52,8 @@ def named(part: Part, layout: Layout) -> Layout:
     with explained(part.source), _reader(part).records(part, layout) as records:
         check_columns(part.source, records.names, layout)
         check_distinct(part.source, "column", records.names, records.names)
-        for name in layout.ignore:
-            if name not in records.names:
-                raise missing(part.source, "column", name, records.names)
-        left_out = {*roles(layout).values(), layout.label or "label", *layout.ignore}
+        left_out = {*roles(layout).values(), layout.label or "label"}
+        left_out |= {records.names[j] for j in ignored(part.source, records.names, layout.ignore)}
         index = index_of(records.names, layout, index=records.index)
         left_out |= {records.names[j] for j in index}
         kept = [name for name in records.names if name not in left_out]

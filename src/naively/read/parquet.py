@@ -136,8 +136,15 @@ def _holds_numbers(kind: Any) -> bool:
 
 
 def _numbers(table: Any, plan: Plan, places: Places, layout: Layout) -> Array:
+    import pyarrow as pa
+
+    odd = [
+        name
+        for j, name in zip(plan.places, plan.columns.names, strict=True)
+        if not (_holds_numbers(kind := table.column(j).type) or pa.types.is_null(kind))
+    ]
     columns = [
-        _column(table.column(j), name, places, layout)
+        _column(table.column(j), name, places, layout, odd)
         for j, name in zip(plan.places, plan.columns.names, strict=True)
     ]
     X = whole_numbers(np.column_stack(columns) if columns else np.empty((table.num_rows, 0)))
@@ -145,14 +152,14 @@ def _numbers(table: Any, plan: Plan, places: Places, layout: Layout) -> Array:
     return X
 
 
-def _column(column: Any, name: str, places: Places, layout: Layout) -> Array:
+def _column(column: Any, name: str, places: Places, layout: Layout, others: list[str]) -> Array:
     import pyarrow as pa
 
     absent = layout.missing and (_holds_numbers(column.type) or pa.types.is_null(column.type))
     if not absent and (not _holds_numbers(column.type) or column.null_count):
         odd = column.is_null().to_numpy(zero_copy_only=False)
         row = int(np.argmax(odd)) if odd.any() else 0
-        check_number(column[row].as_py(), name, places, row, layout)
+        check_number(column[row].as_py(), name, places, row, layout, others)
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
     if pa.types.is_boolean(column.type):

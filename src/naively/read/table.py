@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from operator import itemgetter
 from typing import Any
 
@@ -13,7 +14,7 @@ from naively._nearest import short
 from naively._types import FloatArray, IntArray
 from naively.read.batch import Batch, Part, Places, height, interleaved
 from naively.read.cells import Cells, batch_of, texts_of, tokens_of
-from naively.read.columns import Columns, kept_columns
+from naively.read.columns import Columns, ignored, kept_columns
 from naively.read.errors import InputError, check_distinct, missing
 from naively.read.layout import Layout
 from naively.read.matrix import check_finite
@@ -24,6 +25,7 @@ _LABELS = " Name the column of labels with --label."
 _TURNED = " If the rows are features, add --read transpose."
 _NUMBERS = " The table holds numbers: `naively select --read numbers` selects among its columns."
 _ABSENT = ("", "NA", None)
+_NAMED = 10  # columns in a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,9 @@ def check_columns(
     wanted = wanted_columns(layout)
     for name in wanted:
         if name not in names:
-            raise missing(source, "column", name, names, _way_out(layout, names, numeric))
+            asked = (name, layout.label) != ("label", None)
+            way = _way_out(layout, names, numeric)
+            raise missing(source, "column", name, names, way, asked=asked)
     check_distinct(source, "column", names, wanted)
 
 
@@ -142,7 +146,8 @@ def plan_of(
             )
         )
     columns = Columns([names[j] for j in free])
-    kept = kept_columns(source, columns, layout.ignore, layout.wanted)
+    beside = [name for j, name in enumerate(names) if name in special or j in places]
+    kept = kept_columns(source, columns, layout.ignore, layout.wanted, beside=beside)
     found = free if kept is None else [free[j] for j in kept.tolist()]
     return Plan(columns.take(kept), found, places)
 
@@ -209,9 +214,9 @@ def is_number(cell: Any) -> bool:
 
 
 def numbers_of(
-    rows: Sequence[Sequence[Any]], plan: Plan, places: Places, layout: Layout, ignored: str = ""
+    rows: Sequence[Sequence[Any]], plan: Plan, places: Places, layout: Layout, row_name: str = ""
 ) -> FloatArray:
-    """Return cells as numbers, (n, m); `ignored` is what to leave out where one is missing."""
+    """Return cells as numbers, (n, m), of rows that are samples, or features by name."""
     number: Any = _number_or_nan if layout.missing else float
     if not plan.places:
         return np.empty((len(rows), 0))
@@ -225,8 +230,10 @@ def numbers_of(
             X[i] = list(map(number, pick(row)))
     except (TypeError, ValueError):
         for i, row in enumerate(rows):
-            for name, cell in zip(plan.columns.names, pick(row), strict=True):
-                check_number(cell, name, places, i, layout, ignored)
+            cells = dict(zip(plan.columns.names, pick(row), strict=True))
+            odd = [name for name, cell in cells.items() if not is_number(cell)]
+            for name, cell in cells.items():
+                check_number(cell, name, places, i, layout, [row_name] if row_name else odd)
         raise
     check_finite(X, plan.columns, places, layout)
     return X
@@ -236,17 +243,31 @@ def _number_or_nan(cell: Any) -> float:
     return np.nan if cell in _ABSENT else float(cell)
 
 
+def _listed(names: Sequence[str]) -> str:
+    listed = ", ".join(f"`{short(name)}`" for name in names[:_NAMED])
+    return listed + f" and {len(names) - _NAMED:,} more" * (len(names) > _NAMED)
+
+
 def check_number(
-    cell: Any, column: str, places: Places, row: int, layout: Layout, ignored: str = ""
+    cell: Any, column: str, places: Places, row: int, layout: Layout, odd: Sequence[str] = ()
 ) -> None:
-    """Refuse a cell that is no number, or is missing where that may not be."""
+    """Refuse a cell that is no number, or is missing where that may not be.
+
+    `odd` are all columns that hold something else, or the feature whose row it is.
+    """
     absent = cell in _ABSENT
     if is_number(cell) and not (absent and not layout.missing):
         return
     said = "is missing" if absent else f"is {str(cell)[:50]!r}, not a number"
-    ways = ["fill it in"]
+    if absent or not odd:
+        odd = odd[:1] if odd and odd[0] != column and layout.transpose else [column]
+    said += f", and {_listed(odd[1:])} {'is' if len(odd) == 2 else 'are'} none" * (len(odd) > 1)
+    ways = ["fill it in" if absent else "make numbers of it"]
     if layout.needs_label:  # otherwise a model needs it
-        ways += [f"leave it out with --read ignore='{short(ignored or column)}'"]
+        options = " ".join(f"--read ignore='{short(name)}'" for name in odd[:_NAMED])
+        ways += [f"leave {'it' if len(odd) == 1 else 'them'} out with {options}"]
+        if not absent and not layout.transpose:
+            ways += ["let --model mixed read columns of any kind"]
     if absent and layout.missing_way:
         ways += [layout.missing_way]
     way = f"{', '.join(ways[:-1])}, or {ways[-1]}" if len(ways) > 1 else ways[0]
@@ -259,10 +280,15 @@ def check_number(
 def _turned(part: Part, records: Records, layout: Layout) -> tuple[Batch, Columns]:
     """Read a table whose rows are features and whose columns are samples."""
     special: dict[str, list[Any]] = {name: [] for name in roles(layout).values()}
-    left_out = {layout.label or "label", *layout.ignore}
     wanted = None if layout.wanted is None else layout.wanted.names
     places = list(range(1, len(records.names)))
     samples = Plan(Columns(records.names[1:]), places)
+
+    def is_left_out(name: str) -> bool:
+        return name == (layout.label or "label") or any(
+            fnmatchcase(name, pattern) for pattern in layout.ignore
+        )
+
     names, rows = list[str](), dict[str, FloatArray]()
     for some in records.rows:
         for number, cells in zip(some.numbers, some.cells, strict=True):
@@ -270,15 +296,16 @@ def _turned(part: Part, records: Records, layout: Layout) -> tuple[Batch, Column
             if name in special:
                 special[name] = list(cells[1:])
             # Others may be labels, or something else that a model does not ask for.
-            elif name not in left_out and (wanted is None or name in wanted):
+            elif not is_left_out(name) and (wanted is None or name in wanted):
                 place = Places((part,), [number])
                 rows[name] = numbers_of([cells], samples, place, layout, name)[0]
             names.append(name)
-    lost = next((each for each in (*special, *layout.ignore) if each not in names), None)
+    ignored(part.source, names, layout.ignore, "row")
+    lost = next((each for each in special if each not in names), None)
     if lost is not None:
         way = " Labels that lie beside the table are given with --read labels=FILE."
         raise missing(part.source, "row", lost, names, way)
-    columns = Columns([name for name in names if name not in left_out | set(special)])
+    columns = Columns([name for name in names if name not in special and not is_left_out(name)])
     if not columns.n:
         raise InputError(f"{part.source}: the file holds no rows; give one with data in it.")
     kept = kept_columns(part.source, columns, (), layout.wanted, "row")
