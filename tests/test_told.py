@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sqlite3
 import unicodedata
 from pathlib import Path
 
@@ -10,9 +11,18 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from click.testing import CliRunner
 
-from naively import SparseMultinomialNB, SparseNegativeBinomialNB, SparsePoissonNB
+from naively import (
+    ClassCounts,
+    SparseBernoulliNB,
+    SparseMultinomialNB,
+    SparseNegativeBinomialNB,
+    SparsePoissonNB,
+    selection_stability,
+)
 from naively._nearest import nearest
+from naively.cli.commands import naively
 from tests.test_cli import refused, run
 
 
@@ -375,3 +385,166 @@ def test_labels_beside_are_joined_by_the_names_of_the_rows():
     frame.to_csv("unnamed.csv", index=False)
     read = ("--read", "numbers", "--read", "labels=types.csv")
     refused("select", "unnamed.csv", *read, "-o", "new", match="the rows of unnamed.csv have no")
+
+
+# Tables of counts ------------------------------------------------------------------------------
+
+
+def counted(weight=None, n=60):
+    """A long table of counts of words, or of weights, and the rows of each class."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "label": np.array(["a", "b"])[np.arange(n) % 2],
+        "feature": [f"w{(i % 2) * (i % 3) + i % 5}" for i in range(n)],
+        "count": 1 if weight is None else rng.uniform(0.1, 2, n),
+    })  # fmt: skip
+    counts = frame.groupby(["label", "feature"], as_index=False)["count"].sum()
+    rows = frame.groupby("label", as_index=False)["count"].sum().set_axis(["label", "rows"], axis=1)
+    return frame, counts, rows
+
+
+@pytest.mark.parametrize("model", ["multinomial", "bernoulli", "poisson"])
+def test_weighted_counts_are_weighted_rows(model):
+    frame, counts, rows = counted("weight")
+    counts.to_csv("counts.csv", index=False)
+    rows.to_csv("rows.csv", index=False)
+    asked = ("--read", "class-rows=rows.csv", "--model", model, "-k", 4, "-o", "out", "-q")
+    run("select", "counts.csv", *asked)
+    X = pd.get_dummies(frame["feature"]).astype(int)
+    kind = {"multinomial": SparseMultinomialNB, "bernoulli": SparseBernoulliNB,
+            "poisson": SparsePoissonNB}[model]  # fmt: skip
+    whole = kind(k=4).fit(X, frame["label"], sample_weight=frame["count"])
+    assert sorted(features_of()) == sorted(whole.get_feature_names_out())
+    gains = {row["name"]: row["gain"] for row in summary_of()["features"]}
+    expected = dict(zip(X.columns, whole.scores_, strict=True))
+    for name, gain in gains.items():
+        assert gain == pytest.approx(expected[name], rel=1e-6)  # as rounded
+
+
+def test_shards_of_counts_are_added_and_piped_in():
+    _, counts, rows = counted()
+    rows.to_csv("rows.csv", index=False)
+    counts.to_csv("all.csv", index=False)
+    half = counts.assign(count=counts["count"] // 2)
+    half.to_csv("cnt1.csv", index=False)
+    counts.assign(count=counts["count"] - half["count"]).to_csv("cnt2.csv", index=False)
+    asked = ("--read", "class-rows=rows.csv", "-k", 4, "-q", "-o")
+    run("select", "all.csv", *asked, "all")
+    run("select", "cnt?.csv", *asked, "shards")
+    piped = CliRunner().invoke(
+        naively, ["select", "-", "--read", "format=csv", *map(str, asked), "piped"],
+        input=Path("all.csv").read_text(),
+    )  # fmt: skip
+    assert piped.exit_code == 0, piped.output
+    for out in ("shards", "piped"):
+        assert summary_of(out)["features"] == summary_of("all")["features"]
+    refused("select", "-", *asked, "new", match=("standard input", "--read format"))
+    counts.set_axis(["label", "word", "n"], axis=1).to_csv("raw.csv", index=False)
+    match = ("raw.csv has no column 'feature'", "must be called feature, label and count")
+    refused("select", "raw.csv", *asked, "new", match=match)
+
+
+def test_rows_that_do_not_fit_counts_are_told():
+    _, counts, rows = counted()
+    counts.to_csv("counts.csv", index=False)
+    rows.assign(rows=3).to_csv("rows.csv", index=False)
+    said = told("select", "counts.csv", "--read", "class-rows=rows.csv", "-o", "out", "-q")
+    assert "in the 3 rows of" in said and "counts and rows are not of the same rows" in said
+    rows.to_csv("rows.csv", index=False)
+    said = told("select", "counts.csv", "--read", "class-rows=rows.csv", "-o", "out", "-q")
+    assert "not of the same rows" not in said
+
+
+def test_results_of_queries_are_long_tables():
+    _, counts, rows = counted()
+    expected, names = ClassCounts.from_long(counts, rows=rows)
+    con = sqlite3.connect(":memory:")
+    counts.to_sql("counts", con, index=False)
+    rows.to_sql("nrows", con, index=False)
+    results = [(con.execute("SELECT * FROM counts"), con.execute("SELECT * FROM nrows"))]
+    duckdb = pytest.importorskip("duckdb")
+    base = duckdb.connect()
+    base.register("counts", pa.Table.from_pandas(counts))
+    base.register("nrows", pa.Table.from_pandas(rows))
+    results += [(base.sql("SELECT * FROM counts"), base.sql("SELECT * FROM nrows"))]
+    results += [(base.cursor().execute("SELECT * FROM counts"), rows)]
+    results += [(pa.Table.from_pandas(counts).to_reader(), rows)]
+    for frame, of_classes in results:
+        found, own = ClassCounts.from_long(frame, rows=of_classes)
+        assert found.equals(expected) and own.tolist() == names.tolist()
+
+
+# Halves, quotas and classes without a feature ------------------------------------------------------
+
+
+def test_few_rows_are_halved_one_by_one():
+    frame, labels = numbers(60, 12)
+    frame.assign(label=labels).to_csv("few.csv", index=False)
+    asked = ("--read", "numbers", "--model", "poisson", "-k", 3, "--test", 0, "--judge")
+    run("select", "few.csv", *asked, "stability", "-o", "out", "-q")
+    halves = selection_stability(SparsePoissonNB(), frame.to_numpy(), labels, ks=[3])
+    shares = dict(zip(frame.columns, halves.times.toarray()[0] / 100, strict=True))
+    assert len(summary_of()["features"]) == 3
+    for row in summary_of()["features"]:
+        assert row["stability"] == pytest.approx(shares[row["name"]])
+
+
+def test_a_quota_may_be_judged_for_stability():
+    rng = np.random.default_rng(1)
+    y = np.arange(90) % 3
+    X = rng.poisson(2, (90, 12))
+    X[:, :3] += 3 * (y[:, None] == np.arange(3))
+    frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(12)])
+    frame.assign(label=y).to_csv("three.csv", index=False)
+    asked = ("--read", "numbers", "--model", "poisson", "-k", 6, "--test", 0, "--choose")
+    run("select", "three.csv", *asked, "quota=1", "--judge", "stability", "-o", "out", "-q")
+    model = SparsePoissonNB(quota=1)
+    shares = selection_stability(model, X, y, ks=[6]).times.toarray()[0] / 100
+    for row in summary_of()["features"]:
+        assert row["stability"] == pytest.approx(shares[int(row["name"][1:])])
+
+
+def test_classes_without_a_feature_are_told():
+    y = np.arange(90) % 3
+    X = np.column_stack([5 * (y == 0), 4 * (y == 1), np.ones(90)]).astype(int)
+    frame = pd.DataFrame(X, columns=["one", "two", "rest"]).assign(label=np.array(list("abc"))[y])
+    frame.to_csv("three.csv", index=False)
+    said = told("select", "three.csv", "--read", "numbers", "-k", 2, "-o", "out", "-q")
+    assert "No feature speaks for c." in said
+
+
+def test_markers_are_in_the_order_of_z():
+    lines = [f"{'good fine' if i % 2 else 'bad poor'} w{i % 7} v{i % 3},{'pn'[i % 2]}"
+             for i in range(90)]  # fmt: skip
+    Path("w.csv").write_text("text,label\n" + "\n".join(lines))
+    run("select", "w.csv", "--markers", 4, "-o", "out", "-q")
+    found = pd.read_csv("out/markers.csv")
+    for _, own in found.groupby("class"):
+        assert (np.diff(own["z"]) <= 1e-12).all()
+
+
+def test_names_of_features_stay_in_one_line(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    frame, labels = numbers(300, 4)
+    frame.columns = [f"ENSG0000000{j}-a-rather-long-name" for j in range(4)]
+    frame.assign(label=np.where(labels == "a", "adenocarcinoma of the lung", "healthy donor")).to_csv(
+        "long.csv", index=False
+    )  # fmt: skip
+    asked = ("--read", "numbers", "--model", "poisson", "--judge", "stability", "-o", "out", "-q")
+    said = run("select", "long.csv", *asked).output
+    for name in frame.columns:
+        assert name in said
+
+
+def test_the_surest_mistakes_show_how_they_begin():
+    rows = [(f"{'good fine' if i % 2 else 'bad poor'} item {i % 5}", "np"[i % 2]) for i in range(80)]
+    rows[7] = ("bad poor bad poor wrongly labelled", "p")
+    test = [*rows[:20], ("bad poor and a label that lies", "p")]
+    for name, some in (("train.csv", rows), ("test.csv", test)):
+        Path(name).write_text("text,label\n" + "\n".join(map(",".join, some)))
+    run("select", "train.csv", "--test", "test.csv", "-o", "out", "-q")
+    assert "bad poor and a label that lies" in [
+        each["text"] for each in summary_of()["evaluation"]["misled"]
+    ]  # fmt: skip
+    page = Path("out/report.html").read_text()
+    assert "a label that lies" in page and "<strong>not asked" not in page

@@ -76,8 +76,9 @@ def check_records(source: str) -> None:
     asked = given()
     if "class_rows" in asked and "text" in asked:
         raise click.UsageError("--text has no effect on a table of counts; leave it out.")
+    piped = {"format"} if source in ("-", "/dev/stdin") else set()
     for name, spelled in asked.items():
-        if name not in _OF_RECORDS:
+        if name not in _OF_RECORDS | piped:
             raise click.UsageError(
                 f"{spelled} has no effect on {source}, which holds statistics and no rows; leave "
                 "it out, or give the files that were counted."

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import naively
+from naively._nearest import short
 from naively._types import Array
 from naively.jobs.data import Data
 from naively.jobs.fit import Fitted
@@ -96,6 +97,7 @@ def summarize(
     if recipe.model.refit is not None and is_auto(recipe.model.k):
         notes.append(f"k was chosen by the folds of the {recipe.model.kind} model's own rule.")
     features = feature_rows(final)
+    notes.extend(_quota_note(recipe, features, final.file.classes))
     quoted = [
         replace(row, example=own, contrast=other)
         for row, (own, other) in zip(features, examples, strict=False)
@@ -114,6 +116,24 @@ def summarize(
         markers=final.markers,
         profile=profile,
     )
+
+
+def _quota_note(
+    recipe: Recipe, features: Sequence[FeatureRow], classes: Sequence[str]
+) -> Iterable[str]:
+    """Say where fewer features speak for a class than a quota asked, by the weights that are told."""
+    quota = recipe.model.quota
+    if quota is None or recipe.model.feature_groups is not None:
+        return
+    least = len(features) // len(classes) if quota == "even" else quota
+    spoken = Counter(row.speaks_for for row in features)
+    few = [f"{short(name)} ({spoken[name]:,})" for name in classes if spoken[name] < least]
+    if few:
+        yield (
+            f"The quota of {least:,} for each class is by the weights over all features; by those "
+            f"over the chosen ones, which are told here, fewer speak for {', '.join(few[:5])}"
+            f"{', ...' if len(few) > 5 else ''}."
+        )
 
 
 def feature_rows(fitted: Fitted) -> tuple[FeatureRow, ...]:

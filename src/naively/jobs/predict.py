@@ -196,8 +196,9 @@ class Comparison:
         truths = np.asarray(batch.labels)
         pairs = Counter(zip(truths.tolist(), answers.tolist(), strict=True))
         mistakes = surest_mistakes(
-            X, truths, answers, margin, self._model.classes, lambda i: str(keys[i])
-        )
+            X, truths, answers, margin, self._model.classes, lambda i: str(keys[i]),
+            batch.beginning,
+        )  # fmt: skip
         self.verdicts += Verdicts(pairs, None, 0, margin, answers == truths, mistakes=mistakes)
         if self._threshold is not None:
             name, least = self._threshold
