@@ -114,6 +114,7 @@ def layout_of(file: str, options: Options) -> Any:
         split=options.get("split_column"),
         group=options.get("groups") or options.get("time"),
         key=options.get("key"),
+        beside=options["exposure"] if format == "h5ad" and options["exposure"] != "total" else None,
         normalize=options["normalize"],
         log1p=options["log1p"],
         variables=variables,

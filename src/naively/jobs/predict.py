@@ -318,7 +318,8 @@ def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
         way = "train with `naively select --read missing=ignore`"
         knows = "missing" in MODELS[model.kind].parameters
         return replace(
-            layout, text=(), wanted=columns, missing=model.missing, missing_way=way * knows,
+            layout, text=(), wanted=columns, missing=model.missing,
+            beside=model.exposure_name if isinstance(model.exposure, int) else None, missing_way=way * knows,
             normalize=model.normalize, log1p=model.log1p,
         )  # fmt: skip
     tokens = model.features.analyzer == "tokens"

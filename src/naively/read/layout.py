@@ -36,6 +36,8 @@ class Layout:
     # Of a matrix of counts: sum that every row is scaled to, and ln(1 + value) after that.
     normalize: float | Literal["median"] | None = None  # median: of the sums, once they are known
     log1p: bool = False
+    # Of AnnData: a column of obs that stands behind those of the matrix; the features say so.
+    beside: str | None = field(default=None, repr=False)
     sheet: str | None = None  # of Excel; None: the only one that is not empty
     delimiter: str | None = None  # of CSV; None: a comma, a tab in .tsv, or what fits (`sniff`)
     quotes: bool = True  # of CSV; False: quotation marks are part of the text
