@@ -23,6 +23,7 @@ _ELSEWHERE = {  # what is asked for, and done otherwise
     "select` takes a table of sums of weights, as SUM(w) ... GROUP BY label, feature gives it, with "
     "--read class-rows.",
 }
+_NAME = "NAME"  # metavar of what is called by whoever made the data
 _TWICE = "{} is given twice, and only the last would count; leave one out."
 _NOT_OF_THE_RUN = ("config", "json", "quiet", "force")  # how it is shown, not what is done
 
@@ -77,7 +78,9 @@ class Keyed(AnyType):
         """Return the value of a key as text: "true" for one that only says so."""
         key = self.keys.get(name)
         if key is None and (self.table, name) in _ELSEWHERE:
-            raise click.BadParameter(_ELSEWHERE[self.table, name], ctx, param_hint=f"'--{self.table}'")
+            raise click.BadParameter(
+                _ELSEWHERE[self.table, name], ctx, param_hint=f"'--{self.table}'"
+            )
         if key is None:
             raise click.BadParameter(
                 f"there is no {name!r} here; {nearest(name, self.keys, 'key')} All are told by "
@@ -130,7 +133,7 @@ class Keyed(AnyType):
         """Texts by key; what is given on the command line goes before what a file says."""
         own: dict[str, Any] = {}
         for name, text in given:
-            if name in own and not self.keys[name].many:
+            if name in own and self.keys[name].metavar == _NAME and not self.keys[name].many:
                 raise click.UsageError(_TWICE.format(f"--{self.table} {name}"))
             own[name] = [*own.get(name, []), text] if self.keys[name].many else text
         return {**of_file, **own}
@@ -263,13 +266,14 @@ class Command(click.Command):
         return rest
 
     def _check_once(self, ctx: click.Context, args: list[str]) -> None:
-        """Refuse an option that is given twice, of which the last alone would count."""
+        """Refuse two names for what has one, since other options take many."""
         order: list[click.Parameter] = []
         with suppress(click.UsageError):  # said when they are read
             _, _, order = self.make_parser(ctx).parse_args(args=list(args))
-        options = [each for each in order if isinstance(each, click.Option) and not each.is_flag]
+        options = [each for each in order if isinstance(each, click.Option) and not each.multiple]
         for i, each in enumerate(options):
-            if each in options[:i] and not each.multiple:
+            names = each.metavar == _NAME and not isinstance(each.type, click.Choice)
+            if names and each in options[:i]:
                 raise click.UsageError(_TWICE.format(each.opts[0]), ctx)
 
     def _way(self, option: str) -> str:

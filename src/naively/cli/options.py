@@ -67,7 +67,7 @@ _WRITTEN = (
 )
 _TURNED = Key("transpose", click.BOOL, "Rows of the table of numbers are features, not samples.",
     False)
-_LABELS = Key("labels", FILE, "Labels of a matrix, one a line, or a .csv of names of rows and labels.",
+_LABELS = Key("labels", FILE, "Labels of a matrix, one a line, or by the names of rows, in a .csv.",
     metavar="FILE")
 _NAMES = Key("names", FILE, "Column names of a matrix, one a line.", metavar="FILE")
 _LAYER = Key("layer", click.STRING, "Of .h5ad: the name of a layer, or raw; else X.",

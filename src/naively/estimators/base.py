@@ -60,7 +60,7 @@ _LOOK = 1000  # rows that are looked at for logarithms
 
 
 def _warn_of_fractions(name: str, X: Matrix) -> None:
-    """Tell a model with a law of counts from its logarithms; shares of terms are usual elsewhere."""
+    """Warn of logarithms in place of counts; elsewhere shares of terms are usual."""
     kind = MODELS[name]
     if kind.takes == "counts" and "exposure" in kind.parameters and (said := uncounted(X[:_LOOK])):
         warn(

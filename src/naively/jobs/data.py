@@ -350,9 +350,12 @@ def notes_on(recipe: Recipe, data: Data) -> Iterator[str]:
     else:
         yield from fractions_note(kind, first.rows)
         if holds == {"table"} and not layout.transpose:
-            of_table = layout.variables
-            yield from () if layout.key or of_table else repeated_note(first)
-            yield from names_note(first.rows, of_table.names if of_table else data.names)
+            if layout.key is None and layout.variables is None:
+                yield from repeated_note(first)
+            names = data.named(np.arange(data.n_features)) if layout.variables is None else (
+                layout.variables.names
+            )  # fmt: skip
+            yield from names_note(first.rows, names)
     if layout.log1p or layout.normalize is not None:
         plain = replace(layout, normalize=None, log1p=False)
         option = "--read log1p" if layout.log1p else "--read normalize"

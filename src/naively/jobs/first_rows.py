@@ -1,4 +1,4 @@
-"""What the first rows look like: names that stand among the features, logarithms, parted letters."""
+"""What the first rows look like: names among the features, logarithms, letters in parts."""
 
 from __future__ import annotations
 

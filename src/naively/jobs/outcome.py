@@ -110,7 +110,9 @@ def summarize(
         certificate=final.selection.certificate,
         classes=_class_rows(final, {} if test is None else test.pairs),
         features=(*quoted, *features[len(quoted) :]),
-        evaluation=None if test is None else _evaluation(test, final, anew=not recipe.test.is_given),
+        evaluation=None
+        if test is None
+        else _evaluation(test, final, anew=not recipe.test.is_given),
         notes=tuple(notes),
         path=path,
         markers=final.markers,
@@ -121,7 +123,7 @@ def summarize(
 def _quota_note(
     recipe: Recipe, features: Sequence[FeatureRow], classes: Sequence[str]
 ) -> Iterable[str]:
-    """Say where fewer features speak for a class than a quota asked, by the weights that are told."""
+    """Say where fewer features speak for a class than a quota asked, by the weights told."""
     quota = recipe.model.quota
     if quota is None or recipe.model.feature_groups is not None:
         return

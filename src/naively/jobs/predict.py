@@ -102,8 +102,8 @@ def predict(job: PredictJob, stdout: BinaryIO, progress: Progress = silent) -> P
         stdout.write(whole.getbuffer())
         stdout.flush()
         return found
-    check_csv_name(job.out)
     _check_not_input(job.out, path, job.input)
+    check_csv_name(job.out)
     model = load_model(path)
     with atomic_file(job.out) as file:
         return _answer(job, model, file, progress)
@@ -318,8 +318,8 @@ def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
         way = "train with `naively select --read missing=ignore`"
         knows = "missing" in MODELS[model.kind].parameters
         return replace(
-            layout, text=(), wanted=columns, missing=model.missing,
-            beside=model.exposure_name if isinstance(model.exposure, int) else None, missing_way=way * knows,
+            layout, text=(), wanted=columns, missing=model.missing, missing_way=way * knows,
+            beside=model.exposure_name if isinstance(model.exposure, int) else None,
             normalize=model.normalize, log1p=model.log1p,
         )  # fmt: skip
     tokens = model.features.analyzer == "tokens"

@@ -32,6 +32,7 @@ from naively.read.matrix import (
     wanted_cells,
     whole_batches,
 )
+from naively.statistics.matrix import is_sparse
 from naively.text.labels import clean
 
 PART_ENTRIES = 10_000_000
@@ -222,9 +223,12 @@ def _joined(X: Any, also: Array | None) -> Any:
     """Put a column behind those of a matrix."""
     if also is None:
         return X
-    if sp.issparse(X):
-        return sp.hstack([X, sp.csr_array(also.reshape(-1, 1))], format=X.format)
-    return np.column_stack([X, also])
+    column = also.reshape(-1, 1)
+    return (
+        sp.hstack([X, sp.csr_array(column)], format="csr")
+        if is_sparse(X)
+        else np.hstack([X, column])
+    )
 
 
 def _sample_names(part: Part, obs: Any, layout: Layout) -> Array:

@@ -182,9 +182,7 @@ def _records(file: Any, part: Part) -> Records:
     names, index = list(file.schema_arrow.names), _index(file)
     order = sorted(range(len(names)), key=lambda j: names[j] not in index)
     rows = (
-        Rows(
-            list(zip(*(table.column(j).to_pylist() for j in order), strict=True)), places.numbers
-        )
+        Rows(list(zip(*(table.column(j).to_pylist() for j in order), strict=True)), places.numbers)
         for table, places in _tables(file, part, None)
     )
     return Records([names[j] for j in order], rows, index=index)
