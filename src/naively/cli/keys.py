@@ -20,8 +20,8 @@ _GIVEN = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.DEF
 _FILE, _KEYS = "naively.file", "naively.keys"  # what a command remembers of what it was given
 _ELSEWHERE = {  # what is asked for, and done otherwise
     ("read", "weight"): "rows weigh the same here. Estimators take `sample_weight`; and `naively "
-    "select` takes a table of sums of weights, as SUM(w) ... GROUP BY label, feature gives it, with "
-    "--read class-rows.",
+    "select` takes a table of sums of weights, as SUM(w) ... GROUP BY label, feature gives it, "
+    "with --read class-rows.",
 }
 _NAME = "NAME"  # metavar of what is called by whoever made the data
 _TWICE = "{} is given twice, and only the last would count; leave one out."
