@@ -450,7 +450,10 @@ def test_stable_needs_the_rows_and_one_k():
         (("--choose", "redundancy=conditional"), "not with --choose redundancy"),
         (("--choose", "class-weight=balanced"), "not with --choose class-weight"),
         (("--words", "weights=tfidf"), "not with --words weights=tfidf"),
-        (("--choose", "exclude=end"), "not with constraints on the features"),
+        (
+            ("--choose", "stable=0.9", "--choose", "exclude=end"),
+            "not with constraints on the features",
+        ),
     ],
 )
 def test_where_halves_cannot_be_summed_the_command_says_so(tmp_path, options, message):
@@ -461,13 +464,3 @@ def test_where_halves_cannot_be_summed_the_command_says_so(tmp_path, options, me
     assert status == 2
     assert message in said
     assert not (tmp_path / "r").exists()
-
-
-def test_halves_need_rows(tmp_path):
-    rows, labels = texts(150)
-    write(tmp_path / "a.jsonl", rows, labels)
-    status, said = run(
-        "select", tmp_path / "a.jsonl", "--judge", "stability", "--out", tmp_path / "r"
-    )
-    assert status == 2
-    assert "`--judge stability` needs 200 rows or more" in said

@@ -76,7 +76,7 @@ def select(file: str, out: str, force: bool, as_json: bool, quiet: bool, **optio
     from naively.report.documents import summary_json
 
     rows = options["class_rows"]
-    counted = options["format"] is None and (rows is not None or records.holds_records(file))
+    counted = rows is not None or (options["format"] is None and records.holds_records(file))
     if counted:
         check_records(file)
     with replacing(out), screen.progress(quiet=quiet) as progress:
@@ -84,7 +84,7 @@ def select(file: str, out: str, force: bool, as_json: bool, quiet: bool, **optio
             summary = records.solve(
                 file, model_settings(options), out, progress, force=force, given=settings_given(),
                 text_columns=options["text"] or ("text",), markers=options["markers"],
-                long_rows=rows,
+                long_rows=rows, format=options["format"],
             )  # fmt: skip
         else:
             recipe = recipe_of({"file": file, **options})
@@ -189,7 +189,10 @@ def cv(
     """
     from naively.cli import screen
     from naively.jobs.tables import as_record, cross_validate, cv_csv
+    from naively.work.writing import check_csv_name
 
+    if out is not None:
+        check_csv_name(out)
     models = tuple(dict.fromkeys(model)) or ("multinomial",)
     if len(models) > 1 and "mixed" in models:
         raise click.UsageError(

@@ -67,7 +67,8 @@ _WRITTEN = (
 )
 _TURNED = Key("transpose", click.BOOL, "Rows of the table of numbers are features, not samples.",
     False)
-_LABELS = Key("labels", FILE, "Labels of a matrix, one a line.", metavar="FILE")
+_LABELS = Key("labels", FILE, "Labels of a matrix, one a line, or by the names of rows, in a .csv.",
+    metavar="FILE")
 _NAMES = Key("names", FILE, "Column names of a matrix, one a line.", metavar="FILE")
 _LAYER = Key("layer", click.STRING, "Of .h5ad: the name of a layer, or raw; else X.",
     metavar="NAME")
@@ -78,7 +79,7 @@ _NUMBERS = (
         f"A table holds numbers, not text (as it does for {models_that('values')} unless --text "
         "is given).", False),
     _TURNED,
-    Key("ignore", click.STRING, "Leave out a column of numbers.", many=True, metavar="NAME"),
+    Key("ignore", click.STRING, "Leave out columns of numbers.", many=True, metavar="NAME|GLOB"),
     Key("missing", click.Choice(["error", "ignore"]),
         "What a number that is missing does (an empty cell, NA, NaN, null); ignore leaves it out "
         f"of its own column: {', '.join(models_with('missing'))}.", "error"),

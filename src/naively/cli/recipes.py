@@ -76,8 +76,9 @@ def check_records(source: str) -> None:
     asked = given()
     if "class_rows" in asked and "text" in asked:
         raise click.UsageError("--text has no effect on a table of counts; leave it out.")
+    piped = {"format"} if source in ("-", "/dev/stdin") else set()
     for name, spelled in asked.items():
-        if name not in _OF_RECORDS:
+        if name not in _OF_RECORDS | piped:
             raise click.UsageError(
                 f"{spelled} has no effect on {source}, which holds statistics and no rows; leave "
                 "it out, or give the files that were counted."
@@ -113,11 +114,14 @@ def layout_of(file: str, options: Options) -> Any:
         split=options.get("split_column"),
         group=options.get("groups") or options.get("time"),
         key=options.get("key"),
+        beside=options["exposure"] if format == "h5ad" and options["exposure"] != "total" else None,
         normalize=options["normalize"],
         log1p=options["log1p"],
         variables=variables,
         ignore=options["ignore"],
         missing=_ignored(options) is not None,
+        text_way="; --model mixed takes columns of categories as they are"
+        * (MODELS[options["model"]].takes == "categories" and not options["text"]),
         missing_way="add --read missing=ignore" * (options["model"] in models_with("missing")),
         **_written(options),
     )

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, get_args
 
 from rich import console as rich_console
+from rich.measure import Measurement
 from rich.progress import BarColumn, Progress as Bars, TextColumn, TimeElapsedColumn
 from rich.table import Table
 from rich.text import Text
@@ -45,6 +46,9 @@ class Console(rich_console.Console):
 
 
 _USUAL_WIDTH = 80
+_WIDEST = 1000
+_LONG_NAME = 40  # of a feature: longer ones are broken
+_TOLD_CLASSES = 24  # so many or fewer are told one by one
 _SHOWN_FEATURES = 20
 _SHOWN_CLASSES = 4  # so many classes or fewer have their own column of counts
 
@@ -77,10 +81,12 @@ def show_summary(summary: Summary, out: str) -> None:
     """Show the features, the certificate and the accuracy."""
     console = Console(highlight=False, soft_wrap=False)
     console.print(Text(title(summary), style="bold"))
-    console.print(_features(summary))
+    _print_whole(console, _features(summary))
     more = len(summary.features) - _SHOWN_FEATURES
     if more > 0:
         console.print(Text(f"and {more:,} more in {visible(str(Path(out) / 'features.csv'))}"))
+    if silent_ones := _unspoken(summary):
+        console.print(Text(f"No feature speaks for {silent_ones}."))
     console.print()
     console.print(Text(str(summary.certificate or UNPROVEN)))
     if summary.evaluation is not None:
@@ -104,11 +110,35 @@ def show_summary(summary: Summary, out: str) -> None:
     console.print(Text(f"Report: {report}"))
 
 
+def _print_whole(console: Console, table: Table) -> None:
+    """Show a table whose names stay in one piece, wider than the terminal where they need it."""
+    free = console.options.update(width=_WIDEST)
+    width = Measurement.get(console, free, table).minimum
+    if width > console.width:
+        console = Console(highlight=False, width=width)
+    console.print(table)
+
+
+def _unspoken(summary: Summary) -> str:
+    """Classes for which no feature speaks, of three or some more."""
+    spoken = {row.speaks_for for row in summary.features}
+    names = [each.name for each in summary.classes]
+    told = 2 < len(names) <= _TOLD_CLASSES and not summary.markers
+    return ", ".join(visible(name) for name in names if name not in spoken) if told else ""
+
+
+def _name_column(table: Table, heading: str, names: Sequence[str]) -> None:
+    """Add a column of names of features, which are not broken unless they are long."""
+    long = max(map(len, names), default=0) > _LONG_NAME
+    table.add_column(heading, no_wrap=not long, overflow="fold")
+
+
 def _features(summary: Summary) -> Table:
     classes = [each.name for each in summary.classes]
     table = Table(box=None, pad_edge=False, header_style="bold")
     table.add_column("#", justify="right")
-    table.add_column("feature", overflow="fold")
+    shown = summary.features[:_SHOWN_FEATURES]
+    _name_column(table, "feature", [visible(row.called) for row in shown])
     table.add_column("speaks for", overflow="fold")
     weighty = bool(summary.features and summary.features[0].weights)
     for name in ("gain", "weight") if weighty else ("gain",):
@@ -337,7 +367,8 @@ def show_explanation(found: Explanation, most: int) -> None:
     )
     apart = any(each.region for each in found.contributions)
     table = Table(box=None, pad_edge=False, header_style="bold")
-    for name in ("feature", "in", "speaks for") if apart else ("feature", "speaks for"):
+    _name_column(table, "feature", [visible(c.feature) for c in found.contributions[:most]])
+    for name in ("in", "speaks for") if apart else ("speaks for",):
         table.add_column(name, overflow="fold")
     for name in ("value", "nats"):
         table.add_column(name, justify="right", no_wrap=True)
@@ -352,7 +383,7 @@ def show_explanation(found: Explanation, most: int) -> None:
         table.add_row(f"({len(rest):,} more)", *([""] if apart else []), "", "",
                       f"{sum(each.nats for each in rest):+.2f}")  # fmt: skip
     table.add_row("together", *([""] if apart else []), answer, "", f"{found.total:+.2f}")
-    console.print(table)
+    _print_whole(console, table)
     if not found.contributions:
         console.print(Text("No selected feature occurs in it: the answer is that of the start."))
     if found.threshold is not None:

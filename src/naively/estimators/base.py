@@ -27,6 +27,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from naively._nearest import short
 from naively._notebook import note_html
 from naively._types import Array, BoolArray, FloatArray, IntArray, K, MatrixLike
+from naively._warn import warn
 from naively.estimators.all_or_nothing import all_or_nothing
 from naively.estimators.asked import AskedMixin
 from naively.judging.calibration import cross_fitted
@@ -35,6 +36,8 @@ from naively.judging.folds import choose_k
 from naively.judging.rows import checked_rows
 from naively.judging.stability import SelectionStability, stability_at
 from naively.models.alike import p_values
+from naively.models.counting import uncounted
+from naively.models.kinds import MODELS
 from naively.models.model import A, Model, RowsOver, S
 from naively.models.rules import LinearRule, Rule, winners
 from naively.selection.certificate import UNPROVEN, Certificate, Selection
@@ -53,6 +56,17 @@ from naively.statistics.matrix import (
 )
 
 RULED_OUT = 1e300
+_LOOK = 1000  # rows that are looked at for logarithms
+
+
+def _warn_of_fractions(name: str, X: Matrix) -> None:
+    """Warn of logarithms in place of counts; elsewhere shares of terms are usual."""
+    kind = MODELS[name]
+    if kind.takes == "counts" and "exposure" in kind.parameters and (said := uncounted(X[:_LOOK])):
+        warn(
+            f"The {name} model takes counts, and {said}. Pass counts, or take SparseGaussianNB for "
+            "logarithms."
+        )
 
 
 class Reading(Protocol):
@@ -305,6 +319,7 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
         """
         X, y = self._check_batch(X, y, reset=True)
         model = self._asked()
+        _warn_of_fractions(model.name, X)
         counted = model.gather(X, y, sample_weight)
         statistics = self._weighed(counted)
         weight = self._weighted_rows(y, sample_weight)

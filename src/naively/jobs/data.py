@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial, reduce
-from itertools import chain
+from itertools import chain, islice
 from operator import add
 from typing import Any, Literal, TypeAlias
 
@@ -21,8 +21,17 @@ import scipy.sparse as sp
 
 from naively._types import Array, FloatArray, IntArray
 from naively.jobs.engines import Workers
+from naively.jobs.first_rows import (
+    FIRST_ROWS,
+    categories_note,
+    fractions_note,
+    letters_note,
+    names_note,
+    repeated_note,
+    scaled_note,
+)
 from naively.jobs.settings import ModelSettings, Recipe, in_options
-from naively.jobs.strangers import unlabelled_note
+from naively.jobs.strangers import copies_note, unlabelled_note
 from naively.judging.parting import TRAIN, UNLABELLED, Parting
 from naively.models import MODELS
 from naively.models.exposure import checked_exposure
@@ -51,12 +60,11 @@ from naively.text.weighting import rows_times, scaled, smooth_idf, unit_rows
 from naively.work.eye import seen_columns
 from naively.work.looking import kinds_of, values_of
 from naively.work.records import Record
-from naively.work.stream import Task, of_kinds, rows_by_kind, tasks_of, whole
+from naively.work.stream import Seen, Task, of_kinds, rows_by_kind, tasks_of, whole
 
 Kinds: TypeAlias = tuple[int, ...]
 
 BLANK_BYTES = 200  # longer texts are not looked at for being blank
-_FIRST_ROWS = 1000  # that are looked at before they are counted
 _COUNTED = 20  # above it whole numbers are hardly categories or ratings
 _TABLES = 4  # columns x classes, or more, that training holds at once: counts, logarithms, ...
 HELD_BYTES = 1 << 25  # of files that are read once and kept, instead of read once for every pass
@@ -247,7 +255,7 @@ def data_of(
     else:
         data = _added(workers.count(tasks, progress), tasks)
     left_out = unlabelled_note(data.n_rows(UNLABELLED), formats={each.format for each in parts})
-    notes = (*told(parts, recipe.layout), *left_out)
+    notes = (*told(parts, recipe.layout), *left_out, *copies_note(data.shards))
     words_from = None if layout.variables is None else len(layout.variables.names)
     data = replace(
         data,
@@ -327,15 +335,39 @@ def _settled(recipe: Recipe, parts: Sequence[Part], workers: Workers, progress: 
 
 def notes_on(recipe: Recipe, data: Data) -> Iterator[str]:
     """Say what the reader should know of the rows, wherever they are counted."""
-    batches = chain.from_iterable(batches_of(each, data.tasks[0].layout) for each in data.parts)
+    layout, kind = data.tasks[0].layout, recipe.model.kind
+    batches = _batches(data.parts, layout)
+    if (first := next(batches, None)) is None:
+        return
+    batches = chain([first], batches)
+    holds = {FORMATS[part.format].holds for part in data.parts}
+    if data.text_columns:
+        yield from letters_note(first)
+        yield from categories_note(first, data.text_columns)
+    else:
+        yield from fractions_note(kind, first.rows)
+        if holds == {"table"} and not layout.transpose:
+            if layout.key is None and layout.variables is None:
+                yield from repeated_note(first)
+            names = data.named(np.arange(data.n_features)) if layout.variables is None else (
+                layout.variables.names
+            )  # fmt: skip
+            yield from names_note(first.rows, names)
+    if layout.log1p or layout.normalize is not None:
+        plain = replace(layout, normalize=None, log1p=False)
+        option = "--read log1p" if layout.log1p else "--read normalize"
+        stored = _batches([replace(part, held=None) for part in data.parts[:1]], plain)
+        yield from chain.from_iterable(scaled_note(option, each.rows) for each in islice(stored, 1))
     if data.text_columns:
         yield from _note_of_empty(batches, whole=_is_small(data.parts))
-    elif recipe.model.kind == "bernoulli":
+    elif kind == "bernoulli":
         yield from _note_of_presence(batches)
-    elif MODELS[recipe.model.kind].takes == "values":
-        holds = {FORMATS[part.format].holds for part in data.parts}
-        if holds == {"matrix"}:
-            yield from _note_of_raw_counts(batches, recipe.model.kind)
+    elif MODELS[kind].takes == "values" and holds == {"matrix"}:
+        yield from _note_of_raw_counts(batches, kind)
+
+
+def _batches(parts: Sequence[Part], layout: Layout) -> Iterator[Batch]:
+    return chain.from_iterable(batches_of(each, layout) for each in parts)
 
 
 def _is_small(parts: Sequence[Part]) -> bool:
@@ -350,10 +382,10 @@ def _note_of_empty(batches: Iterator[Batch], *, whole: bool) -> Iterator[str]:
     """
     read = empty = 0
     for batch in batches:
-        rows = len(batch) if whole else min(len(batch), _FIRST_ROWS - read)
+        rows = len(batch) if whole else min(len(batch), FIRST_ROWS - read)
         blank = are_blank(batch.rows.rows(0, rows * batch.width), BLANK_BYTES)
         read, empty = read + rows, empty + int(blank.reshape(rows, batch.width).all(axis=1).sum())
-        if not whole and read >= _FIRST_ROWS:
+        if not whole and read >= FIRST_ROWS:
             break
     if empty:
         among = f"{read:,}" if whole else f"the first {read:,}"
@@ -366,7 +398,7 @@ def _note_of_raw_counts(batches: Iterator[Batch], kind: str) -> Iterator[str]:
     batch = next(batches, None)
     if batch is None:
         return
-    X = batch.rows[:_FIRST_ROWS]
+    X = batch.rows[:FIRST_ROWS]
     values, sums = X.data if is_sparse(X) else X, row_sums(X)
     whole = bool(values.size) and not (values < 0).any() and (values == np.floor(values)).all()
     if whole and values.max() > _COUNTED and len(np.unique(sums)) > len(sums) / 2:
@@ -381,11 +413,11 @@ def _note_of_presence(batches: Iterator[Batch]) -> Iterator[str]:
     """Say that a model of presence leaves counts unread, if the first rows hold any."""
     read = positive = above = 0
     for batch in batches:
-        X = batch.rows[: _FIRST_ROWS - read]
+        X = batch.rows[: FIRST_ROWS - read]
         values = X.data if is_sparse(X) else X
         read, positive = read + X.shape[0], positive + int((values > 0).sum())
         above += int((values > 1).sum())
-        if read == _FIRST_ROWS:
+        if read == FIRST_ROWS:
             break
     if above:
         yield (
@@ -509,7 +541,7 @@ def of_record(record: Record, name: str, text_columns: tuple[str, ...]) -> Data:
         occurrences=lambda kinds: _occurrences(found),
         class_rows={TRAIN: dict(classes)},
         shards=record.shards,
-        notes=tuple(unlabelled_note(record.unlabelled)),
+        notes=(*unlabelled_note(record.unlabelled), *copies_note(record.shards)),
         text_columns=text_columns if of_text else (),
     )
 
@@ -575,7 +607,11 @@ def _occurrences(found: Any) -> Occurrences:
 def _collected(recipe: Recipe, model: Model[Any], tasks: Sequence[Task]) -> Data:
     """Rows of a model that needs them."""
     task = whole(tasks)
-    seen = [each for part in task.parts for each in rows_by_kind(task, part)]
+    seen, shards = list[Seen](), dict[str, int]()
+    for part in task.parts:
+        own = list(rows_by_kind(task, part))
+        seen += own
+        shards[part.name] = sum(len(each.batch) for each in own)
     if not seen:
         raise InputError(f"{recipe.name}: there are no rows; give files with data in them.")
     labels = np.concatenate([each.names[each.codes] for each in seen])
@@ -626,7 +662,7 @@ def _collected(recipe: Recipe, model: Model[Any], tasks: Sequence[Task]) -> Data
         statistics=statistics,
         occurrences=occurrences,
         class_rows={kind: Counter(labels[kinds == kind].tolist()) for kind in set(kinds.tolist())},
-        shards={task.parts[0].name: len(labels)},
+        shards=shards,
         n_regions=n_regions,
     )
 

@@ -8,7 +8,7 @@ to be quoted from. Nothing that grows with rows times features is held, but for 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -94,7 +94,7 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
         kinds = training(parting)
         check_rows(recipe, data, kinds)
         check_thresholds(recipe, data, sorted(data.rows_of_classes(*kinds)))
-        data = replace(data, notes=(*data.notes, *notes_on(recipe, data)))
+        data = replace(data, notes=(*data.notes, *notes_on(recipe, data), *_untested(recipe, data)))
         progress("selecting", 0, 0)
         settings, accuracies = recipe.model, None
         if is_auto(settings.k):
@@ -249,6 +249,13 @@ def check_rows(recipe: Recipe, data: Data, kinds: Kinds) -> None:
             f"{name}: no text holds any word that the rules let through; check that --text names "
             "the text, and --words stop-words, --words token-pattern and --words ngrams."
         )
+
+
+def _untested(recipe: Recipe, data: Data) -> Iterator[str]:
+    """Say why rows that should have been tested on are none."""
+    if recipe.test.holdout and not recipe.test.is_given and not data.n_rows(TEST):
+        share = recipe.test.method.partition(",")[0]
+        yield f"No row was held out: {share} is less than half a row; --test 0.5 takes more."
 
 
 def one_class(name: str, found: Iterable[str], hint: str) -> InputError:

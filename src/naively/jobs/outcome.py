@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 import naively
+from naively._nearest import short
 from naively._types import Array
 from naively.jobs.data import Data
 from naively.jobs.fit import Fitted
@@ -98,6 +99,7 @@ def summarize(
     if recipe.model.refit is not None and is_auto(recipe.model.k):
         notes.append(f"k was chosen by the folds of the {recipe.model.kind} model's own rule.")
     features = feature_rows(final)
+    notes.extend(_quota_note(recipe, features, final.file.classes))
     quoted = [
         replace(row, example=own, contrast=other)
         for row, (own, other) in zip(features, examples, strict=False)
@@ -110,12 +112,32 @@ def summarize(
         certificate=final.selection.certificate,
         classes=_class_rows(final, {} if test is None else test.pairs),
         features=(*quoted, *features[len(quoted) :]),
-        evaluation=None if test is None else _evaluation(test, final),
+        evaluation=None
+        if test is None
+        else _evaluation(test, final, anew=not recipe.test.is_given),
         notes=tuple(notes),
         path=path,
         markers=final.markers,
         profile=profile,
     )
+
+
+def _quota_note(
+    recipe: Recipe, features: Sequence[FeatureRow], classes: Sequence[str]
+) -> Iterable[str]:
+    """Say where fewer features speak for a class than a quota asked, by the weights told."""
+    quota = recipe.model.quota
+    if quota is None or recipe.model.feature_groups is not None:
+        return
+    least = len(features) // len(classes) if quota == "even" else quota
+    spoken = Counter(row.speaks_for for row in features)
+    few = [f"{short(name)} ({spoken[name]:,})" for name in classes if spoken[name] < least]
+    if few:
+        yield (
+            f"The quota of {least:,} for each class is by the weights over all features; by those "
+            f"over the chosen ones, which are told here, fewer speak for {', '.join(few[:5])}"
+            f"{', ...' if len(few) > 5 else ''}."
+        )
 
 
 def feature_rows(fitted: Fitted) -> tuple[FeatureRow, ...]:
@@ -150,7 +172,7 @@ def _of_feature(figures: Array | None, i: int) -> tuple[float, ...]:
     return () if figures is None else tuple(figures[i].tolist())
 
 
-def _evaluation(test: Tested, final: Fitted) -> Evaluation:
+def _evaluation(test: Tested, final: Fitted, *, anew: bool) -> Evaluation:
     tested, pairs = test.fitted, test.pairs
     classes = tested.file.classes
     rows = _by_truth(pairs)
@@ -170,7 +192,7 @@ def _evaluation(test: Tested, final: Fitted) -> Evaluation:
         usual_accuracy=rows[usual] / rows.total(),
         unseen_rows=sum(n for name, n in rows.items() if name not in classes),
         mistakes=tuple(Mistake(truth, answer, n) for (truth, answer), n in mistakes),
-        shared_features=None if final is tested else shared,
+        shared_features=shared if anew else None,
         confusion=confusion_of(pairs, classes),
         coverage=test.coverage,
         misled=test.misled,
@@ -215,7 +237,7 @@ def _class_rows(final: Fitted, pairs: Mapping[tuple[str, str], int]) -> tuple[Cl
 def _settings(recipe: Recipe, test: Tested | None, final: Fitted) -> Settings:
     if test is None:
         final_rows = "trained on all rows; nothing was tested"
-    elif final is test.fitted:
+    elif recipe.test.is_given:
         final_rows = "trained on the training rows only: it is the model that was tested"
     else:
         final_rows = "trained on all rows, after the test"

@@ -17,6 +17,7 @@ import numpy as np
 
 from naively._nearest import short
 from naively._types import Array, FloatArray, IntArray
+from naively.jobs.first_rows import fractions_note, letters_note
 from naively.jobs.model_file import ModelFile, load_model, posterior
 from naively.jobs.reasons import misled_by
 from naively.jobs.strangers import strangers_note, unlabelled_note
@@ -43,7 +44,7 @@ from naively.text.vocabulary import Vocabulary
 from naively.work.eye import Eye, check_counts, check_exposure, eye_for_terms
 from naively.work.judged import weighted
 from naively.work.stream import told_at
-from naively.work.writing import atomic_file
+from naively.work.writing import atomic_file, check_csv_name
 
 _PATIENCE = 10.0  # seconds for a megabyte of text, and as many more
 _MEGABYTE = 1 << 20
@@ -102,6 +103,7 @@ def predict(job: PredictJob, stdout: BinaryIO, progress: Progress = silent) -> P
         stdout.flush()
         return found
     _check_not_input(job.out, path, job.input)
+    check_csv_name(job.out)
     model = load_model(path)
     with atomic_file(job.out) as file:
         return _answer(job, model, file, progress)
@@ -119,8 +121,9 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
     heads += [f"p:{name}" for name in model.classes] if job.probabilities else []
     writer.writerow([job.layout.key or "row", "label", *heads])
     layout = layout_for(model, job.input, job.layout)
-    parts = parts_of([job.input], layout)
+    parts, first = parts_of([job.input], layout), tuple[str, ...]()
     for batch, X in rows_in(model, parts, layout):
+        first = first if rows else (*_first_notes(model, batch, X),)
         progress("predicting", rows, 0)
         with told_of(job.input):
             scores = model.scores(X)
@@ -148,11 +151,20 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
     table.detach()
     notes = (
         *told(parts, job.layout),
+        *first,
         *unlabelled_note(unlabelled, what="not compared", formats={p.format for p in parts}),
     )
     if not comparison.verdicts.pairs:
         return Predicted(rows, None, notes, own)
     return Predicted(rows, comparison.result(), (*notes, *comparison.notes()), own)
+
+
+def _first_notes(model: ModelFile, batch: Batch, X: Matrix) -> Iterator[str]:
+    """Say what the first rows hold that the model does not take as it is meant."""
+    if model.features is not None:
+        yield from letters_note(batch)
+    elif model.variables is None and model.normalize is None:
+        yield from fractions_note(model.kind, X[:, : len(model.names)])
 
 
 def _margins_of(scores: FloatArray, codes: IntArray) -> FloatArray:
@@ -188,8 +200,9 @@ class Comparison:
         truths = np.asarray(batch.labels)
         pairs = Counter(zip(truths.tolist(), answers.tolist(), strict=True))
         mistakes = surest_mistakes(
-            X, truths, answers, margin, self._model.classes, lambda i: str(keys[i])
-        )
+            X, truths, answers, margin, self._model.classes, lambda i: str(keys[i]),
+            batch.beginning,
+        )  # fmt: skip
         self.verdicts += Verdicts(pairs, None, 0, margin, answers == truths, mistakes=mistakes)
         if self._threshold is not None:
             name, least = self._threshold
@@ -314,12 +327,13 @@ def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
         names, places = model.wanted
         columns = Wanted(
             model.n_features, names if model.named else None, places, model.first_column,
-            layer=model.layer,
+            layer=model.layer, chosen=model.names if model.exposure == "total" else (),
         )  # fmt: skip
         way = "train with `naively select --read missing=ignore`"
         knows = "missing" in MODELS[model.kind].parameters
         return replace(
             layout, text=(), wanted=columns, missing=model.missing, missing_way=way * knows,
+            beside=model.exposure_name if isinstance(model.exposure, int) else None,
             normalize=model.normalize, log1p=model.log1p,
         )  # fmt: skip
     tokens = model.features.analyzer == "tokens"

@@ -30,6 +30,7 @@ def profile_of(data: Data) -> InputProfile | None:
     if not data.tasks:
         return None
     layout, there_are = data.tasks[0].layout, sum(data.shards.values())
+    may_miss = layout.missing or layout.variables is not None
     keys, empty, read, missing = [np.empty(0, np.uint64)], 0, 0, 0
     for batch in chain.from_iterable(batches_of(part, layout) for part in data.parts):
         left = _LOOKED_AT - read
@@ -37,7 +38,7 @@ def profile_of(data: Data) -> InputProfile | None:
         read += len(some)
         keys.append(row_keys(some))
         empty += int(_are_empty(some, of_table=data.words_from is not None).sum())
-        missing += _n_missing(some) if layout.missing else 0
+        missing += _n_missing(some) if may_miss else 0
         if read >= _LOOKED_AT:
             break
     return InputProfile(
@@ -46,7 +47,7 @@ def profile_of(data: Data) -> InputProfile | None:
         repeated=read - len(np.unique(np.concatenate(keys))),
         empty=empty,
         variants=variants_of(data.labelled_rows),
-        missing=missing if layout.missing else None,
+        missing=missing if may_miss else None,
     )
 
 

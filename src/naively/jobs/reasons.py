@@ -116,4 +116,4 @@ def misled_by(model: ModelFile, mistake: Mistaken) -> Misled:
     found = explain_row(model, mistake.x, mistake.answer, mistake.truth)
     against = sorted(found.contributions, key=lambda each: -each.nats)
     words = tuple(Said(each.feature, each.nats) for each in against[:_WORDS] if each.nats > 0)
-    return Misled(mistake.key, mistake.truth, mistake.answer, mistake.margin, words)
+    return Misled(mistake.key, mistake.truth, mistake.answer, mistake.margin, words, mistake.text)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from glob import escape
 from itertools import chain
@@ -12,6 +14,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from naively._nearest import short
 from naively.jobs.data import definition, names_of, of_record
 from naively.jobs.fit import fit
 from naively.jobs.learn import one_class
@@ -25,7 +28,7 @@ from naively.jobs.strangers import unlabelled_note
 from naively.jobs.study import path_curve
 from naively.judging.parting import TRAIN
 from naively.models import MODELS
-from naively.read.bytes import identity
+from naively.read.bytes import identity, spooled
 from naively.read.errors import InputError, mendable
 from naively.read.layout import Layout
 from naively.read.parts import find_files, parts_of, told
@@ -33,6 +36,7 @@ from naively.read.progress import Progress, silent
 from naively.report.summary import Summary
 from naively.selection.train import is_auto
 from naively.statistics.counts import ClassCounts
+from naively.statistics.sparse_table import SparseTable
 from naively.text.features import ColumnFeatures, TextFeatures
 from naively.text.labels import clean, label_text
 from naively.text.utf8 import as_texts
@@ -285,6 +289,7 @@ def solve(
     given: Settings = MappingProxyType({}),
     markers: int | None = None,
     long_rows: str | None = None,
+    format: str | None = None,
 ) -> Summary:
     """Select features and train a classifier from statistics alone, and write the result folder.
 
@@ -293,13 +298,16 @@ def solve(
     """
     with reserved_directory(out, RESULT_FILES, sometimes=ALSO, force=force):
         progress("reading", 0, 0)
+        notes: tuple[str, ...] = ()
         if long_rows is None:
             with mendable():
                 record = merge_stream(_all_of([source], progress))
             check_statistics(record, settings)
         else:
-            record = long_record(source, long_rows, settings)
+            record = long_record(source, long_rows, settings, format)
+            notes = tuple(_unfit_note(record))
         summary, model = _solved(source, record, settings, progress, text_columns, given, markers)
+        summary = replace(summary, notes=(*summary.notes, *notes))
         progress("writing", 0, 0)
         with atomic_directory(out, RESULT_FILES, sometimes=ALSO, force=force) as folder:
             write_result(folder, summary, model, given)
@@ -389,15 +397,20 @@ def _spelled(counts: ClassCounts) -> ClassCounts:
     return counts.of_classes(order, names[order])
 
 
-def long_record(source: str, rows: str, settings: ModelSettings) -> Record:
+def long_record(
+    source: str, rows: str, settings: ModelSettings, format: str | None = None
+) -> Record:
     """Read a long table of counts: columns feature, label, count, and documents if it is there.
 
     Parameters
     ----------
     source, rows
-        The table, and that of the rows of each class: label and one other column.
+        The table, or a pattern of several, whose counts are added; and that of the rows of each
+        class, or of their weights: label and one other column.
     settings
         Of the model, by which counts are occurrences or rows.
+    format
+        Of what is piped in.
 
     Raises
     ------
@@ -412,11 +425,61 @@ def long_record(source: str, rows: str, settings: ModelSettings) -> Record:
             f"`--read class-rows` is beside a table of counts, on which --model {settings.kind} "
             f"cannot be trained; choose one of {', '.join(able)}, or give the rows."
         )
-    with mendable():
-        counts, names = ClassCounts.from_long(source, rows=rows, presence=statistic == "presence")
+    paths = [_long_path(path, format) for path in find_files([source])]
+    with _of_tables(source, rows):
+        counts, names = ClassCounts.from_long(paths, rows=rows, presence=statistic == "presence")
         counts = _spelled(counts)
         texts = as_texts([clean(str(each)) for each in names.tolist()])
     known = Vocabulary(texts.bytes, texts.offsets)
     features = ColumnFeatures(counts.n_features, known.digest(), statistic)
-    shard = f"{identity(source, source)}#long"
-    return Record(counts, features, known, {shard: int(counts.class_rows.sum())})
+    shards = {f"{identity(path, path)}#long": 0 for path in paths}
+    shards[next(iter(shards))] = int(counts.class_rows.sum())  # whose rows these are is not known
+    return Record(counts, features, known, shards)
+
+
+def _long_path(path: str, format: str | None) -> str:
+    """Path of a table by whose name its format is known; of what is piped in, that of a copy."""
+    if path not in ("-", "/dev/stdin"):
+        return path
+    known = ("csv", "tsv", "parquet")
+    if format not in known:
+        raise InputError(
+            f"standard input: a table of counts is one of {', '.join(known)}; say which with "
+            "--read format."
+        )
+    return spooled(sys.stdin.buffer, f".{format}")
+
+
+@contextmanager
+def _of_tables(source: str, rows: str) -> Iterator[None]:
+    """Let errors name files instead of parameters."""
+    with mendable():
+        try:
+            yield
+        except ValueError as error:
+            said = str(error).replace("`frame`", source).replace("`rows`", rows)
+            said = said.replace(
+                "Name its columns with `feature`, `label` and `count`.",
+                "Its columns must be called feature, label and count.",
+            )
+            raise InputError(said) from error
+
+
+def _unfit_note(record: Record) -> Iterator[str]:
+    """Say where a feature is counted more often than its class has rows, of a table of counts."""
+    table, rows = record.statistics.table, record.statistics.class_weight
+    table = table.toarray() if isinstance(table, SparseTable) else table
+    above = table - rows
+    j, c = np.unravel_index(int(np.argmax(above)), table.shape)
+    if above[j, c] > 0:
+        name, label = _names_of(record, [int(j)])[0], record.statistics.classes[c]
+        yield (
+            f"{short(name)} is counted {table[j, c]:,.10g} times in the {rows[c]:,.10g} rows of "
+            f"{short(label)}: right if a row counts a feature more than once; if not, counts and "
+            "rows are not of the same rows."
+        )
+
+
+def _names_of(record: Record, columns: list[int]) -> list[str]:
+    assert record.names is not None
+    return [str(each) for each in record.names.names(columns).tolist()]

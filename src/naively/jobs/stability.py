@@ -21,8 +21,9 @@ from naively.selection.train import Trained, is_fdr, model_path
 from naively.statistics.matrix import Matrix
 from naively.work.bucketed import bucketed, summed
 from naively.work.judged import Look
+from naively.work.taken import Taken, joined, taken
 
-_FEWEST = 10 * BUCKETS  # rows, so that buckets are of like sizes
+_FEWEST = 10 * BUCKETS  # rows, so that buckets are of like sizes; fewer are halved row by row
 
 
 def check_stability(recipe: Recipe) -> None:
@@ -42,15 +43,18 @@ def check_stability(recipe: Recipe) -> None:
         "--choose redundancy": settings.redundancy is not None,
         "--choose class-weight": settings.class_weight is not None,
         "--words weights=tfidf": settings.weights == "tfidf",
-        "constraints on the features": settings.is_constrained,
+        "constraints on the features": recipe.stable is not None and settings.is_constrained,
+        "--choose groups, costs and budget": any(
+            each is not None for each in (settings.feature_groups, settings.costs, settings.budget)
+        ),
         "-k fdr": is_fdr(settings.k),
         "--train calibration": recipe.stable is not None and settings.calibration is not None,
     }
     for name, hinders in hindrances.items():
         if hinders:
             raise InputError(
-                f"`{option}` selects on sums of counts by the gains alone, not with {name}; "
-                "leave one of them out."
+                f"`{option}` selects k features again on sums of counts, not with {name}; leave "
+                "one of them out."
             )
 
 
@@ -65,36 +69,44 @@ def stability_of(
     """Share of 100 random halves of the rows on which each selected feature is selected: (k,).
 
     And of the best features at some other k (K,), ascending, the largest below 3 k: on average.
+    Rows are divided in buckets by their content, of which halves are made; few rows one by one.
 
     Raises
     ------
     InputError
-        If there are too few rows.
+        If a class has too few rows for both halves.
     """
-    if data.n_rows(*kinds) < _FEWEST:
-        raise InputError(
-            f"{data.name}: `{_option(recipe)}` needs {_FEWEST} rows or more to train on, of which "
-            f"there are {data.n_rows(*kinds)}; leave it out, or use selection_stability in Python."
-        )
     kept = data.kept(kinds, recipe.model)
     classes, gathering = trained.classes, trained.model
     total = gathering.exposure == "total"
     if total:
         gathering = replace(gathering, gather=partial(_beside_total, gathering))
 
-    def counted(columns: IntArray | None) -> list[Any]:
+    few = data.n_rows(*kinds) < _FEWEST
+
+    def look_at(columns: IntArray | None) -> Look:
         some = np.arange(trained.statistics.n_features) if columns is None else columns
         places = data.placed(some, kept)
         places = np.append(places, data.also) if total else places
-        look = Look(data.features, data.terms(places), places)
+        return Look(data.features, data.terms(places), places)
+
+    def counted(columns: IntArray | None) -> list[Any]:
+        look = look_at(columns)
+        if few:
+            X, labels, _ = joined(_taken(data, look, kinds, workers))
+            return [
+                gathering.gather(X[[i]], labels[[i]], classes=classes) for i in range(len(labels))
+            ]
         found = workers.map(bucketed, data.tasks, look, tuple(kinds), gathering, classes, BUCKETS)
         buckets = [summed(list(each)) for each in zip(*found, strict=True)]
         return [each for each in buckets if each is not None]
 
     rng = np.random.RandomState(0)
-    sides = [
-        stratified_folds(np.zeros(BUCKETS, dtype=np.int64), 2, rng) == 0 for _ in range(HALVES // 2)
-    ]
+    drawn = np.zeros(BUCKETS, dtype=np.int64)
+    if few:
+        nothing = look_at(np.arange(1))
+        drawn = np.searchsorted(classes, joined(_taken(data, nothing, kinds, workers))[1])
+    sides = [stratified_folds(drawn, 2, rng) == 0 for _ in range(HALVES // 2)]
     model = replace(trained.model, refit=None, calibration=None)
     support = trained.selection.support
     with told_of(data.name):
@@ -110,6 +122,12 @@ def stability_of(
             for g, k in enumerate(grid.tolist())
         ]
     return own, np.array(shares)[np.searchsorted(grid, ks)]
+
+
+def _taken(data: Data, look: Look, kinds: Kinds, workers: Workers) -> list[Taken]:
+    """Return the rows over the columns looked at, which are few."""
+    found = workers.map(taken, data.tasks, look, tuple(kinds))
+    return [each for each in found if each is not None]
 
 
 def _beside_total(model: Model[Any], X: Matrix, y: Array, **keywords: Any) -> Any:

@@ -67,6 +67,23 @@ def unlabelled_note(
         )
 
 
+def copies_note(shards: Mapping[str, int]) -> Iterator[str]:
+    """Say which shards, by name and rows, are copies of others under another name."""
+    first: dict[str, str] = {}
+    copies = []
+    for shard, rows in shards.items():
+        name, _, _ = shard.rsplit(":", 2)
+        content = shard[len(name) :]
+        if rows and first.setdefault(content, name) != name:
+            copies.append(f"{short(name)} of {short(first[content])}")
+    copies = list(dict.fromkeys(copies))
+    if copies:
+        yield (
+            f"By size, beginning and end, files are copies of others, whose rows then count twice: "
+            f"{_listed(copies)}. Take the copies away."
+        )
+
+
 def case_note(classes: Iterable[str]) -> Iterator[str]:
     """Say which classes a reader would take for one."""
     alike: dict[str, list[str]] = {}

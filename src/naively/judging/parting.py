@@ -193,7 +193,7 @@ def for_rows(
     Raises
     ------
     ValueError
-        If the rows have too few times.
+        If the rows have too few times, or one group.
     """
     labelled = (names != "")[codes] if len(names) else np.ones(len(keys), dtype=np.bool_)
     given = None if split is None else split[labelled]
@@ -201,6 +201,10 @@ def for_rows(
     free = slice(None) if given is None else given == TRAIN
     if parting.timed:
         return replace(parting, cuts=_cuts(parting, np.sort(keys[free]), given is None))
+    if parting.grouped and len(keys[free]) and (keys[free] == keys[free][0]).all():
+        raise ValueError(
+            f"all {len(keys[free]):,} rows are of one group, of which none can be kept apart"
+        )
     parting = replace(parting, apart=not parting.grouped and is_repetitive(keys))
     kinds = np.full(len(labelled), UNLABELLED, dtype=np.int32)
     kinds[labelled] = own = parting.dealt(keys, codes, names, given).astype(np.int32)

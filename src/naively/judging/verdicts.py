@@ -31,6 +31,7 @@ class Mistaken:
     truth: str
     answer: str
     x: FloatArray  # (k,) its selected columns
+    text: str = ""  # its beginning, of texts
 
 
 def _surest(mistakes: Iterable[Mistaken]) -> tuple[Mistaken, ...]:
@@ -39,7 +40,7 @@ def _surest(mistakes: Iterable[Mistaken]) -> tuple[Mistaken, ...]:
 
 def surest_mistakes(
     X: Matrix, truths: Array, answers: Array, margin: FloatArray, classes: Sequence[str],
-    key: Callable[[int], str],
+    key: Callable[[int], str], text: Callable[[int], str] = lambda _: "",
 ) -> tuple[Mistaken, ...]:  # fmt: skip
     """Return the surest of the rows that are answered wrongly, of classes that can be answered.
 
@@ -51,12 +52,14 @@ def surest_mistakes(
         Labels, what was answered, and the log-odds of it.
     classes
         That can be answered.
-    key
-        What row i is called.
+    key, text
+        What row i is called, and how it begins.
     """
     wrong = np.flatnonzero((answers != truths) & np.isin(truths, classes))
     return tuple(
-        Mistaken(float(margin[i]), key(i), str(truths[i]), str(answers[i]), dense_row(X, i))
+        Mistaken(
+            float(margin[i]), key(i), str(truths[i]), str(answers[i]), dense_row(X, i), text(i)
+        )
         for i in wrong[np.argsort(-margin[wrong], kind="stable")[:_MISTAKES]].tolist()
     )
 
@@ -151,15 +154,21 @@ class Judge:
         own = np.searchsorted(union, columns)
         return cls(rule, classes, model, union, own, every_k, on_path)
 
-    def verdicts(self, X: Matrix, labels: Array, key: Callable[[int], str]) -> Verdicts:
-        """Judge rows over the U columns (n, U), with their labels (n,) and what row i is called."""
+    def verdicts(
+        self, X: Matrix, labels: Array, key: Callable[[int], str],
+        text: Callable[[int], str] = lambda _: "",
+    ) -> Verdicts:  # fmt: skip
+        """Judge rows over the U columns (n, U), with their labels (n,).
+
+        And what row i is called, and how it begins.
+        """
         names, own = np.array(self.classes, dtype=str), X[:, self.own]
         scores = self.rule.scores(self.model.prepare(own))
         answers, margin = names[winners(scores)], margins(scores)
         pairs = Counter(zip(labels.tolist(), answers.tolist(), strict=True))
         found = Verdicts(
             pairs, self._wrong(X, labels, names), 0, margin, answers == labels,
-            mistakes=surest_mistakes(own, labels, answers, margin, self.classes, key),
+            mistakes=surest_mistakes(own, labels, answers, margin, self.classes, key, text),
         )  # fmt: skip
         return found + Verdicts()
 

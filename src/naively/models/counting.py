@@ -16,6 +16,24 @@ from naively.statistics.matrix import Matrix, canonical, is_sparse
 from naively.statistics.missing import missing_mask
 
 
+def uncounted(X: Matrix) -> str:
+    """Say how many values above 0 are no whole numbers, if they are more than half; else "".
+
+    A few are estimated counts, or corrected ones; most are so of logarithms.
+    """
+    values = X.data if is_sparse(X) else X
+    if values.dtype.kind != "f":
+        return ""
+    positive = values[values > 0]
+    odd = positive[positive != np.rint(positive)]
+    if 2 * odd.size <= positive.size:
+        return ""
+    return (
+        f"of the {positive.size:,} values above 0 in the first {X.shape[0]:,} rows {odd.size:,} "
+        f"are no whole numbers, such as {odd.flat[0]:.4g}"
+    )
+
+
 def of_own_counts(
     family: Family[ClassCounts], *, presence: bool, threshold: float = 0.0
 ) -> Family[ClassCounts]:

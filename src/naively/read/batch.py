@@ -19,6 +19,7 @@ from naively.statistics.matrix import is_sparse
 from naively.text.labels import name_text
 from naively.text.utf8 import Texts, TokenRows, as_texts, as_tokens
 
+_BEGINNING = 100  # characters
 BATCH_ROWS = 25_000
 BATCH_BYTES = 1 << 25
 
@@ -108,6 +109,15 @@ class Batch:
         if self.keys is not None:
             return str(self.keys[row])
         return os.path.basename(self.place(row))  # without the folders
+
+    def beginning(self, row: int) -> str:
+        """First characters of a row of texts, in one line; nothing of numbers."""
+        if not isinstance(self.rows, Texts | TokenRows):
+            return ""
+        texts = (self.rows.decoded(row * self.width + j) for j in range(self.width))
+        whole = " ".join(" ".join(text[: 2 * _BEGINNING].split()) for text in texts).strip()
+        cut = len(whole) > _BEGINNING
+        return whole[: _BEGINNING - 1] + "\N{HORIZONTAL ELLIPSIS}" if cut else whole
 
     def named(self, names: Sequence[Any] | Array) -> Batch:
         """Return the rows with the names (n,) that the file has, unless others were asked for."""

@@ -191,9 +191,9 @@ def _copy(file: BinaryIO, copy: BinaryIO, source: str) -> None:
         copy.write(block)
 
 
-def spooled(stream: BinaryIO) -> str:
+def spooled(stream: BinaryIO, suffix: str = "") -> str:
     """Path of a temporary file with all that a pipe holds; it goes when the program ends."""
-    with tempfile.NamedTemporaryFile(prefix="naively-", delete=False) as copy:
+    with tempfile.NamedTemporaryFile(prefix="naively-", suffix=suffix, delete=False) as copy:
         atexit.register(lambda: Path(copy.name).unlink(missing_ok=True))
         shutil.copyfileobj(stream, copy)
     return copy.name

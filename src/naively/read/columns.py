@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from typing import overload
 
 import numpy as np
@@ -55,6 +56,16 @@ class Wanted:
     owner: str = "the model"  # who wants them, in messages
     layer: str | None = None  # of AnnData, in which they stood: None for X, "raw" or a layer
     way: str = "give them with --read names=FILE, one a line"  # out, where a file has no names
+    chosen: tuple[str, ...] = ()  # of the names: the features of a rule; (): all are
+
+    def lack(self, lost: Collection[str]) -> str:
+        """Say how many of the features that decide are lost."""
+        own = set(self.chosen or self.names or ())
+        n = len(own & set(lost))
+        said = f" ({n:,} of its {len(own):,} features"
+        if not self.chosen:
+            return f"{said})"
+        return f"{said}; rows have the total of all columns for exposure, so that all are needed)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +110,11 @@ def kept_columns(
     ignore: Sequence[str],
     wanted: Wanted | None,
     what: str = "column",
+    beside: Collection[str] = (),
 ) -> IntArray | None:
     """Return the positions of the columns to keep, in their order; None for all as they are.
+
+    Those to ignore may be patterns, and names of what stands `beside` the columns.
 
     Raises
     ------
@@ -110,7 +124,7 @@ def kept_columns(
     """
     if columns.named:
         check_distinct(source, what, columns.names, columns.names)
-    left_out = [_position(source, columns, name, what) for name in ignore]
+    left_out = ignored(source, columns.names, ignore, what, beside)
     kept = np.delete(np.arange(columns.n), left_out) if left_out else None
     if wanted is None:
         return kept
@@ -132,11 +146,31 @@ def kept_columns(
     return wanted.columns if kept is None else kept[wanted.columns]
 
 
-def _position(source: str, columns: Columns, name: str, what: str) -> int:
-    try:
-        return columns.names.index(name)
-    except ValueError:
-        raise missing(source, what, name, columns.names[: 1 << 20]) from None
+def ignored(
+    source: str,
+    names: Sequence[str],
+    ignore: Sequence[str],
+    what: str = "column",
+    beside: Collection[str] = (),
+) -> list[int]:
+    """Return the positions of what names and patterns of the shell say.
+
+    Raises
+    ------
+    InputError
+        If one says nothing.
+    """
+    found = list[int]()
+    for pattern in ignore:
+        try:
+            own = [names.index(pattern)]
+        except ValueError:
+            some = [] if isinstance(names, Numbered) else names
+            own = [j for j, name in enumerate(some) if fnmatchcase(name, pattern)]
+        if not own and not any(fnmatchcase(name, pattern) for name in beside):
+            raise missing(source, what, pattern, names[: 1 << 20])
+        found += own
+    return sorted(set(found))
 
 
 def _by_name(
@@ -147,6 +181,7 @@ def _by_name(
     lost = [name for name in names if name not in position]
     if lost:
         others = f" and {len(lost) - 1:,} more" if len(lost) > 1 else ""
+        others += wanted.lack(lost) if len(lost) < len(names) else ""
         rows = " If the rows are features, add --read transpose." if len(lost) == len(names) else ""
         raise InputError(
             f"{source}: {wanted.owner} needs the {what} `{lost[0]}`{others}, which "

@@ -13,7 +13,7 @@ import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
-from naively._nearest import nearest, short
+from naively._nearest import listed, nearest, short
 
 _EXTRAS = {
     "pyarrow": ("Parquet", "arrow"),
@@ -83,9 +83,14 @@ def cause(error: BaseException) -> str:
     return text if len(text) <= 200 else f"{text[:200]}..." if text else type(error).__name__
 
 
-def missing(source: str, what: str, name: str, known: Iterable[str], way: str = "") -> InputError:
-    """Return the error of a name that is not there: the nearest one, or all and a way out."""
-    hint = nearest(name, known, what)
+def missing(
+    source: str, what: str, name: str, known: Iterable[str], way: str = "", *, asked: bool = True
+) -> InputError:
+    """Return the error of a name that is not there: the nearest one, or all and a way out.
+
+    Of a name that nobody gave (`asked`), no other is guessed.
+    """
+    hint = nearest(name, known, what) if asked else listed(known, what)
     return InputError(
         f"{source}: there is no {what} `{short(name)}`; {hint}{way * hint.endswith('.')}"
     )

@@ -32,6 +32,7 @@ from naively.read.matrix import (
     wanted_cells,
     whole_batches,
 )
+from naively.statistics.matrix import is_sparse
 from naively.text.labels import clean
 
 PART_ENTRIES = 10_000_000
@@ -56,18 +57,21 @@ def batches(part: Part, layout: Layout) -> Iterator[Batch]:
     """Rows of a range, in batches."""
     with _opened(part.path, part.source) as file:
         X, var = _matrix(part.source, file, layout)
-        names = _names(part.source, var)
+        names, also = _with_beside(part.source, file["obs"], _names(part.source, var), layout)
         cells = _cells(part.source, file["obs"], layout, _shape(part.source, X)[0])
         samples = _sample_names(part, file["obs"], layout)
         if hasattr(X, "keys") and _encoding(X) != "csr_matrix":
             begin = 0
-            for batch in whole_batches(part, _csc(part.source, X), cells, names, layout):
+            whole = _joined(_csc(part.source, X), also)
+            for batch in whole_batches(part, whole, cells, names, layout):
                 yield batch.named(samples[begin : begin + len(batch)])
                 begin += len(batch)
             return
-        columns, kept = chosen(part.source, _shape(part.source, X)[1], names, layout)
+        n = _shape(part.source, X)[1] + (also is not None)
+        columns, kept = chosen(part.source, n, names, layout)
         for start, stop, rows in _ranges(part, X):
             places = Places((part,), range(start + 1, stop + 1))
+            rows = _joined(rows, None if also is None else also[start:stop])
             rows = kept_values(rows, places, columns, kept, layout)
             batch = batch_of(rows, sliced(cells, start, stop), places)
             yield batch.named(samples[start - part.begin : stop - part.begin])
@@ -77,7 +81,8 @@ def columns(part: Part, layout: Layout) -> Columns:
     """Columns of the matrix that are kept."""
     with _opened(part.path, part.source) as file:
         X, var = _matrix(part.source, file, layout)
-        n, names = _shape(part.source, X)[1], _names(part.source, var)
+        names, also = _with_beside(part.source, file["obs"], _names(part.source, var), layout)
+        n = _shape(part.source, X)[1] + (also is not None)
         found, kept = chosen(part.source, n, names, layout)
         return found.take(kept)
 
@@ -189,8 +194,41 @@ def _cells(source: str, obs: Any, layout: Layout, n: int) -> dict[str, tuple[str
         cells[role] = (name, values)
     if layout.label_column and "label" not in cells:
         way = " Name that of the labels with --label, or give them with --read labels=FILE."
-        raise missing(f"{source}: obs", "column", "label", known, way)
+        raise missing(f"{source}: obs", "column", "label", known, way, asked=False)
     return cells
+
+
+def _with_beside(
+    source: str, obs: Any, names: Sequence[str], layout: Layout
+) -> tuple[Sequence[str], Array | None]:
+    """Names of the columns, and the numbers (n,) of one of `obs` that stands behind them."""
+    name = layout.beside
+    if name is None or name in names or name not in obs:
+        return names, None
+    if layout.normalize is not None or layout.log1p:
+        raise InputError(
+            f"{source}: `--read exposure={name}` is of counts as they were counted; leave out "
+            "--read normalize and --read log1p."
+        )
+    values = _column(source, obs, name)
+    if values.dtype.kind not in "iuf":
+        raise InputError(
+            f"{source}: column `{short(name)}` of obs must hold numbers for --read exposure; it "
+            f"holds {short(values[0])!r}."
+        )
+    return [*names, name], values
+
+
+def _joined(X: Any, also: Array | None) -> Any:
+    """Put a column behind those of a matrix."""
+    if also is None:
+        return X
+    column = also.reshape(-1, 1)
+    return (
+        sp.hstack([X, sp.csr_array(column)], format="csr")
+        if is_sparse(X)
+        else np.hstack([X, column])
+    )
 
 
 def _sample_names(part: Part, obs: Any, layout: Layout) -> Array:

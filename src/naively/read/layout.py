@@ -36,6 +36,8 @@ class Layout:
     # Of a matrix of counts: sum that every row is scaled to, and ln(1 + value) after that.
     normalize: float | Literal["median"] | None = None  # median: of the sums, once they are known
     log1p: bool = False
+    # Of AnnData: a column of obs that stands behind those of the matrix; the features say so.
+    beside: str | None = field(default=None, repr=False)
     sheet: str | None = None  # of Excel; None: the only one that is not empty
     delimiter: str | None = None  # of CSV; None: a comma, a tab in .tsv, or what fits (`sniff`)
     quotes: bool = True  # of CSV; False: quotation marks are part of the text
@@ -48,6 +50,7 @@ class Layout:
     variables: Variables | None = None  # of a table with columns of several kinds; else None
     # Of numbers. (What is counted is told by the features, by which records are named.)
     missing: bool = field(default=False, repr=False)  # cells without a value are NaN, not refused
+    text_way: str = field(default="", repr=False)  # out, where there is no column of text
     missing_way: str = field(default="", repr=False)  # out, where a value is missing: "add ..."
 
     def written(self, style: Style | None) -> Layout:
@@ -75,7 +78,7 @@ class Layout:
         roles = "of text and of labels with --text and --label" if self.needs_label else (
             "of text with --text"
         )  # fmt: skip
-        return f" Name the columns {roles}."
+        return f" Name the columns {roles}{self.text_way}."
 
     @property
     def label_column(self) -> str | None:

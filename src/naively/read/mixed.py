@@ -15,10 +15,11 @@ import numpy as np
 
 from naively.read.batch import Batch, Part, Places
 from naively.read.cells import batch_of
+from naively.read.columns import ignored
 from naively.read.errors import check_distinct, explained, missing
 from naively.read.formats import reader_of
 from naively.read.layout import Layout
-from naively.read.table import Records, beside, check_columns, roles
+from naively.read.table import Records, beside, check_columns, index_of, roles, row_names
 from naively.read.variables import Cells, Variables, kind_of, spellings, what_is
 from naively.statistics.mixed_columns import MixedColumns
 from naively.text.counter import TextCounter
@@ -38,9 +39,12 @@ def batches(part: Part, layout: Layout) -> Iterator[Batch]:
     variables = _of(layout)
     with _records(part, layout) as records:
         _check_names(part, records, layout)
+        index = index_of(records.names, layout, index=records.index)
         for cells, places in _columns(part, records):
             X = variables.encoded(cells, places, written=records.written)
-            yield batch_of(X, beside(cells, layout), places)
+            batch = batch_of(X, beside(cells, layout), places)
+            own = [cells[records.names[j]] for j in index]
+            yield batch.named(row_names(own)) if own else batch
 
 
 def named(part: Part, layout: Layout) -> Layout:
@@ -48,12 +52,10 @@ def named(part: Part, layout: Layout) -> Layout:
     with explained(part.source), _records(part, layout) as records:
         check_columns(part.source, records.names, layout)
         check_distinct(part.source, "column", records.names, records.names)
-        for name in layout.ignore:
-            if name not in records.names:
-                raise missing(part.source, "column", name, records.names)
-        left_out = {*roles(layout).values(), layout.label or "label", *layout.ignore}
-        if records.names and records.names[0] in ("", "Unnamed: 0"):  # names of rows
-            left_out.add(records.names[0])
+        left_out = {*roles(layout).values(), layout.label or "label"}
+        left_out |= {records.names[j] for j in ignored(part.source, records.names, layout.ignore)}
+        index = index_of(records.names, layout, index=records.index)
+        left_out |= {records.names[j] for j in index}
         kept = [name for name in records.names if name not in left_out]
         return replace(layout, variables=_of(layout).of_columns(part.source, kept))
 

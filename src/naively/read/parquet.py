@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -29,6 +30,7 @@ from naively.read.table import (
     number_columns,
     plan_of,
     roles,
+    row_names,
     text_batch,
     wanted_columns,
 )
@@ -67,12 +69,13 @@ def batches(part: Part, layout: Layout) -> Iterator[Batch]:
                 cells = {name: table.column(name) for name in table.schema.names}
                 yield text_batch(_decoded(cells, layout), places, layout)
             return
-        plan = plan_of(part.source, names, layout, named=not numeric[0])
+        plan = plan_of(part.source, names, layout, not numeric[0], _index(file))
         for table, places in _tables(file, part, None):
             rows = _numbers(table, plan, places, layout)
             special = {name: table.column(name) for name in roles(layout).values()}
             batch = batch_of(rows, beside(special, layout), places)
-            yield batch.named(table.column(0).to_pylist()) if plan.named else batch
+            own = [table.column(j).to_pylist() for j in plan.index]
+            yield batch.named(row_names(own)) if own else batch
 
 
 def columns(part: Part, layout: Layout) -> Columns:
@@ -82,7 +85,7 @@ def columns(part: Part, layout: Layout) -> Columns:
             return number_columns(part, _records(file, part), layout)
         fields = file.schema_arrow
         named = not _holds_numbers(fields[0].type)
-        return plan_of(part.source, fields.names, layout, named=named).columns
+        return plan_of(part.source, fields.names, layout, named, _index(file)).columns
 
 
 @contextmanager
@@ -133,8 +136,15 @@ def _holds_numbers(kind: Any) -> bool:
 
 
 def _numbers(table: Any, plan: Plan, places: Places, layout: Layout) -> Array:
+    import pyarrow as pa
+
+    odd = [
+        name
+        for j, name in zip(plan.places, plan.columns.names, strict=True)
+        if not (_holds_numbers(kind := table.column(j).type) or pa.types.is_null(kind))
+    ]
     columns = [
-        _column(table.column(j), name, places, layout)
+        _column(table.column(j), name, places, layout, odd)
         for j, name in zip(plan.places, plan.columns.names, strict=True)
     ]
     X = whole_numbers(np.column_stack(columns) if columns else np.empty((table.num_rows, 0)))
@@ -142,14 +152,14 @@ def _numbers(table: Any, plan: Plan, places: Places, layout: Layout) -> Array:
     return X
 
 
-def _column(column: Any, name: str, places: Places, layout: Layout) -> Array:
+def _column(column: Any, name: str, places: Places, layout: Layout, others: list[str]) -> Array:
     import pyarrow as pa
 
     absent = layout.missing and (_holds_numbers(column.type) or pa.types.is_null(column.type))
     if not absent and (not _holds_numbers(column.type) or column.null_count):
         odd = column.is_null().to_numpy(zero_copy_only=False)
         row = int(np.argmax(odd)) if odd.any() else 0
-        check_number(column[row].as_py(), name, places, row, layout)
+        check_number(column[row].as_py(), name, places, row, layout, others)
     if pa.types.is_decimal(column.type):
         column = column.cast(pa.float64())
     if pa.types.is_boolean(column.type):
@@ -160,10 +170,19 @@ def _column(column: Any, name: str, places: Places, layout: Layout) -> Array:
     return values
 
 
+def _index(file: Any) -> tuple[str, ...]:
+    """Columns that pandas wrote for the index of a frame: names of rows, wherever they stand."""
+    stored = (file.schema_arrow.metadata or {}).get(b"pandas")
+    listed = json.loads(stored).get("index_columns", []) if stored else []
+    return tuple(each for each in listed if isinstance(each, str))  # a range is no column
+
+
 def _records(file: Any, part: Part) -> Records:
-    """All rows as Python has them, where rows are features."""
+    """All rows as Python has them, the columns that name them first."""
+    names, index = list(file.schema_arrow.names), _index(file)
+    order = sorted(range(len(names)), key=lambda j: names[j] not in index)
     rows = (
-        Rows(list(zip(*(each.to_pylist() for each in table.columns), strict=True)), places.numbers)
+        Rows(list(zip(*(table.column(j).to_pylist() for j in order), strict=True)), places.numbers)
         for table, places in _tables(file, part, None)
     )
-    return Records(list(file.schema_arrow.names), rows)
+    return Records([names[j] for j in order], rows, index=index)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import csv
 import glob
 import os
 import stat
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 
+from naively._nearest import short
 from naively.read import mixed, svmlight
 from naively.read.batch import Batch, Part, joined
 from naively.read.bytes import (
@@ -21,7 +23,7 @@ from naively.read.bytes import (
 )
 from naively.read.columns import Columns
 from naively.read.errors import InputError, explained
-from naively.read.formats import format_of, reader_of
+from naively.read.formats import format_by_name, format_of, reader_of
 from naively.read.layout import Layout, check_effects, check_scaling
 from naively.read.matrix import read_words, row_sums
 from naively.read.sniff import Styles, style_of, told
@@ -154,8 +156,11 @@ def batches_of(part: Part, layout: Layout) -> Iterator[Batch]:
 
 
 def _labelled(batches: Iterator[Batch], part: Part, path: str) -> Iterator[Batch]:
-    """Give rows the labels that lie beside them, one a line."""
+    """Give rows the labels that lie beside them: one a line, or by the names of the rows."""
     words = read_words(path)
+    if (pairs := _pairs(path, words)) is not None:
+        yield from (_labelled_by_name(batch, part, path, pairs) for batch in batches)
+        return
     spelled = {each: "" if each in ABSENT else label_text(each) or "" for each in set(words)}
     labels = np.array([spelled[each] for each in words], dtype=np.str_)
     done = 0
@@ -169,6 +174,45 @@ def _labelled(batches: Iterator[Batch], part: Part, path: str) -> Iterator[Batch
         raise InputError(
             f"{path}: holds {n:,} labels, {part.source} has {done:,} rows; write one label a line."
         )
+
+
+def _pairs(path: str, lines: Sequence[str]) -> dict[str, str] | None:
+    """Labels by name of the row, of a table of two columns; None if it is none.
+
+    A header is a name that no row has.
+    """
+    delimiter = {"csv": ",", "tsv": "\t"}.get(format_by_name(path) or "")
+    filled = [line for line in lines if line]
+    if delimiter is None or not filled or any(delimiter not in line for line in filled):
+        return None
+    found = dict[str, str]()
+    for row in csv.reader(filled, delimiter=delimiter):
+        if len(row) != 2:
+            raise InputError(
+                f"{path}: must hold a label a line, or a name and a label; the line "
+                f"{short(delimiter.join(row))} has {len(row)} fields."
+            )
+        name, label = (cell.strip() for cell in row)
+        if found.setdefault(name, label) != label:
+            raise InputError(f"{path}: `{short(name)}` has two labels; leave one of them.")
+    return found
+
+
+def _labelled_by_name(batch: Batch, part: Part, path: str, pairs: Mapping[str, str]) -> Batch:
+    if batch.keys is None:
+        raise InputError(
+            f"{path}: has labels by name, and the rows of {part.source} have no names; name their "
+            "column with --id, or write one label a line, in the order of the rows."
+        )
+    names = batch.keys.tolist()
+    lost = [name for name in names if name not in pairs]
+    if lost:
+        raise InputError(
+            f"{path}: lacks the label of row `{short(lost[0])}` of {part.source}"
+            f"{f' and of {len(lost) - 1:,} more' if len(lost) > 1 else ''}; add it, if need be "
+            "empty, which leaves the row out."
+        )
+    return replace(batch, labels=np.array([pairs[name] for name in names], dtype=np.str_))
 
 
 def columns_of(parts: Sequence[Part], layout: Layout) -> Columns:

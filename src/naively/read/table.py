@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from fnmatch import fnmatchcase
 from operator import itemgetter
 from typing import Any
 
@@ -13,7 +14,7 @@ from naively._nearest import short
 from naively._types import FloatArray, IntArray
 from naively.read.batch import Batch, Part, Places, height, interleaved
 from naively.read.cells import Cells, batch_of, texts_of, tokens_of
-from naively.read.columns import Columns, kept_columns
+from naively.read.columns import Columns, ignored, kept_columns
 from naively.read.errors import InputError, check_distinct, missing
 from naively.read.layout import Layout
 from naively.read.matrix import check_finite
@@ -26,6 +27,7 @@ _TURNED = " If the rows are features, add --read transpose."
 _NUMBERS = " The table holds numbers: `naively select --read numbers` selects among its columns."
 _ABSENT = ABSENT | {None}
 _COUNTS = {"feature", "label", "count"}  # columns of a table of counts
+_NAMED = 10  # columns in a message
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,6 +46,7 @@ class Records:
     rows: Iterator[Rows]
     written: bool = False  # cells are text, as CSV has them
     categorical: tuple[str, ...] = ()  # columns that the file says are of categories
+    index: tuple[str, ...] = ()  # columns that the file says name the rows
 
 
 # Columns ---------------------------------------------------------------------------------------
@@ -76,7 +79,9 @@ def check_columns(
     wanted = wanted_columns(layout)
     for name in wanted:
         if name not in names:
-            raise missing(source, "column", name, names, _way_out(layout, names, numeric))
+            asked = (name, layout.label) != ("label", None)
+            way = _way_out(layout, names, numeric)
+            raise missing(source, "column", name, names, way, asked=asked)
     check_distinct(source, "column", names, wanted)
 
 
@@ -136,10 +141,12 @@ class Plan:
 
     columns: Columns  # of the matrix
     places: list[int]  # (m,) of them in the table
-    named: bool = False  # the first column of the table holds names of rows
+    index: tuple[int, ...] = ()  # places of the columns that name the rows
 
 
-def plan_of(source: str, names: Sequence[str], layout: Layout, named: bool) -> Plan:
+def plan_of(
+    source: str, names: Sequence[str], layout: Layout, named: bool, index: Sequence[str] = ()
+) -> Plan:
     """Choose the columns of numbers of a table.
 
     Parameters
@@ -148,25 +155,48 @@ def plan_of(source: str, names: Sequence[str], layout: Layout, named: bool) -> P
         The table, its columns, and where things should stand.
     named
         Whether the first column holds names of rows, not numbers.
+    index
+        Columns that the file says name the rows.
     """
     check_columns(source, names, layout)
     special = {*roles(layout).values(), layout.label or "label"}
-    first = names[0] if names else ""
-    index = (named or first in ("", "Unnamed: 0")) and first not in special | set(layout.ignore)
-    free = [j for j, name in enumerate(names) if name not in special and not (index and j == 0)]
+    places = index_of(names, layout, named, index)
+    free = [j for j, name in enumerate(names) if name not in special and j not in places]
     if not free:
+        first = short(next(iter(names), ""))
         raise InputError(
             f"{source}: no column holds numbers; "
             + (
-                f"if column `{short(first)}` holds text, name it with --text '{short(first)}'."
+                f"if column `{first}` holds text, name it with --text '{first}'."
                 if layout.needs_label
                 else "give a table with the columns of the training."
             )
         )
     columns = Columns([names[j] for j in free])
-    kept = kept_columns(source, columns, layout.ignore, layout.wanted)
-    places = free if kept is None else [free[j] for j in kept.tolist()]
-    return Plan(columns.take(kept), places, index)
+    beside = [name for j, name in enumerate(names) if name in special or j in places]
+    kept = kept_columns(source, columns, layout.ignore, layout.wanted, beside=beside)
+    found = free if kept is None else [free[j] for j in kept.tolist()]
+    return Plan(columns.take(kept), found, places)
+
+
+def index_of(
+    names: Sequence[str], layout: Layout, named: bool = False, index: Sequence[str] = ()
+) -> tuple[int, ...]:
+    """Places of the columns that name the rows: those of which the file says so, or the first.
+
+    None is a column that is something else by name, or that a model knows.
+    """
+    wanted = layout.wanted and layout.wanted.names
+    other = {*roles(layout).values(), *layout.ignore, *(wanted or ())}
+    first = index or (names[:1] if named or names[:1] in ([""], ["Unnamed: 0"]) else ())
+    return tuple(j for j, name in enumerate(names) if name in first and name not in other)
+
+
+def row_names(columns: Sequence[Sequence[Any]]) -> Sequence[Any]:
+    """Names (n,) of rows of which columns, one at least, tell them: of several joined."""
+    if len(columns) == 1:
+        return columns[0]
+    return [", ".join(map(str, cells)) for cells in zip(*columns, strict=True)]
 
 
 def number_batches(part: Part, records: Records, layout: Layout) -> Iterator[Batch]:
@@ -176,7 +206,7 @@ def number_batches(part: Part, records: Records, layout: Layout) -> Iterator[Bat
         return
     plan: Plan | None = None
     for some in records.rows:
-        plan = plan or plan_of(part.source, records.names, layout, _is_named(some))
+        plan = plan or plan_of(part.source, records.names, layout, _is_named(some), records.index)
         places = Places((part,), some.numbers)
         X = numbers_of(some.cells, plan, places, layout)
         columns = {
@@ -184,7 +214,8 @@ def number_batches(part: Part, records: Records, layout: Layout) -> Iterator[Bat
             for name in roles(layout).values()
         }
         batch = batch_of(whole_numbers(X), beside(columns, layout), places)
-        yield batch.named([row[0] for row in some.cells]) if plan.named else batch
+        own = [[row[j] for row in some.cells] for j in plan.index]
+        yield batch.named(row_names(own)) if own else batch
 
 
 def number_columns(part: Part, records: Records, layout: Layout) -> Columns:
@@ -192,7 +223,7 @@ def number_columns(part: Part, records: Records, layout: Layout) -> Columns:
     if layout.transpose:
         return _turned(part, records, layout)[1]
     first = next(records.rows, Rows([], []))
-    plan = plan_of(part.source, records.names, layout, _is_named(first))
+    plan = plan_of(part.source, records.names, layout, _is_named(first), records.index)
     return replace(plan.columns, sure=bool(first.cells))
 
 
@@ -213,9 +244,9 @@ def is_number(cell: Any) -> bool:
 
 
 def numbers_of(
-    rows: Sequence[Sequence[Any]], plan: Plan, places: Places, layout: Layout, ignored: str = ""
+    rows: Sequence[Sequence[Any]], plan: Plan, places: Places, layout: Layout, row_name: str = ""
 ) -> FloatArray:
-    """Return cells as numbers, (n, m); `ignored` is what to leave out where one is missing."""
+    """Return cells as numbers, (n, m), of rows that are samples, or features by name."""
     number: Any = _number_or_nan if layout.missing else float
     if not plan.places:
         return np.empty((len(rows), 0))
@@ -229,8 +260,10 @@ def numbers_of(
             X[i] = list(map(number, pick(row)))
     except (TypeError, ValueError):
         for i, row in enumerate(rows):
-            for name, cell in zip(plan.columns.names, pick(row), strict=True):
-                check_number(cell, name, places, i, layout, ignored)
+            cells = dict(zip(plan.columns.names, pick(row), strict=True))
+            odd = [name for name, cell in cells.items() if not is_number(cell)]
+            for name, cell in cells.items():
+                check_number(cell, name, places, i, layout, [row_name] if row_name else odd)
         raise
     check_finite(X, plan.columns, places, layout)
     return X
@@ -240,17 +273,31 @@ def _number_or_nan(cell: Any) -> float:
     return np.nan if cell in _ABSENT else float(cell)
 
 
+def _listed(names: Sequence[str]) -> str:
+    listed = ", ".join(f"`{short(name)}`" for name in names[:_NAMED])
+    return listed + f" and {len(names) - _NAMED:,} more" * (len(names) > _NAMED)
+
+
 def check_number(
-    cell: Any, column: str, places: Places, row: int, layout: Layout, ignored: str = ""
+    cell: Any, column: str, places: Places, row: int, layout: Layout, odd: Sequence[str] = ()
 ) -> None:
-    """Refuse a cell that is no number, or is missing where that may not be."""
+    """Refuse a cell that is no number, or is missing where that may not be.
+
+    `odd` are all columns that hold something else, or the feature whose row it is.
+    """
     absent = cell in _ABSENT
     if is_number(cell) and not (absent and not layout.missing):
         return
     said = "is missing" if absent else f"is {str(cell)[:50]!r}, not a number"
-    ways = ["fill it in"]
+    if absent or not odd:
+        odd = odd[:1] if odd and odd[0] != column and layout.transpose else [column]
+    said += f", and {_listed(odd[1:])} {'is' if len(odd) == 2 else 'are'} none" * (len(odd) > 1)
+    ways = ["fill it in" if absent else "make numbers of it"]
     if layout.needs_label:  # otherwise a model needs it
-        ways += [f"leave it out with --read ignore='{short(ignored or column)}'"]
+        options = " ".join(f"--read ignore='{short(name)}'" for name in odd[:_NAMED])
+        ways += [f"leave {'it' if len(odd) == 1 else 'them'} out with {options}"]
+        if not absent and not layout.transpose:
+            ways += ["let --model mixed read columns of any kind"]
     if absent and layout.missing_way:
         ways += [layout.missing_way]
     if isinstance(cell, str) and "," in cell and is_number(cell.replace(",", ".", 1)):
@@ -270,10 +317,15 @@ def _turned(part: Part, records: Records, layout: Layout) -> tuple[Batch, Column
             f"{part.source}: the first row names the samples, and is called "
             f"`{short(records.names[0])}`; add --read header=false if they have no names."
         )
-    left_out = {layout.label or "label", *layout.ignore}
     wanted = None if layout.wanted is None else layout.wanted.names
     places = list(range(1, len(records.names)))
     samples = Plan(Columns(records.names[1:]), places)
+
+    def is_left_out(name: str) -> bool:
+        return name == (layout.label or "label") or any(
+            fnmatchcase(name, pattern) for pattern in layout.ignore
+        )
+
     names, rows = list[str](), dict[str, FloatArray]()
     for some in records.rows:
         for number, cells in zip(some.numbers, some.cells, strict=True):
@@ -281,15 +333,16 @@ def _turned(part: Part, records: Records, layout: Layout) -> tuple[Batch, Column
             if name in special:
                 special[name] = list(cells[1:])
             # Others may be labels, or something else that a model does not ask for.
-            elif name not in left_out and (wanted is None or name in wanted):
+            elif not is_left_out(name) and (wanted is None or name in wanted):
                 place = Places((part,), [number])
                 rows[name] = numbers_of([cells], samples, place, layout, name)[0]
             names.append(name)
-    lost = next((each for each in (*special, *layout.ignore) if each not in names), None)
+    ignored(part.source, names, layout.ignore, "row")
+    lost = next((each for each in special if each not in names), None)
     if lost is not None:
         way = " Labels that lie beside the table are given with --read labels=FILE."
         raise missing(part.source, "row", lost, names, way)
-    columns = Columns([name for name in names if name not in left_out | set(special)])
+    columns = Columns([name for name in names if name not in special and not is_left_out(name)])
     if not columns.n:
         raise InputError(f"{part.source}: the file holds no rows; give one with data in it.")
     kept = kept_columns(part.source, columns, (), layout.wanted, "row")

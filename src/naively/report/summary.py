@@ -125,6 +125,7 @@ class Misled:
     answer: str
     margin: float  # log-odds of the answer, nats
     words: tuple[Said, ...]  # features that spoke most against the truth
+    text: str = ""  # its beginning, of texts
 
 
 @dataclass(frozen=True, slots=True)

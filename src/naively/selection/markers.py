@@ -32,7 +32,7 @@ class Markers:
     """The features that tell each class from all others, class by class.
 
     A class has those of the selected features that its rows have more of than all other rows, by
-    falling gain against the rest: the gain of the model if all other classes had one label.
+    falling z. The gain is that of the model if all other classes had one label.
 
     Attributes
     ----------
@@ -293,7 +293,7 @@ def _of_class(
     """Places of the markers of a class in the support, in order, and what is told of them."""
     found, gain = compared.contrast, compared.gain
     above = np.flatnonzero(found.effect > NOTHING)
-    at = above[np.argsort(-gain[above], kind="stable")][:k]
+    at = above[np.lexsort((-gain[above], -found.z[above]))][:k]  # what is no number comes last
     return at, {
         "gain": gain[at],
         "pvalue": compared.pvalue[at],

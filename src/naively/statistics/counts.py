@@ -212,10 +212,12 @@ class ClassCounts(AbstractStatistics):
 
         Parameters
         ----------
-        frame : data frame, Arrow table, mapping of columns, list of mappings, or path
-            The long table; paths end in .csv, .tsv or .parquet.
-        rows : mapping of label to int, or table or path with `label` and one other column
-            Rows of each class, those without any feature too. Its labels are the classes.
+        frame : data frame, Arrow table, mapping of columns, list of mappings, cursor, or path
+            The long table; paths end in .csv, .tsv or .parquet, and the counts of a list of paths
+            are added. A cursor (of DB-API 2) or a relation (of DuckDB) holds the result of a query.
+        rows : mapping of label to number, or table or path with `label` and one other column
+            Rows of each class, those without any feature too; or, with counts of weighted rows,
+            what they weigh together. Its labels are the classes.
         feature, label, count : str
             Names of the columns: what was counted, of which class, and how often (>= 0).
         documents : str, default=None
@@ -266,7 +268,7 @@ class ClassCounts(AbstractStatistics):
         return cls(
             long.classes,
             long.class_rows,
-            long.class_rows.astype(np.float64),
+            long.class_weight,
             tables[0],
             np.empty(0, dtype=np.int64),
             np.empty((0, len(long.classes))),
@@ -360,14 +362,15 @@ def squared(X: Matrix) -> Matrix:
 
 def _check_rows(name: str, cells: SparseTable, long: LongCounts) -> None:
     """Refuse a feature that is in more rows than its class has."""
-    above = np.flatnonzero(cells.values > long.class_rows[cells.codes])
+    most = long.class_weight * (1 + RESIDUE)  # sums of weights are rounded
+    above = np.flatnonzero(cells.values > most[cells.codes])
     if len(above):
         at, c = int(above[0]), int(cells.codes[above[0]])
         feature = long.features[int(cells.cells[at]) // len(long.classes)]
         raise ValueError(
             f"`{name}` must be rows that have the feature, at most those of the class; got "
             f"{cells.values[at]:g} for {feature!r} in {long.classes[c]!r}, which has "
-            f"{long.class_rows[c]:,} rows. Count rows (COUNT(DISTINCT ...)), or leave it out."
+            f"{long.class_weight[c]:,.10g} rows. Count rows (COUNT(DISTINCT ...)), or leave it out."
         )
 
 

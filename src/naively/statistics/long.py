@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from naively._nearest import nearest, short
-from naively._types import Array, IntArray
+from naively._types import Array, FloatArray, IntArray
 from naively.statistics.labels import encode_labels
 from naively.statistics.matrix import as_matrix
 from naively.statistics.sparse_table import SparseTable
@@ -33,7 +33,8 @@ class LongCounts:
 
     features: Array  # (m,) distinct, ascending
     classes: Array  # (C,) labels, ascending
-    class_rows: IntArray  # (C,)
+    class_rows: IntArray  # (C,), rounded up where rows are weighted
+    class_weight: FloatArray  # (C,)
     tables: tuple[SparseTable, ...]  # (m, C) one for each column of counts
 
     @classmethod
@@ -45,7 +46,9 @@ class LongCounts:
         Parameters
         ----------
         frame
-            Data frame, Arrow table, list or mapping of columns, or path of a CSV or Parquet file.
+            Data frame, Arrow table, list or mapping of columns, path of a CSV or Parquet file, or
+            what a database gives: a relation, a cursor after its query. Of a list of paths the
+            counts are added.
         feature, label
             Names of its columns.
         counts
@@ -59,17 +62,23 @@ class LongCounts:
             If a column is missing, a cell is not what it should be, a pair is repeated, or a class
             has no number of rows.
         """
+        shards = []
+        for each in _shards(frame):
+            with _told_of(each):
+                shards.append(_columns(each, [feature, label, *counts]))
         with _told_of(rows):
-            classes, class_rows = _rows_of_classes(rows, label)
+            classes, weight = _rows_of_classes(rows, label)
         with _told_of(frame):
-            columns = _columns(frame, [feature, label, *counts])
+            columns = {name: _concatenated([each[name] for each in shards]) for name in shards[0]}
             if not len(columns[feature]):
                 raise ValueError(_EMPTY)
             names, codes = _encoded(columns[feature], feature)
             labels = _positions(columns[label], label, classes)
             shape = (len(names), len(classes))
             cells = codes.astype(np.int64) * shape[1] + labels
-            _refuse_repeated(cells, columns, feature, label)
+            ends = np.cumsum([len(each[feature]) for each in shards])
+            for end, own in zip(ends.tolist(), shards, strict=True):
+                _refuse_repeated(cells[end - len(own[feature]) : end], own, feature, label)
             tables = [_numbers(columns[name], name) for name in counts]
             idle = np.setdiff1d(np.arange(len(classes)), labels)
             if len(idle):
@@ -79,8 +88,24 @@ class LongCounts:
                     "with count 0 if its rows hold no feature."
                 )
         return cls(
-            names, classes, class_rows, tuple(SparseTable.of(shape, cells, n) for n in tables)
-        )
+            names, classes, np.ceil(weight).astype(np.int64), weight.astype(np.float64),
+            tuple(SparseTable.of(shape, cells, n) for n in tables),
+        )  # fmt: skip
+
+
+def _shards(frame: Any) -> list[Any]:
+    """Long tables that are added up: of a list of paths each."""
+    paths = isinstance(frame, list | tuple) and frame
+    if paths and all(isinstance(each, str | os.PathLike) for each in frame):
+        return list(frame)
+    return [frame]
+
+
+def _concatenated(columns: Sequence[Array]) -> Array:
+    if len(columns) == 1:
+        return columns[0]
+    kinds = {each.dtype.kind for each in columns}
+    return np.concatenate([each.astype(object) if len(kinds) > 1 else each for each in columns])
 
 
 @contextmanager
@@ -102,6 +127,7 @@ def _columns(frame: Any, names: Sequence[str] | None, parameter: str = "frame") 
     """Return columns by name, those asked for or all there are."""
     if isinstance(frame, str | os.PathLike):
         frame = _from_file(Path(frame), parameter)
+    frame = _of_database(frame)
     rows = isinstance(frame, Sequence) or not hasattr(frame, "__getitem__")
     if rows and not isinstance(frame, str | bytes):
         frame = _of_rows(frame, parameter)
@@ -117,6 +143,28 @@ def _columns(frame: Any, names: Sequence[str] | None, parameter: str = "frame") 
     return {name: _array(frame[name]) for name in (known if names is None else names)}
 
 
+def _of_database(frame: Any) -> Any:
+    """Return the result of a query as a table: what a relation, a cursor or a stream holds."""
+    if hasattr(frame, "column_names") or hasattr(frame, "iloc") or isinstance(frame, Mapping):
+        return frame
+    if hasattr(frame, "execute") and getattr(frame, "description", None):  # a cursor, by PEP 249
+        names = [each[0] for each in frame.description]
+        rows = frame.fetchall()
+        if rows and isinstance(rows[0], Mapping):
+            return rows
+        columns = list(zip(*rows, strict=True)) or [()] * len(names)
+        return {name: list(cells) for name, cells in zip(names, columns, strict=True)}
+    for name in ("to_arrow_table", "fetch_arrow_table", "fetch_record_batch"):  # of DuckDB
+        if callable(fetch := getattr(frame, name, None)):
+            found = fetch()
+            return found.read_all() if hasattr(found, "read_all") else found
+    if hasattr(frame, "__arrow_c_stream__") and not hasattr(frame, "__getitem__"):
+        import pyarrow as pa
+
+        return pa.table(frame)
+    return frame
+
+
 def _of_rows(rows: Any, parameter: str) -> dict[str, list[Any]]:
     """Columns of rows that are mappings, such as those of a database cursor."""
     try:
@@ -128,7 +176,8 @@ def _of_rows(rows: Any, parameter: str) -> dict[str, list[Any]]:
     except (TypeError, AttributeError, LookupError) as error:
         raise ValueError(
             f"`{parameter}` must be a data frame, an Arrow table, a mapping of columns, a list of "
-            f"mappings with the same keys, or the path of a CSV or Parquet file; got "
+            f"mappings with the same keys, a cursor after its query, or the path of a CSV or "
+            f"Parquet file; got "
             f"{type(rows).__name__}."
         ) from error
 
@@ -212,7 +261,8 @@ def _positions(values: Array, name: str, classes: Array) -> IntArray:
     return np.array([position[each] for each in found.tolist()], dtype=np.int64)[codes]
 
 
-def _rows_of_classes(rows: Any, label: str) -> tuple[Array, IntArray]:
+def _rows_of_classes(rows: Any, label: str) -> tuple[Array, Array]:
+    """Classes (C,), ascending, and how many rows each has, or what these weigh (C,)."""
     if isinstance(rows, Mapping) and label not in rows:
         labels, numbers = _array(list(rows.keys())), _array(list(rows.values()))
     elif rows is None or isinstance(rows, int | float):
@@ -234,11 +284,9 @@ def _rows_of_classes(rows: Any, label: str) -> tuple[Array, IntArray]:
         twice = classes[np.argmax(np.bincount(codes))]
         raise ValueError(f"`rows` must have each class once; {twice!r} is there twice.")
     counted = _numbers(numbers, "rows")
-    if counted.dtype.kind == "f":
-        raise ValueError(f"`rows` must be whole numbers; got {counted[counted % 1 > 0][:1][0]:g}.")
-    class_rows = np.empty_like(counted)
-    class_rows[codes] = counted
-    return classes, class_rows
+    weight = np.empty_like(counted)
+    weight[codes] = counted
+    return classes, weight
 
 
 def _numbers(values: Array, name: str) -> Array:

@@ -59,7 +59,7 @@ def judged(task: Task, judge: Judge, look: Look) -> Verdicts:
             batch, labels = seen.of_kind(TEST)
             with told_at(part):
                 if len(batch):
-                    found += judge.verdicts(see(batch), labels, batch.called)
+                    found += judge.verdicts(see(batch), labels, batch.called, batch.beginning)
             # Those without a label were told where the other rows were counted.
             only_tested = task.parting is not None and task.parting.share == 1
             left_out = UNLABELLED if only_tested else LEFT_OUT

@@ -181,7 +181,11 @@ def parted(
             np.concatenate(split) if split else None, sizes,
         )  # fmt: skip
     except ValueError as error:
-        raise InputError(f"{parts[0].source}: `--read time={layout.group}`: {error}.") from error
+        option = f"--read {'time' if parting.timed else 'groups'}"
+        raise InputError(
+            f"{parts[0].source}: `{option}={layout.group}`: {error}; choose another column, or "
+            "leave it out."
+        ) from error
 
 
 def _keys(

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any, BinaryIO, cast
 
 from naively.read.errors import OutputError, reason
+from naively.read.formats import format_by_name, packing_of
 
 try:
     import fcntl
@@ -67,6 +68,22 @@ def atomic_file(path: str | os.PathLike[str], *, folders: bool = False) -> Itera
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+
+
+def check_csv_name(path: str | os.PathLike[str]) -> None:
+    """Refuse a name that promises something else than the CSV that is written.
+
+    Raises
+    ------
+    OutputError
+        Naming it.
+    """
+    name = os.fspath(path)
+    promised = packing_of(name).lstrip(".") or format_by_name(name) or "csv"
+    if promised != "csv":
+        raise OutputError(
+            f"{name}: what is written is CSV, and the name promises {promised}; choose one in .csv."
+        )
 
 
 def _target(path: str | os.PathLike[str]) -> Path:

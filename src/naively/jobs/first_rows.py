@@ -1,0 +1,141 @@
+"""What the first rows look like: names among the features, logarithms, letters in parts."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from naively._nearest import short
+from naively._types import FloatArray
+from naively.models.counting import uncounted
+from naively.models.kinds import MODELS
+from naively.read.batch import Batch
+from naively.statistics.matrix import Matrix, is_sparse
+from naively.text.utf8 import Texts
+
+FIRST_ROWS = 1000  # that are looked at
+_FEWEST = 20  # rows from which on values that are all distinct are no chance
+_GLANCE = 50  # rows that tell most columns not to be names
+_SHOWN = 5
+_WORD = re.compile(r"[!-~]{1,60}")  # a category, in ASCII: some scripts write texts without blanks
+_MARKS = (0xCC, 0xCD)  # bytes that combining accents begin with
+
+
+def fractions_note(kind: str, X: Matrix) -> Iterator[str]:
+    """Say that a model of counts meets something else, logarithms most likely."""
+    said = uncounted(X[:FIRST_ROWS]) if MODELS[kind].takes == "counts" else ""
+    if said:
+        yield (
+            f"The {kind} model takes counts, and {said}. Logarithms are for --model gaussian; of "
+            "counts give the file, or the layer, that holds them."
+        )
+
+
+def scaled_note(option: str, X: Matrix) -> Iterator[str]:
+    """Say that rows to be scaled, or taken logarithms of, seem to be so already."""
+    if said := uncounted(X[:FIRST_ROWS]):
+        yield f"`{option}` is for counts, and {said}: leave it out if they are scaled already."
+
+
+def repeated_note(batch: Batch) -> Iterator[str]:
+    """Say that what was taken for names of rows is none, most likely."""
+    if batch.keys is None:
+        return
+    names = batch.keys[:FIRST_ROWS].tolist()
+    if _FEWEST <= len(names) and 2 * len(set(names)) <= len(names):
+        yield (
+            f"The first column of text, or the index, was taken for names of the rows, which "
+            f"repeat ({short(names[0])}, ...), and is no feature; --model mixed reads columns of "
+            "any kind."
+        )
+
+
+def names_note(X: Matrix, names: Sequence[str]) -> Iterator[str]:
+    """Say which columns (m,) hold another whole number, or category, in every one of the rows.
+
+    Not if most columns do: such numbers are measured.
+    """
+    X = X[:FIRST_ROWS, : len(names)]
+    if X.shape[0] < _FEWEST or not X.shape[1]:
+        return
+    glance = _are_distinct(_dense(X[:_GLANCE]))
+    maybe = np.flatnonzero(glance)
+    found = maybe[_are_distinct(_dense(X[:, maybe]))] if len(maybe) else maybe
+    if 0 < 2 * len(found) <= max(X.shape[1], 2):
+        yield from _named([names[j] for j in found.tolist()], X.shape[0])
+
+
+def _named(names: Sequence[str], n: int) -> Iterator[str]:
+    listed = ", ".join(f"`{short(name)}`" for name in names[:_SHOWN])
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    hold, they = ("holds", "it is") if len(names) == 1 else ("hold", "they are")
+    yield (
+        f"{listed}{more} {hold} another value in each of the first {n:,} rows, as names of rows "
+        f"do; if {they} no feature, add --read ignore='{short(names[0])}'."
+    )
+
+
+def _dense(X: Matrix) -> FloatArray:
+    return np.asarray(X.toarray() if is_sparse(X) else X, dtype=np.float64)
+
+
+def _are_distinct(X: FloatArray) -> Any:
+    """Whether columns (m,) hold whole numbers alone, no two alike."""
+    ascending = np.sort(X, axis=0)
+    whole = (ascending == np.rint(ascending)).all(axis=0)  # NaN is not equal to itself
+    return whole & (np.diff(ascending, axis=0) > 0).all(axis=0)
+
+
+def categories_note(batch: Batch, columns: Sequence[str]) -> Iterator[str]:
+    """Say which columns of text hold names of rows, or the same single words as another."""
+    if not isinstance(batch.rows, Texts):
+        return
+    n, values = min(len(batch), FIRST_ROWS), dict[str, list[str]]()
+    for j, name in enumerate(columns):
+        cells = [batch.rows.decoded(i * batch.width + j) for i in range(n)]
+        if all(not cell or _WORD.fullmatch(cell) for cell in cells):
+            values[name] = [cell for cell in cells if cell]
+    distinct = {name: set(cells) for name, cells in values.items()}
+    ids = [name for name, cells in values.items() if _FEWEST <= n == len(distinct[name])]
+    if ids:
+        listed = ", ".join(f"`{short(name)}`" for name in ids)
+        yield (
+            f"{listed} {'holds' if len(ids) == 1 else 'hold'} another word in each of the first "
+            f"{n:,} rows, as names of rows do; leave out --text '{short(ids[0])}' if it is no text."
+        )
+    shared = [
+        (one, other, both)
+        for one, other in combinations(distinct, 2)
+        if (both := distinct[one] & distinct[other])
+    ]
+    if shared:
+        one, other, both = max(shared, key=lambda each: len(each[2]))
+        more = f" (and {len(shared) - 1:,} more pairs)" if len(shared) > 1 else ""
+        yield (
+            f"The columns `{short(one)}` and `{short(other)}`{more} hold the same values, such as "
+            f"{short(min(both))}, which are one feature here; --model mixed keeps the columns "
+            "apart, and so do values that name their column, such as "
+            f"{short(one)}={short(min(both))}."
+        )
+
+
+def letters_note(batch: Batch) -> Iterator[str]:
+    """Say that letters are written in parts, of which an accent ends a word."""
+    rows = batch.rows
+    first = rows.rows(0, min(len(rows), FIRST_ROWS * batch.width))
+    content = first.bytes[int(first.offsets[0]) : int(first.offsets[-1])]
+    if not np.isin(content, _MARKS).any():
+        return
+    texts = (first.decoded(i) for i in range(len(first)))
+    parted = sum(not unicodedata.is_normalized("NFC", text) for text in texts)
+    if parted:
+        yield (
+            f"{parted:,} of the first {len(first):,} texts hold letters in parts, such as u and "
+            "its dots, and a word ends before the second; write them as "
+            "unicodedata.normalize('NFC', text) does."
+        )

@@ -1,0 +1,607 @@
+"""What would go wrong in silence, with data that look right: read rightly, refused or told."""
+
+import csv
+import json
+import sqlite3
+import unicodedata
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pytest
+import scipy.sparse as sp
+from click.testing import CliRunner
+from tests.test_cli import refused, run
+
+from naively import (
+    ClassCounts,
+    SparseBernoulliNB,
+    SparseMultinomialNB,
+    SparseNegativeBinomialNB,
+    SparsePoissonNB,
+    selection_stability,
+)
+from naively._nearest import nearest
+from naively.cli.commands import naively
+
+
+def features_of(out="out"):
+    with open(f"{out}/features.csv", encoding="utf-8", newline="") as file:
+        return [row["feature"] for row in csv.DictReader(file)]
+
+
+def told(*arguments):
+    """Return what the command prints, lines joined."""
+    return " ".join(run(*arguments).output.split())
+
+
+def summary_of(out="out"):
+    with open(f"{out}/summary.json", encoding="utf-8") as file:
+        return json.load(file)
+
+
+def numbers(n=40, m=3, seed=0):
+    """Counts of two classes, of which the first feature tells one from the other."""
+    rng = np.random.default_rng(seed)
+    labels = np.array(["a", "b"] * (n // 2))
+    X = rng.poisson(2, (n, m))
+    X[:, 0] += 4 * (labels == "b")
+    return pd.DataFrame(X, columns=[f"g{j}" for j in range(m)]), labels
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+
+# The index of pandas ----------------------------------------------------------------------------
+
+INDICES = {
+    "integers": pd.Index(np.arange(40) * 10),
+    "named": pd.Index(np.arange(40) * 10, name="event"),
+    "strings": pd.Index([f"S{i}" for i in range(40)]),
+    "range": pd.RangeIndex(40),
+    "two": pd.MultiIndex.from_product([list("ab"), range(20)], names=["donor", "cell"]),
+}
+
+
+@pytest.mark.parametrize("index", INDICES.values(), ids=INDICES)
+@pytest.mark.parametrize("model", ["poisson", "mixed"])
+def test_the_index_of_a_frame_is_no_feature(index, model):
+    frame, labels = numbers()
+    frame = frame.assign(label=labels).set_index(index)
+    frame.to_parquet("table.parquet")
+    read = [] if model == "mixed" else ["--read", "numbers"]
+    run("select", "table.parquet", "--model", model, *read, "-k", "all", "-o", "out", "-q")
+    assert sorted(features_of()) == ["g0", "g1", "g2"]
+    answers = run("predict", "out", "table.parquet", "-q").output.splitlines()[1:]
+    names = [line.rpartition(",")[0].strip('"') for line in answers]
+    expected = [", ".join(map(str, each)) if isinstance(each, tuple) else str(each)
+                for each in index]  # fmt: skip
+    assert names == (expected if index is not INDICES["range"] else [*map(str, range(1, 41))])
+
+
+def test_an_index_that_is_the_label_is_the_label():
+    frame, labels = numbers()
+    frame.set_index(pd.Index(labels, name="label")).to_parquet("table.parquet")
+    run("select", "table.parquet", "--read", "numbers", "--model", "poisson", "-o", "out", "-q")
+    assert sorted(features_of()) == ["g0", "g1", "g2"]
+
+
+def test_genes_by_samples_with_numbers_for_names():
+    frame, labels = numbers()
+    frame.columns = [5, 77, 301]  # as Entrez numbers genes
+    turned = frame.set_axis([f"s{i}" for i in range(40)]).T
+    turned.to_parquet("turned.parquet")
+    Path("labels.txt").write_text("\n".join(labels))
+    asked = ("--read", "transpose", "--model", "poisson", "--read", "labels=labels.txt")
+    run("select", "turned.parquet", *asked, "-k", 1, "-o", "out", "-q")
+    assert features_of() == ["5"]
+    assert summary_of()["n_rows"] == 40
+
+
+@pytest.mark.parametrize("rows", [range(40), [f"S{i}" for i in range(40)]], ids=["int", "str"])
+def test_names_of_rows_of_csv_are_no_feature(rows):
+    frame, labels = numbers()
+    frame = frame.assign(label=labels).set_index(pd.Index(rows))
+    frame.to_csv("pandas.csv")
+    rows = frame.to_csv().partition("\n")[2]
+    Path("r.csv").write_text("g0,g1,g2,label\n" + rows)  # as write.table of R does
+    for name in ("pandas.csv", "r.csv"):
+        run("select", name, "--read", "numbers", "-k", "all", "-o", "out", "-q")
+        assert sorted(features_of()) == ["g0", "g1", "g2"]
+
+
+# What was tested, and on what --------------------------------------------------------------------
+
+
+def words_table(name="words.csv", n=60):
+    lines = [f"{'good fine' if i % 2 else 'bad poor'} word{i % 7},{'pn'[i % 2]},{i % 3}"
+             for i in range(n)]  # fmt: skip
+    Path(name).write_text("text,label,plate\n" + "\n".join(lines) + "\n")
+    return name
+
+
+@pytest.mark.parametrize("more", [("--markers", 3), ("--judge", "stability")], ids=["m", "s"])
+def test_a_split_that_was_given_keeps_its_model(more):
+    run("select", words_table("a.csv", 300), "--test", words_table("b.csv"), "-k", 3, *more, "-q",
+        "-o", "out")  # fmt: skip
+    found = summary_of()
+    assert found["settings"]["final_rows"].startswith("trained on the training rows only")
+    assert found["evaluation"]["shared_features"] is None
+    assert found["n_rows"] == 300
+
+
+def test_groups_that_cannot_be_parted_are_refused():
+    head, *lines = Path(words_table()).read_text().splitlines()
+    Path("one.csv").write_text("\n".join([head, *(line[:-1] + "0" for line in lines)]))
+    one = ("all 60 rows are of one group", "--read groups=plate", "choose another column")
+    refused("select", "one.csv", "--read", "groups=plate", match=one)
+    refused("cv", "one.csv", "--read", "groups=plate", match=one)
+
+
+def test_a_test_that_cannot_be_is_told():
+    Path("few.csv").write_text("text,label\ngood,p\nbad,n\n")
+    out = told("select", "few.csv", "--test", "0.1", "-k", 1, "-o", "out", "-q")
+    assert "No row was held out" in out
+    assert "--test 0.5" in out
+    assert any("No row was held out" in note for note in summary_of()["notes"])
+
+
+def test_a_table_of_several_kinds_tells_its_missing_values():
+    frame, labels = numbers(60)
+    frame = frame.astype(float).assign(label=labels)
+    frame.iloc[:7, 1] = np.nan
+    frame.to_csv("gaps.csv", index=False)
+    run("select", "gaps.csv", "--model", "mixed", "-o", "out", "-q")
+    assert summary_of()["profile"]["missing"] == 7
+    assert "lacks a value is refused" not in Path("out/report.html").read_text()
+
+
+# Names of files and of options -------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["a.parquet", "a.tsv", "a.json", "a.csv.gz"])
+def test_csv_is_not_written_under_another_name(name):
+    run("select", words_table(), "-k", 2, "-o", "out", "-q")
+    refused("predict", "out", "words.csv", "-o", name, match=(name, "CSV", "choose one in .csv"))
+    refused("cv", "words.csv", "-o", name, match=(name, "CSV"))
+
+
+def test_two_names_for_one_thing_are_refused():
+    run("select", words_table(), "-k", 2, "-o", "out", "-q")
+    ids = ("predict", "out", "words.csv", "--id", "text", "--id", "plate")
+    keys = ("select", "words.csv", "--read", "groups=plate", "--read", "groups=text")
+    for asked, option in ((ids, "--id"), (keys, "--read groups")):
+        assert f"{option} is given twice" in run(*asked, status=2).stderr
+    run("select", "words.csv", "--text", "text", "--text", "plate", "-k", 2, "-o", "two", "-q")
+
+
+@pytest.mark.parametrize("model", ["multinomial", "l1-centers"])
+def test_a_copy_of_a_shard_is_told(model):
+    frame, labels = numbers()
+    frame.assign(label=labels).to_csv("a.csv", index=False)
+    frame.assign(label=labels).to_csv("b.csv", index=False)
+    frame.iloc[::-1].assign(label=labels[::-1]).to_csv("c.csv", index=False)
+    asked = ("--model", model, "--read", "numbers", "-q", "-o")
+    said = told("select", "?.csv", *asked, "out")
+    assert "copies of others" in said
+    assert "b.csv of a.csv." in said.replace("\n", " ")
+    Path("b.csv").unlink()
+    assert "copies" not in told("select", "?.csv", *asked, "out")
+    assert {each["name"]: each["rows"] for each in summary_of()["files"]} == {
+        "a.csv": 40, "c.csv": 40,
+    }  # fmt: skip
+
+
+# What values are --------------------------------------------------------------------------------
+
+
+def matrices(n=60, seed=0):
+    frame, labels = numbers(n, 5, seed)
+    return frame.to_numpy(), labels
+
+
+def saved(name, X, y):
+    np.savez(name, X=X, y=y)
+    return name
+
+
+OF_COUNTS = ["multinomial", "poisson", "negative-binomial"]
+
+
+@pytest.mark.parametrize("model", OF_COUNTS)
+def test_a_model_of_counts_is_told_from_logarithms(model):
+    X, y = matrices()
+    asked = ("--model", model, "-k", 2, "-q", "-o", "out")
+    said = told("select", saved("logs.npz", np.log1p(X), y), *asked)
+    odd = np.log1p(X)[np.log1p(X) > 0]
+    assert f"of the {len(odd)} values above 0 in the first 60 rows {len(odd)} are no whole" in said
+    counts = saved("counts.npz", X, y)
+    assert "whole numbers" not in told("select", counts, *asked)
+    of_counts = told("predict", "out", counts, "-q", "-o", "answers.csv")
+    of_logs = told("predict", "out", "logs.npz", "-q", "-o", "answers.csv")
+    assert "no whole numbers" in of_logs.replace("\n", " ")
+    assert "whole" not in of_counts
+    read = told("select", counts, "--read", "log1p", *asked)
+    assert "takes counts" in read
+
+
+def test_estimators_with_a_law_of_counts_warn_of_logarithms():
+    X, y = matrices()
+    for kind in (SparsePoissonNB, SparseNegativeBinomialNB):
+        with pytest.warns(UserWarning, match="takes counts, and of the .* are no whole numbers"):
+            kind(k=2).fit(np.log1p(X), y)
+        kind(k=2).fit(X * 1.0, y)
+    SparseMultinomialNB(k=2).fit(np.log1p(X), y)  # frequencies are usual there
+
+
+def test_logarithms_taken_twice_are_told():
+    X, y = matrices()
+    asked = ("--read", "normalize=100", "--read", "log1p", "--model", "gaussian", "-k", 2, "-q")
+    twice = told("select", saved("logs.npz", np.log1p(X), y), *asked, "-o", "out")
+    assert "`--read log1p` is for counts" in twice
+    once = told("select", saved("counts.npz", X, y), *asked, "-o", "out")
+    assert "is for counts" not in once
+
+
+@pytest.mark.parametrize("model", ["mixed", "gaussian"])
+@pytest.mark.parametrize("spelled", ["{}", "u{}"])
+def test_columns_of_names_are_told(model, spelled):
+    frame, labels = numbers(60)
+    if model == "gaussian" and spelled == "u{}":
+        return  # refused
+    ids = [spelled.format(7 * i + 1000) for i in range(60)]
+    frame.insert(1, "user_id", ids)
+    frame.assign(label=labels).to_csv("table.csv", index=False)
+    read = ("--read", "numbers") if model == "gaussian" else ()
+    said = told("select", "table.csv", "--model", model, *read, "-q", "-o", "out")
+    assert "--read ignore='user_id'" in said
+    assert "`g0`" not in said
+    left = ("--read", "ignore=user_id")
+    assert "names of rows" not in told(
+        "select", "table.csv", "--model", model, *read, *left, "-q", "-o", "out"
+    )  # fmt: skip
+
+
+def test_measurements_are_no_names():
+    rng = np.random.default_rng(0)
+    X = rng.permuted(np.tile(np.arange(60), (5, 1)), axis=1).T  # all values of a column differ
+    frame = pd.DataFrame(X, columns=list("abcde")).assign(label=["a", "b"] * 30)
+    frame.to_csv("table.csv", index=False)
+    assert "names of rows" not in told(
+        "select", "table.csv", "--read", "numbers", "-q", "-o", "out"
+    )  # fmt: skip
+
+
+def test_values_that_two_columns_share_are_told():
+    lines = [f"v{i % 4},{'v' if i % 3 else 'w'}{i % 5},id-{i},{'ab'[i % 2]}" for i in range(60)]
+    Path("hot.csv").write_text("c5,c100,key,label\n" + "\n".join(lines))
+    texts = ("--text", "c5", "--text", "c100")
+    said = told("select", "hot.csv", *texts, "-q", "-o", "out")
+    assert "`c5` and `c100` hold the same values, such as v0" in said
+    assert "--model mixed" in said
+    said = told("select", "hot.csv", "--text", "key", "-q", "-o", "out")
+    assert "`key` holds another word in each of the first 60 rows" in said.replace("\n", " ")
+    assert "hold" not in told("select", words_table(), "-k", 2, "-q", "-o", "out")
+
+
+def test_letters_in_parts_are_told():
+    words = [("süß fein", "p"), ("übel", "n")] * 20
+    for form in ("NFC", "NFD"):
+        texts = "\n".join(f"{unicodedata.normalize(form, text)},{y}" for text, y in words)
+        Path(f"{form}.csv").write_text("text,label\n" + texts + "\n")
+    said = told("select", "NFD.csv", "-q", "-o", "out")
+    assert "40 of the first 40 texts hold letters in parts" in said
+    assert "in parts" not in told("select", "NFC.csv", "-q", "-o", "out")
+    said = told("predict", "out", "NFD.csv", "-q", "-o", "answers.csv")
+    assert "in parts" in said
+
+
+# Columns ----------------------------------------------------------------------------------------
+
+
+def strings_table(name):
+    frame, labels = numbers(40)
+    for j, column in enumerate(["city", "color", "device"]):
+        frame.insert(j, column, [f"{column}{i % 3}" for i in range(40)])
+    frame = frame.assign(event=range(40), label=labels)
+    getattr(frame, f"to_{name.rpartition('.')[2]}")(name, index=False)
+    return name
+
+
+@pytest.mark.parametrize("name", ["t.csv", "t.parquet"])
+def test_all_columns_of_text_are_told_at_once_and_left_out_by_a_pattern(name):
+    asked = ("select", strings_table(name), "--model", "gaussian")
+    options = [f"--read ignore='{each}'" for each in ("color", "device")]
+    match = ["not a number", *options, "--model mixed", "`device`"]
+    refused(*asked, match=match)
+    some = ("--read", "ignore=color", "--read", "ignore=device")
+    assert "names of the rows, which repeat" in told(*asked, *some, "-o", "out", "-q")  # city
+    own = ("--id", "event", "--read", "ignore=event", "--read", "ignore=c[io]*")
+    run(*asked, *own, "--read", "ignore=device", "-o", "out", "-q")
+    assert sorted(features_of()) == ["g0", "g1", "g2"]
+    lost = run(*asked, "--read", "ignore=x*", status=2).stderr
+    assert "there is no column `x*`" in lost
+    run("select", name, "--model", "mixed", "--read", "ignore=[cde]*", "-o", "out", "-q")
+    assert sorted(features_of()) == ["g0", "g1", "g2"]
+
+
+def test_rows_that_are_features_are_left_out_by_a_pattern():
+    frame, labels = numbers()
+    frame.columns = ["MT-1", "MT-2", "ACT"]
+    frame.assign(label=labels).T.to_csv("turned.csv")
+    run("select", "turned.csv", "--read", "transpose", "--read", "ignore=MT-*", "-o", "out", "-q")
+    assert features_of() == ["ACT"]
+
+
+def test_categories_of_a_table_are_for_mixed():
+    match = ("there is no column `text`", "--model mixed takes columns of categories")
+    refused("select", strings_table("t.csv"), "--model", "categorical", match=match)
+
+
+def test_no_guess_among_identifiers():
+    names = [f"ENSG{i:08d}" for i in range(20)]
+    assert "did you mean" not in nearest("ENSG00000099", names)
+    assert "did you mean `x1`" not in nearest("x12", ["x1", "x2"])
+    assert nearest("ENSG00000001x", names) == "did you mean `ENSG00000001`?"
+    assert nearest("labl", ["label", "text"]) == "did you mean `label`?"
+
+
+@pytest.mark.parametrize("exposure", [None, "total"])
+def test_how_many_chosen_features_are_missing(exposure):
+    frame, labels = numbers(60, 6)
+    frame.assign(label=labels).to_csv("all.csv", index=False)
+    read = ["--read", "numbers", *(["--read", "exposure=total"] if exposure else [])]
+    run("select", "all.csv", "--model", "poisson", *read, "-k", 2, "-o", "out", "-q")
+    chosen = features_of()
+    left = [name for name in frame.columns if name not in chosen]
+    frame.drop(columns=chosen[0]).to_csv("less.csv", index=False)
+    said = run("predict", "out", "less.csv", status=2).stderr
+    assert f"the model needs the column `{chosen[0]}`" in said
+    assert "1 of its 2 features" in said
+    frame.drop(columns=left).to_csv("panel.csv", index=False)
+    if exposure is None:
+        run("predict", "out", "panel.csv", "-q")
+    else:
+        said = run("predict", "out", "panel.csv", status=2).stderr
+        assert "0 of its 2 features" in said
+        assert "all are needed" in said
+        assert "did you mean" not in said
+
+
+def test_labels_beside_are_joined_by_the_names_of_the_rows():
+    frame, labels = numbers()
+    names = [f"s{i}" for i in range(40)]
+    frame.set_axis(names).T.to_csv("turned.csv")
+    order = np.random.default_rng(0).permutation(40)
+    lines = [f"{names[i]},{labels[i]}" for i in order]
+    Path("types.csv").write_text("sample,type\n" + "\n".join([*lines, "s99,c"]))
+    Path("order.txt").write_text("\n".join(labels))
+    for file, out in (("types.csv", "named"), ("order.txt", "ordered")):
+        read = ("--read", "transpose", "--read", f"labels={file}")
+        run("select", "turned.csv", *read, "--model", "poisson", "-k", "all", "-o", out, "-q")
+    assert features_of("named") == features_of("ordered")
+    assert summary_of("named")["classes"] == summary_of("ordered")["classes"]
+    Path("few.csv").write_text("\n".join(lines[:-1]))
+    lost = f"lacks the label of row `{names[order[-1]]}`"
+    read = ("--read", "transpose", "--read", "labels=few.csv")
+    refused("select", "turned.csv", *read, "-o", "new", match=lost)
+    frame.to_csv("unnamed.csv", index=False)
+    read = ("--read", "numbers", "--read", "labels=types.csv")
+    refused("select", "unnamed.csv", *read, "-o", "new", match="the rows of unnamed.csv have no")
+
+
+# Tables of counts ------------------------------------------------------------------------------
+
+
+def counted(weight=None, n=60):
+    """A long table of counts of words, or of weights, and the rows of each class."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({
+        "label": np.array(["a", "b"])[np.arange(n) % 2],
+        "feature": [f"w{(i % 2) * (i % 3) + i % 5}" for i in range(n)],
+        "count": 1 if weight is None else rng.uniform(0.1, 2, n),
+    })  # fmt: skip
+    counts = frame.groupby(["label", "feature"], as_index=False)["count"].sum()
+    rows = frame.groupby("label", as_index=False)["count"].sum().set_axis(["label", "rows"], axis=1)
+    return frame, counts, rows
+
+
+@pytest.mark.parametrize("model", ["multinomial", "bernoulli", "poisson"])
+def test_weighted_counts_are_weighted_rows(model):
+    frame, counts, rows = counted("weight")
+    counts.to_csv("counts.csv", index=False)
+    rows.to_csv("rows.csv", index=False)
+    asked = ("--read", "class-rows=rows.csv", "--model", model, "-k", 4, "-o", "out", "-q")
+    run("select", "counts.csv", *asked)
+    X = pd.get_dummies(frame["feature"]).astype(int)
+    kind = {"multinomial": SparseMultinomialNB, "bernoulli": SparseBernoulliNB,
+            "poisson": SparsePoissonNB}[model]  # fmt: skip
+    whole = kind(k=4).fit(X, frame["label"], sample_weight=frame["count"])
+    assert sorted(features_of()) == sorted(whole.get_feature_names_out())
+    gains = {row["name"]: row["gain"] for row in summary_of()["features"]}
+    expected = dict(zip(X.columns, whole.scores_, strict=True))
+    for name, gain in gains.items() if model != "multinomial" else ():  # whose gains depend on k
+        assert gain == pytest.approx(expected[name], rel=1e-6)  # as rounded
+
+
+def test_shards_of_counts_are_added_and_piped_in():
+    _, counts, rows = counted()
+    rows.to_csv("rows.csv", index=False)
+    counts.to_csv("all.csv", index=False)
+    half = counts.assign(count=counts["count"] // 2)
+    half.to_csv("cnt1.csv", index=False)
+    counts.assign(count=counts["count"] - half["count"]).to_csv("cnt2.csv", index=False)
+    asked = ("--read", "class-rows=rows.csv", "-k", 4, "-q", "-o")
+    run("select", "all.csv", *asked, "all")
+    run("select", "cnt?.csv", *asked, "shards")
+    piped = CliRunner().invoke(
+        naively, ["select", "-", "--read", "format=csv", *map(str, asked), "piped"],
+        input=Path("all.csv").read_text(),
+    )  # fmt: skip
+    assert piped.exit_code == 0, piped.output
+    for out in ("shards", "piped"):
+        assert summary_of(out)["features"] == summary_of("all")["features"]
+    refused("select", "-", *asked, "new", match=("standard input", "--read format"))
+    counts.set_axis(["label", "word", "n"], axis=1).to_csv("raw.csv", index=False)
+    match = ("raw.csv has no column 'feature'", "must be called feature, label and count")
+    refused("select", "raw.csv", *asked, "new", match=match)
+
+
+def test_rows_that_do_not_fit_counts_are_told():
+    _, counts, rows = counted()
+    counts.to_csv("counts.csv", index=False)
+    rows.assign(rows=3).to_csv("rows.csv", index=False)
+    said = told("select", "counts.csv", "--read", "class-rows=rows.csv", "-o", "out", "-q")
+    assert "in the 3 rows of" in said
+    assert "counts and rows are not of the same rows" in said
+    rows.to_csv("rows.csv", index=False)
+    said = told("select", "counts.csv", "--read", "class-rows=rows.csv", "-o", "out", "-q")
+    assert "not of the same rows" not in said
+
+
+def test_results_of_queries_are_long_tables():
+    _, counts, rows = counted()
+    expected, names = ClassCounts.from_long(counts, rows=rows)
+    con = sqlite3.connect(":memory:")
+    counts.to_sql("counts", con, index=False)
+    rows.to_sql("nrows", con, index=False)
+    results = [(con.execute("SELECT * FROM counts"), con.execute("SELECT * FROM nrows"))]
+    duckdb = pytest.importorskip("duckdb")
+    base = duckdb.connect()
+    base.register("counts", pa.Table.from_pandas(counts))
+    base.register("nrows", pa.Table.from_pandas(rows))
+    results += [(base.sql("SELECT * FROM counts"), base.sql("SELECT * FROM nrows"))]
+    results += [(base.cursor().execute("SELECT * FROM counts"), rows)]
+    results += [(pa.Table.from_pandas(counts).to_reader(), rows)]
+    for frame, of_classes in results:
+        found, own = ClassCounts.from_long(frame, rows=of_classes)
+        assert found.equals(expected)
+        assert own.tolist() == names.tolist()
+
+
+# Halves, quotas and classes without a feature ----------------------------------------------------
+
+
+def test_few_rows_are_halved_one_by_one():
+    frame, labels = numbers(60, 12)
+    frame.assign(label=labels).to_csv("few.csv", index=False)
+    asked = ("--read", "numbers", "--model", "poisson", "-k", 3, "--test", 0, "--judge")
+    run("select", "few.csv", *asked, "stability", "-o", "out", "-q")
+    halves = selection_stability(SparsePoissonNB(), frame.to_numpy(), labels, ks=[3])
+    shares = dict(zip(frame.columns, halves.times.toarray()[0] / 100, strict=True))
+    assert len(summary_of()["features"]) == 3
+    for row in summary_of()["features"]:
+        assert row["stability"] == pytest.approx(shares[row["name"]])
+
+
+def test_a_quota_may_be_judged_for_stability():
+    rng = np.random.default_rng(1)
+    y = np.arange(90) % 3
+    X = rng.poisson(2, (90, 12))
+    X[:, :3] += 3 * (y[:, None] == np.arange(3))
+    frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(12)])
+    frame.assign(label=y).to_csv("three.csv", index=False)
+    asked = ("--read", "numbers", "--model", "poisson", "-k", 6, "--test", 0, "--choose")
+    run("select", "three.csv", *asked, "quota=1", "--judge", "stability", "-o", "out", "-q")
+    model = SparsePoissonNB(quota=1)
+    shares = selection_stability(model, X, y, ks=[6]).times.toarray()[0] / 100
+    for row in summary_of()["features"]:
+        assert row["stability"] == pytest.approx(shares[int(row["name"][1:])])
+
+
+def test_classes_without_a_feature_are_told():
+    y = np.arange(90) % 3
+    X = np.column_stack([5 * (y == 0), 4 * (y == 1), np.ones(90)]).astype(int)
+    frame = pd.DataFrame(X, columns=["one", "two", "rest"]).assign(label=np.array(list("abc"))[y])
+    frame.to_csv("three.csv", index=False)
+    said = told("select", "three.csv", "--read", "numbers", "-k", 2, "-o", "out", "-q")
+    assert "No feature speaks for c." in said
+
+
+def test_markers_are_in_the_order_of_z():
+    lines = [f"{'good fine' if i % 2 else 'bad poor'} w{i % 7} v{i % 3},{'pn'[i % 2]}"
+             for i in range(90)]  # fmt: skip
+    Path("w.csv").write_text("text,label\n" + "\n".join(lines))
+    run("select", "w.csv", "--markers", 4, "-o", "out", "-q")
+    found = pd.read_csv("out/markers.csv")
+    for _, own in found.groupby("class"):
+        assert (np.diff(own["z"]) <= 1e-12).all()
+
+
+def test_names_of_features_stay_in_one_line(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    frame, labels = numbers(300, 4)
+    frame.columns = [f"ENSG0000000{j}-a-rather-long-name" for j in range(4)]
+    types = np.where(labels == "a", "adenocarcinoma of the lung", "healthy donor")
+    frame.assign(label=types).to_csv("long.csv", index=False)
+    asked = ("--read", "numbers", "--model", "poisson", "--judge", "stability", "-o", "out", "-q")
+    said = run("select", "long.csv", *asked).output
+    for name in frame.columns:
+        assert name in said
+
+
+def test_the_surest_mistakes_show_how_they_begin():
+    rows = [
+        (f"{'good fine' if i % 2 else 'bad poor'} item {i % 5}", "np"[i % 2]) for i in range(80)
+    ]
+    rows[7] = ("bad poor bad poor wrongly labelled", "p")
+    test = [*rows[:20], ("bad poor and a label that lies", "p")]
+    for name, some in (("train.csv", rows), ("test.csv", test)):
+        Path(name).write_text("text,label\n" + "\n".join(map(",".join, some)))
+    run("select", "train.csv", "--test", "test.csv", "-o", "out", "-q")
+    assert "bad poor and a label that lies" in [
+        each["text"] for each in summary_of()["evaluation"]["misled"]
+    ]  # fmt: skip
+    page = Path("out/report.html").read_text()
+    assert "a label that lies" in page
+    assert "<strong>not asked" not in page
+
+
+# AnnData ------------------------------------------------------------------------------------------
+
+
+def cells(n=60):
+    """Cells whose depth says nothing of their type, and is a column of `obs`."""
+    anndata = pytest.importorskip("anndata")
+    rng = np.random.default_rng(3)
+    depth = rng.integers(1, 9, n)
+    y = np.arange(n) % 2
+    X = rng.poisson(depth[:, None] * np.where(y[:, None] == 1, [3, 1, 1, 1], [1, 1, 1, 1]))
+    obs = pd.DataFrame({"total_counts": 10.0 * depth, "type": np.array(["a", "b"])[y]})
+    obs.index = [f"c{i}" for i in range(n)]
+    return anndata.AnnData(sp.csr_array(X.astype(float)), obs, pd.DataFrame(index=list("stuv")))
+
+
+def test_the_exposure_may_be_a_column_of_obs():
+    adata = cells()
+    adata.write_h5ad("cells.h5ad")
+    asked = ("--label", "type", "--model", "poisson", "--test", 0, "-k", 2, "-q", "-o", "out")
+    run("select", "cells.h5ad", "--read", "exposure=total_counts", *asked)
+    e = adata.obs["total_counts"].to_numpy()
+    model = SparsePoissonNB(k=2, exposure=4).fit(np.column_stack([adata.X.toarray(), e]),
+                                                 adata.obs["type"].to_numpy())  # fmt: skip
+    assert sorted(features_of()) == [list("stuv")[j] for j in np.flatnonzero(model.support_)]
+    answers = run("predict", "out", "cells.h5ad", "-q").output.splitlines()[1:]
+    expected = model.predict(np.column_stack([adata.X.toarray(), e]))
+    assert [line.split(",")[1] for line in answers] == expected.tolist()
+    lost = run("select", "cells.h5ad", "--read", "exposure=depth", *asked, status=2).stderr
+    assert "`--read exposure` must be" in lost
+    refused("select", "cells.h5ad", "--read", "exposure=type", *asked[:-1], "new", match="numbers")
+
+
+def test_without_a_label_the_columns_are_listed():
+    adata = cells()
+    adata.obs["labels"] = adata.obs["type"]
+    adata.write_h5ad("cells.h5ad")
+    said = run("select", "cells.h5ad", "-o", "out", status=2).stderr
+    assert "it has `labels`, `total_counts`, `type`" in said
+    assert "did you mean" not in said
+
+
+def test_weights_of_rows_have_their_place():
+    said = " ".join(run("select", words_table(), "--read", "weight=plate", status=2).stderr.split())
+    assert "sample_weight" in said
+    assert "--read class-rows" in said
