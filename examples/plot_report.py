@@ -2,8 +2,9 @@
 The report of a run
 ===================
 
-``naively select`` writes a page that opens offline: what was found, how well it decides, how sure each feature
-is. ``naively.select`` does the same from a data frame, and shows the page in a notebook.
+``naively select`` writes a page that opens offline: what was found, how well it decides, how sure
+each feature is. ``naively.select`` does the same from a data frame, and shows the page in a
+notebook.
 """
 
 import tempfile

@@ -2,8 +2,8 @@
 How sure is each word?
 ======================
 
-The words that tell two kinds of texts apart come out of these texts; would other texts give the same? A
-hundred random halves of the rows answer, for the price of counting once.
+The words that tell two kinds of texts apart come out of these texts; would other texts give the
+same? A hundred random halves of the rows answer, for the price of counting once.
 """
 
 import matplotlib.pyplot as plt
@@ -12,7 +12,8 @@ import numpy as np
 from naively import FeatureScatterDisplay, SparseBernoulliNB, StabilityDisplay, selection_stability
 
 # %%
-# Six hundred made-up reviews of 400 words. Six words are clear, six are weak, all others are chance.
+# Six hundred made-up reviews of 400 words. Six words are clear, six are weak, all others are
+# chance.
 rng = np.random.default_rng(0)
 CLEAR = ["lovely", "superb", "joy", "dull", "slow", "awful"]
 WEAK = ["warm", "bright", "music", "long", "noise", "plot"]
@@ -26,8 +27,8 @@ for j, bad in enumerate(towards):
 X = (rng.random((600, len(words))) < share[(y == "good").astype(int)]).astype(int)
 
 # %%
-# How often each word is among the k best of a half. The clear ones stay; those that come and go are there
-# by the luck of the rows.
+# How often each word is among the k best of a half. The clear ones stay; those that come and go
+# are there by the luck of the rows.
 KS = [2, 4, 6, 8, 12, 20, 40]
 StabilityDisplay.from_estimator(SparseBernoulliNB(), X, y, ks=KS, feature_names=words)
 found = selection_stability(SparseBernoulliNB(), X, y, ks=KS)
@@ -39,8 +40,8 @@ for k in (6, 12):
 print(SparseBernoulliNB(k=12, stable=0.9).fit(X, y).certificate_)
 
 # %%
-# Of forty words most are chance. How many texts hold a word, against what it weighs: the rare ones weigh more
-# than they should.
+# Of forty words most are chance. How many texts hold a word, against what it weighs: the rare ones
+# weigh more than they should.
 model = SparseBernoulliNB(k=40).fit(X, y)
 FeatureScatterDisplay.from_estimator(model, X, feature_names=words)
 plt.show()

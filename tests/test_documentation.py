@@ -5,6 +5,7 @@ import importlib
 import pkgutil
 import re
 import shlex
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,7 +51,7 @@ def shell(line):
 
     found = CliRunner().invoke(command, shlex.split(line)[1:], catch_exceptions=False)
     assert found.exit_code == 0, found.output
-    print(found.stdout)
+    sys.stdout.write(found.stdout)
 
 
 class Console(doctest.DocTestParser):
