@@ -1,4 +1,4 @@
-"""Figures that pages quote come from where they are kept: `python -m tests.quoted` writes them anew.
+"""Figures that pages quote come from where they are kept; `python -m tests.quoted` renews them.
 
 A mark in a page says what a figure is: `4.9<!--= bench("Cross-validation", ...) -->`, before it the
 figure. A mark on a line of its own, before a table, gives the last cells of each row. Marks are
@@ -265,7 +265,7 @@ USUAL = ("logistic, tf-idf", "ComplementNB", "ComplementNB, tf-idf", "NB-SVM", "
 
 
 def behind(name, ours):
-    """Points of accuracy by which the best usual classifier of all words is ahead of 1,000 of ours."""
+    """Points by which the best usual classifier of all words is ahead of 1,000 words of ours."""
     return f"{_lead(name, ours) + 1e-9:.1f}"
 
 

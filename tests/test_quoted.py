@@ -1,7 +1,6 @@
 """Figures that pages quote are those that are kept."""
 
 import pytest
-
 from tests import quoted
 
 
