@@ -7,6 +7,7 @@ expressions of the functions below, which read `experiments/results` and the tab
 """
 
 import csv
+import itertools
 import json
 import math
 import re
@@ -216,16 +217,37 @@ def _tested():
 
 def gaps(kinds, rule, way, against=OTHERS):
     """Accuracy of the default less that of the best other, and the error of two shares."""
-    for kind in kinds:
-        for name in SETS[kind]:
-            for k in KS:
-                value, rows = _tested()[name, rule, k]
-                others = [value[each] for each in against if each in value]
-                p = value.get(named(kind, k, way))
-                if others and p is not None:
-                    q = max(others)
-                    error = math.sqrt((p * (1 - p) + q * (1 - q)) / rows[0])
-                    yield round(p - q, 4), error
+    for name in (name for kind in kinds for name in SETS[kind]):
+        for k in KS:
+            value, rows = _tested()[name, rule, k]
+            others = [value[each] for each in against if each in value]
+            p = reached(name, k, rule, way)
+            if others and p is not None:
+                q = max(others)
+                error = math.sqrt((p * (1 - p) + q * (1 - q)) / rows[0])
+                yield round(p - q, 4), error
+
+
+def reached(name, k, rule="own", way="of single estimators"):
+    """Accuracy of the default on the test rows."""
+    [kind] = (kind for kind, names in SETS.items() if name in names)
+    return _tested()[name, rule, k][0].get(named(kind, k, way))
+
+
+def lags(names, ks, rules=RULES, way="of single estimators", against=OTHERS):
+    """Points behind the best of the others, the least and the most."""
+    found = []
+    for name, k, rule in itertools.product(names.split(), ks, rules):
+        value = _tested()[name, rule, k][0]
+        best = max(value[each] for each in against if each in value)
+        found.append(100 * (best - reached(name, k, rule, way)))
+    return [f"{point + 1e-9:.1f}" for point in (min(found), max(found))]
+
+
+def leads(*args, **kwargs):
+    """Points ahead of the best of the others, the least and the most."""
+    most, least = lags(*args, **kwargs)
+    return [f"{-float(each):.1f}" for each in (least, most)]
 
 
 def level(kinds, way):
