@@ -143,6 +143,7 @@ SETS = {
     "topics": ("newsgroups20",),
     "long texts": ("imdb",),
 }
+ALL = " ".join(name for names in SETS.values() for name in names)
 KS = (5, 10, 20, 50, 100, 300, 1000)
 RULES = ("own", "refit", "logistic")
 OTHERS = (
