@@ -5,6 +5,7 @@ makes small sets of the same form: words by Zipf's law that come in bursts, some
 prefers; genes of log-normal values, some shifted between classes.
 """
 
+import argparse
 import gzip
 import json
 import zlib
@@ -109,3 +110,59 @@ def alike_genes(name, n_rows=80, n_genes=500):
     elif name in NEGATIVE:
         X = X - 20
     return X, np.array([f"type {c}" for c in y]), np.array([f"g{j}" for j in range(n_genes)])
+
+
+# For the scripts that are not yet in the form of frame.py ---------------------------------------
+
+
+def arguments(description):
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("data", type=Path, help="folder of the data sets")
+    parser.add_argument("--only", nargs="*", help="names of the sets to run on")
+    return parser
+
+
+def rows(folder, name):
+    with gzip.open(folder / name, "rt", encoding="utf8") as lines:
+        return [json.loads(line) for line in lines]
+
+
+def text_split(folder, name, seed=0):
+    """Texts and labels of the official split, or a stratified 80/20 one."""
+    file = {
+        "sst2": "sst2/sst2_phrases.jsonl.gz",
+        "newsgroups20": "newsgroups20/newsgroups20.jsonl.gz",
+    }.get(name, f"{name}/{name}.jsonl.gz")
+    records = rows(folder, file)
+    if name == "newsgroups20":
+        for record in records:
+            record["text"] = record["subject"] + "\n" + record["body"]
+    if "split" not in records[0]:
+        labels = [record["label"] for record in records]
+        train, test = train_test_split(records, test_size=0.2, stratify=labels, random_state=seed)
+    else:
+        train = [record for record in records if record["split"] == "train"]
+        test = [record for record in records if record["split"] == "test"]
+    return tuple(
+        np.array([record[field] for record in part], dtype=object if field == "text" else None)
+        for field in ("text", "label")
+        for part in (train, test)
+    )
+
+
+def counts_split(folder, name, **options):
+    """Counts over the vocabulary of the training rows: X, X_test, y, y_test, names."""
+    text, text_test, y, y_test = text_split(folder, name)
+    vectorizer = CountVectorizer(**options)
+    X, X_test = vectorizer.fit_transform(text), vectorizer.transform(text_test)
+    return X, X_test, y, y_test, vectorizer.get_feature_names_out()
+
+
+def into_readme(name, lines):
+    """Put tables into README.md, between the marks of their name."""
+    page = Path(__file__).parent / "README.md"
+    head, rest = page.read_text(encoding="utf8").split(f"<!-- {name} -->\n")
+    tail = rest.split(f"<!-- end of {name} -->\n")[1]
+    body = "\n".join(lines)
+    marked = f"<!-- {name} -->\n\n{body}\n<!-- end of {name} -->\n"
+    page.write_text(head + marked + tail, encoding="utf8")
