@@ -24,6 +24,14 @@ FILES = {
 TEXTS = ["mpqa", "sst2", "imdb", "twitter", "rt_polarity", "subj", "sms_spam", "newsgroups20"]
 GENES = ["alon", "chowdary", "golub", "khan", "sc_celseq2", "shipp", "singh", "su"]
 NEGATIVE = ["golub", "khan", "shipp", "singh", "su"]  # sets with values below zero
+KINDS = {
+    "genes, two classes": ("golub", "singh", "chowdary"),
+    "genes, more classes": ("khan", "su"),
+    "cells": ("sc_celseq2",),
+    "short texts": ("subj", "mpqa", "sst2"),
+    "topics": ("newsgroups20",),
+    "long texts": ("imdb",),
+}
 
 
 class Data:
@@ -38,9 +46,7 @@ class Data:
         """Records of a text set: text, label, and split, subject, body where it has them."""
         if self.folder is None:
             return alike_texts(name)
-        file = self.folder / FILES.get(name, f"{name}/{name}.jsonl.gz")
-        with gzip.open(file, "rt", encoding="utf8") as lines:
-            found = [json.loads(line) for line in lines]
+        found = rows(self.folder, FILES.get(name, f"{name}/{name}.jsonl.gz"))
         if name == "newsgroups20":
             for record in found:
                 record["text"] = record["subject"] + "\n" + record["body"]
@@ -75,6 +81,11 @@ class Data:
             X, y = np.asarray(arrays["X"], float), arrays["y"]
             names = arrays["feature_names"] if "feature_names" in arrays else np.arange(X.shape[1])
         return X, y, names.astype(str)
+
+
+def rows(folder, name):
+    with gzip.open(folder / name, "rt", encoding="utf8") as lines:
+        return [json.loads(line) for line in lines]
 
 
 def alike_texts(name, n_rows=600, n_words=1500):
@@ -122,40 +133,12 @@ def arguments(description):
     return parser
 
 
-def rows(folder, name):
-    with gzip.open(folder / name, "rt", encoding="utf8") as lines:
-        return [json.loads(line) for line in lines]
-
-
 def text_split(folder, name, seed=0):
-    """Texts and labels of the official split, or a stratified 80/20 one."""
-    file = {
-        "sst2": "sst2/sst2_phrases.jsonl.gz",
-        "newsgroups20": "newsgroups20/newsgroups20.jsonl.gz",
-    }.get(name, f"{name}/{name}.jsonl.gz")
-    records = rows(folder, file)
-    if name == "newsgroups20":
-        for record in records:
-            record["text"] = record["subject"] + "\n" + record["body"]
-    if "split" not in records[0]:
-        labels = [record["label"] for record in records]
-        train, test = train_test_split(records, test_size=0.2, stratify=labels, random_state=seed)
-    else:
-        train = [record for record in records if record["split"] == "train"]
-        test = [record for record in records if record["split"] == "test"]
-    return tuple(
-        np.array([record[field] for record in part], dtype=object if field == "text" else None)
-        for field in ("text", "label")
-        for part in (train, test)
-    )
+    return Data(folder).texts(name, seed)
 
 
 def counts_split(folder, name, **options):
-    """Counts over the vocabulary of the training rows: X, X_test, y, y_test, names."""
-    text, text_test, y, y_test = text_split(folder, name)
-    vectorizer = CountVectorizer(**options)
-    X, X_test = vectorizer.fit_transform(text), vectorizer.transform(text_test)
-    return X, X_test, y, y_test, vectorizer.get_feature_names_out()
+    return Data(folder).counts(name, **options)
 
 
 def into_readme(name, lines):
