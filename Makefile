@@ -31,8 +31,10 @@ $(VENV)/.development: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.command
 	$(BIN)/naively demo --out naively-demo
 
+# Kernels are compiled with a check of every index, which they do without elsewhere.
 test: $(VENV)/.development
-	$(BIN)/python -m pytest -n 2 --dist loadfile
+	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/checked-kernels \
+	  $(BIN)/python -m pytest -n 2 --dist loadfile --max-worker-restart 0
 
 # The lowest declared versions of everything that is run or tested, in an environment of their own.
 # Their deprecations are of what others released later, so they are no errors; other warnings are.

@@ -27,7 +27,7 @@ import numpy as np
 import scipy.sparse as sp
 from centers_cells import logged
 from centers_methods import l1_logistic
-from datasets import into_readme, text_split
+from datasets import KINDS, into_readme, text_split
 from pairs import SHARED
 from row_weights import WAYS
 from scipy.stats import rankdata
@@ -54,14 +54,6 @@ from naively import (
 RESULTS = Path(__file__).parent / "results" / "competitors.csv"
 KS = (5, 10, 20, 50, 100, 300, 1000)
 SIZES = {"up to 20": KS[:3], "more": KS[3:]}
-KINDS = {
-    "genes, two classes": ("golub", "singh", "chowdary"),
-    "genes, more classes": ("khan", "su"),
-    "cells": ("sc_celseq2",),
-    "short texts": ("subj", "mpqa", "sst2"),
-    "topics": ("newsgroups20",),
-    "long texts": ("imdb",),
-}
 GENES = ("genes, two classes", "genes, more classes")
 FEW = (*GENES, "cells")  # rows
 TEXTS = ("short texts", "topics", "long texts")

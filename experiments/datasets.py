@@ -5,6 +5,7 @@ makes small sets of the same form: words by Zipf's law that come in bursts, some
 prefers; genes of log-normal values, some shifted between classes.
 """
 
+import argparse
 import gzip
 import json
 import zlib
@@ -23,6 +24,14 @@ FILES = {
 TEXTS = ["mpqa", "sst2", "imdb", "twitter", "rt_polarity", "subj", "sms_spam", "newsgroups20"]
 GENES = ["alon", "chowdary", "golub", "khan", "sc_celseq2", "shipp", "singh", "su"]
 NEGATIVE = ["golub", "khan", "shipp", "singh", "su"]  # sets with values below zero
+KINDS = {
+    "genes, two classes": ("golub", "singh", "chowdary"),
+    "genes, more classes": ("khan", "su"),
+    "cells": ("sc_celseq2",),
+    "short texts": ("subj", "mpqa", "sst2"),
+    "topics": ("newsgroups20",),
+    "long texts": ("imdb",),
+}
 
 
 class Data:
@@ -37,9 +46,7 @@ class Data:
         """Records of a text set: text, label, and split, subject, body where it has them."""
         if self.folder is None:
             return alike_texts(name)
-        file = self.folder / FILES.get(name, f"{name}/{name}.jsonl.gz")
-        with gzip.open(file, "rt", encoding="utf8") as lines:
-            found = [json.loads(line) for line in lines]
+        found = rows(self.folder, FILES.get(name, f"{name}/{name}.jsonl.gz"))
         if name == "newsgroups20":
             for record in found:
                 record["text"] = record["subject"] + "\n" + record["body"]
@@ -76,6 +83,11 @@ class Data:
         return X, y, names.astype(str)
 
 
+def rows(folder, name):
+    with gzip.open(folder / name, "rt", encoding="utf8") as lines:
+        return [json.loads(line) for line in lines]
+
+
 def alike_texts(name, n_rows=600, n_words=1500):
     rng = np.random.default_rng(zlib.crc32(name.encode()))
     classes = [f"group {c}" for c in range(4)] if name == "newsgroups20" else ["neg", "pos"]
@@ -109,3 +121,31 @@ def alike_genes(name, n_rows=80, n_genes=500):
     elif name in NEGATIVE:
         X = X - 20
     return X, np.array([f"type {c}" for c in y]), np.array([f"g{j}" for j in range(n_genes)])
+
+
+# For the scripts that are not yet in the form of frame.py ---------------------------------------
+
+
+def arguments(description):
+    parser = argparse.ArgumentParser(description=description)
+    parser.add_argument("data", type=Path, help="folder of the data sets")
+    parser.add_argument("--only", nargs="*", help="names of the sets to run on")
+    return parser
+
+
+def text_split(folder, name, seed=0):
+    return Data(folder).texts(name, seed)
+
+
+def counts_split(folder, name, **options):
+    return Data(folder).counts(name, **options)
+
+
+def into_readme(name, lines):
+    """Put tables into README.md, between the marks of their name."""
+    page = Path(__file__).parent / "README.md"
+    head, rest = page.read_text(encoding="utf8").split(f"<!-- {name} -->\n")
+    tail = rest.split(f"<!-- end of {name} -->\n")[1]
+    body = "\n".join(lines)
+    marked = f"<!-- {name} -->\n\n{body}\n<!-- end of {name} -->\n"
+    page.write_text(head + marked + tail, encoding="utf8")

@@ -14,6 +14,8 @@ import re
 from functools import cache
 from pathlib import Path
 
+from experiments.datasets import KINDS
+
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "experiments" / "results"
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
@@ -135,15 +137,7 @@ def _records(name):
 
 # -- which default, and all selectors on the same rows --------------------------------------------
 
-SETS = {
-    "genes, two classes": ("golub", "singh", "chowdary"),
-    "genes, more classes": ("khan", "su"),
-    "cells": ("sc_celseq2",),
-    "short texts": ("subj", "mpqa", "sst2"),
-    "topics": ("newsgroups20",),
-    "long texts": ("imdb",),
-}
-ALL = " ".join(name for names in SETS.values() for name in names)
+ALL = " ".join(name for names in KINDS.values() for name in names)
 KS = (5, 10, 20, 50, 100, 300, 1000)
 RULES = ("own", "refit", "logistic")
 OTHERS = (
@@ -170,7 +164,7 @@ def _folds():
 def folds(kind, title, k, rule="own"):
     """Mean accuracy over the sets of a kind, in folds of the training rows; titles are options."""
     known, same = _folds(), title.replace(", t = 0.3", "")  # with two classes there is one pair
-    each = [known.get((name, rule, k, title)) or known[name, rule, k, same] for name in SETS[kind]]
+    each = [known.get((name, rule, k, title)) or known[name, rule, k, same] for name in KINDS[kind]]
     return sum(each) / len(each)
 
 
@@ -188,7 +182,7 @@ def short(share):
 def defaults():
     """Rows of the table of defaults: accuracy by k, then the means of both rules."""
     ks, rows = (5, 20, 100, 1000), []
-    for kind in SETS:
+    for kind in KINDS:
         text = "text" in kind or kind == "topics"
         plain = "presence, gains" if text else "l2 by deviation, gains"
         ours, theirs = (
@@ -210,7 +204,7 @@ def _tested():
     for row in _records("competitors"):
         cell = found.setdefault((row["set"], row["rule"], int(row["k"])), ({}, []))
         cell[0][row["method"]] = float(row["accuracy"])
-        few = row["set"] not in {n for kind in SETS if "text" in kind for n in SETS[kind]}
+        few = row["set"] not in {n for kind in KINDS if "text" in kind for n in KINDS[kind]}
         thrice = few and row["set"] != "newsgroups20" and row["rule"] != "refit"
         cell[1].append(int(row["rows"]) // (3 if thrice else 1))
     return found
@@ -218,7 +212,7 @@ def _tested():
 
 def gaps(kinds, rule, way, against=OTHERS):
     """Accuracy of the default less that of the best other, and the error of two shares."""
-    for name in (name for kind in kinds for name in SETS[kind]):
+    for name in (name for kind in kinds for name in KINDS[kind]):
         for k in KS:
             value, rows = _tested()[name, rule, k]
             others = [value[each] for each in against if each in value]
@@ -231,7 +225,7 @@ def gaps(kinds, rule, way, against=OTHERS):
 
 def reached(name, k, rule="own", way="of single estimators"):
     """Accuracy of the default on the test rows."""
-    [kind] = (kind for kind, names in SETS.items() if name in names)
+    [kind] = (kind for kind, names in KINDS.items() if name in names)
     return _tested()[name, rule, k][0].get(named(kind, k, way))
 
 
@@ -264,15 +258,15 @@ def level(kinds, way):
 
 def points(way, against=OTHERS, rule="own"):
     """Points ahead (below 0: behind) on average."""
-    found = [gap for gap, _ in gaps(SETS, rule, way, against)]
+    found = [gap for gap, _ in gaps(KINDS, rule, way, against)]
     return 100 * sum(found) / len(found)
 
 
 def compared():
     """Rows of the table of cells level with the best of the others."""
-    rows = [level([kind], "of single estimators") for kind in SETS]
-    rows += [level(SETS, "of single estimators"), level(["genes, two classes"], "of all")]
-    rows += [level(["topics"], "of all"), level(SETS, "of all")]
+    rows = [level([kind], "of single estimators") for kind in KINDS]
+    rows += [level(KINDS, "of single estimators"), level(["genes, two classes"], "of all")]
+    rows += [level(["topics"], "of all"), level(KINDS, "of all")]
     return [*rows, [f"{-points('of single estimators', rule=rule):.1f}" for rule in RULES]]
 
 

@@ -102,6 +102,13 @@ def test_the_answers_are_those_of_count_vectorizer(texts, new, options, rare, lo
     assert answer(WordCounts, options, texts, new) == answer(CountVectorizer, options, texts, new)
 
 
+def test_rows_of_one_character_have_room_for_their_blanks():
+    texts = ["a", "b", ""] * 20_000
+    options = {"analyzer": "char_wb", "ngram_range": (1, 3)}
+    ours, theirs = (kind(**options).fit_transform(texts) for kind in (WordCounts, CountVectorizer))
+    assert (ours != theirs).nnz == 0
+
+
 @given(st.lists(ANY_TEXT, min_size=1, max_size=5),
        st.lists(st.sampled_from(["ab", "ba", "é", "aa", "bb"]), min_size=1, unique=True),
        st.sampled_from([list, set, lambda v: {name: i for i, name in enumerate(v)}]))  # fmt: skip

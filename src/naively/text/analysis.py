@@ -199,7 +199,8 @@ def _check_tokens(tokens: Texts, *, blanks_allowed: bool) -> None:
 def _padded(points: Stream) -> tuple[Stream, IntArray]:
     """Words between blanks, and the number of words up to the end of each row."""
     total = int(points.ends[-1]) if len(points.ends) else 0
-    padded = np.empty(2 * total + 2, dtype=np.uint32)
+    # A row of L characters has at most (L + 1) / 2 words: 2 L + 1 characters with their blanks.
+    padded = np.empty(2 * total + len(points.ends), dtype=np.uint32)
     ends = np.empty(total + 1, dtype=np.int64)
     words = np.empty(len(points.ends), dtype=np.int64)
     n_words = padded_words(points.ids, points.ends, space_characters(), padded, ends, words)
