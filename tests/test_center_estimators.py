@@ -34,6 +34,7 @@ CONTAINERS = (np.asarray, np.asfortranarray, sp.csr_matrix, sp.csc_matrix, sp.cs
 rng = np.random.default_rng(0)
 
 
+@pytest.mark.filterwarnings("ignore:The .* model takes counts")  # the checks give real numbers
 @parametrize_with_checks(
     [
         SparseL2Centers(),

@@ -167,6 +167,7 @@ def not_for_auto(estimator):
 
 @pytest.mark.filterwarnings("ignore:`k`='auto' selects no feature")
 @pytest.mark.filterwarnings("ignore:No features were selected")
+@pytest.mark.filterwarnings("ignore:The .* model takes counts")  # the checks give real numbers
 @parametrize_with_checks(
     [
         SparseMultinomialNB(k="auto"),

@@ -180,7 +180,7 @@ BAD = {
     "no column": ([{"word": "a", "label": "x", "count": 1}], {}, "has no column 'feature'"),
     "no rows": ([ROW], {"rows": None}, "`rows` must be the number of rows of each class"),
     "one number": ([ROW], {"rows": 7}, "`rows` must be the number of rows of each class"),
-    "half a row": ([ROW], {"rows": {"x": 1.5}}, "`rows` must be whole numbers; got 1.5"),
+    "rows without end": ([ROW], {"rows": {"x": np.inf}}, "`rows` must be finite numbers >= 0"),
     "negative rows": ([ROW], {"rows": {"x": -1}}, "`rows` must be finite numbers >= 0"),
     "a class twice": (
         [ROW],
@@ -315,7 +315,7 @@ REFUSED = {
     "k": (["-k", "0"], ""),
     "auto": (["-k", "auto"], "cross-validates"),
     "text": (["--text", "body"], "--text has no effect on a table of counts"),
-    "rows": (["--read", "class-rows=counts.csv"], "`rows` must have two columns"),
+    "rows": (["--read", "class-rows=counts.csv"], "counts.csv must have two columns"),
 }
 
 

@@ -43,7 +43,7 @@ def test_empty_texts_are_counted():
 
 def test_empty_texts_of_large_files_are_counted_in_the_first_rows(monkeypatch):
     monkeypatch.setattr("naively.jobs.data.HELD_BYTES", 0)
-    monkeypatch.setattr("naively.jobs.data._FIRST_ROWS", 12)
+    monkeypatch.setattr("naively.jobs.data.FIRST_ROWS", 12)
     rows = [("", "pos"), *REVIEWS, ("", "neg")]
     assert any(each.startswith("1 of the first 12 rows holds no") for each in notes(rows))
 

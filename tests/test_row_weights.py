@@ -322,6 +322,7 @@ def test_workers_of_dask_count_the_same(folder, weights, norm):
         assert dask.count_tasks(tasks).equals(whole)
 
 
+@pytest.mark.filterwarnings("ignore:The poisson model takes counts")  # weighted by idf
 @pytest.mark.parametrize("model", ["poisson", "l2-centers"])
 @pytest.mark.parametrize("weights", ["log", "tfidf"])
 @pytest.mark.usefixtures("folder")
@@ -337,6 +338,7 @@ def test_other_models_of_weighted_texts(model, weights):
     assert accuracy == expected.score(X[IS_TEST], y[IS_TEST])
 
 
+@pytest.mark.filterwarnings("ignore:The poisson model takes counts")  # weighted by idf
 @pytest.mark.parametrize("model", ["multinomial", "poisson"])
 @pytest.mark.parametrize("weights", ["counts", "presence", "log", "tfidf"])
 @pytest.mark.usefixtures("folder")

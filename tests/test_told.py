@@ -605,3 +605,19 @@ def test_weights_of_rows_have_their_place():
     said = " ".join(run("select", words_table(), "--read", "weight=plate", status=2).stderr.split())
     assert "sample_weight" in said
     assert "--read class-rows" in said
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_a_quota_that_the_told_weights_miss_is_told(seed):
+    rng = np.random.default_rng(seed)
+    y = rng.integers(0, 4, 120)
+    X = rng.poisson(rng.gamma(1, 1, (4, 15))[y])
+    frame = pd.DataFrame(X, columns=[f"g{j}" for j in range(15)]).assign(label=y)
+    frame.to_csv("four.csv", index=False)
+    asked = ("--read", "numbers", "-k", 8, "--choose", "quota=even", "-o", "out", "-q")
+    said = told("select", "four.csv", *asked)
+    spoken = pd.read_csv("out/features.csv")["class"].value_counts()
+    few = [str(c) for c in range(4) if spoken.get(c, 0) < 2]
+    assert ("fewer speak for" in said) == bool(few)
+    for c in few:
+        assert f"{c} ({spoken.get(int(c), 0)})" in said

@@ -48,6 +48,7 @@ from naively.work.writing import atomic_file, check_csv_name
 
 _PATIENCE = 10.0  # seconds for a megabyte of text, and as many more
 _MEGABYTE = 1 << 20
+_OF_ALL = "; rows have the total of all columns for exposure, so that all are needed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,7 +328,8 @@ def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
         names, places = model.wanted
         columns = Wanted(
             model.n_features, names if model.named else None, places, model.first_column,
-            layer=model.layer, chosen=model.names if model.exposure == "total" else (),
+            layer=model.layer, chosen=model.names,
+            why=_OF_ALL if model.exposure == "total" else "",
         )  # fmt: skip
         way = "train with `naively select --read missing=ignore`"
         knows = "missing" in MODELS[model.kind].parameters

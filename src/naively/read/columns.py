@@ -56,16 +56,15 @@ class Wanted:
     owner: str = "the model"  # who wants them, in messages
     layer: str | None = None  # of AnnData, in which they stood: None for X, "raw" or a layer
     way: str = "give them with --read names=FILE, one a line"  # out, where a file has no names
-    chosen: tuple[str, ...] = ()  # of the names: the features of a rule; (): all are
+    chosen: tuple[str, ...] = ()  # of the names: the features of a model; (): nobody chose
+    why: str = ""  # others are needed, too
 
     def lack(self, lost: Collection[str]) -> str:
-        """Say how many of the features that decide are lost."""
-        own = set(self.chosen or self.names or ())
-        n = len(own & set(lost))
-        said = f" ({n:,} of its {len(own):,} features"
+        """Say how many of the features of a model are lost."""
         if not self.chosen:
-            return f"{said})"
-        return f"{said}; rows have the total of all columns for exposure, so that all are needed)"
+            return ""
+        n = len(set(self.chosen) & set(lost))
+        return f" ({n:,} of its {len(self.chosen):,} features{self.why})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,10 +180,10 @@ def _by_name(
     lost = [name for name in names if name not in position]
     if lost:
         others = f" and {len(lost) - 1:,} more" if len(lost) > 1 else ""
-        others += wanted.lack(lost) if len(lost) < len(names) else ""
+        lack = wanted.lack(lost) if len(lost) < len(names) else ""
         rows = " If the rows are features, add --read transpose." if len(lost) == len(names) else ""
         raise InputError(
-            f"{source}: {wanted.owner} needs the {what} `{lost[0]}`{others}, which "
+            f"{source}: {wanted.owner} needs the {what} `{lost[0]}`{others}{lack}, which "
             f"{'are' if others else 'is'} not here; {nearest(lost[0], columns.names)}{rows}"
         )
     found = np.array([position[name] for name in names], dtype=np.int64)

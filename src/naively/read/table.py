@@ -79,9 +79,7 @@ def check_columns(
     wanted = wanted_columns(layout)
     for name in wanted:
         if name not in names:
-            asked = (name, layout.label) != ("label", None)
-            way = _way_out(layout, names, numeric)
-            raise missing(source, "column", name, names, way, asked=asked)
+            raise missing(source, "column", name, names, _way_out(layout, names, numeric))
     check_distinct(source, "column", names, wanted)
 
 
