@@ -296,8 +296,8 @@ def test_an_even_quota_of_less_than_one_is_refused(asked):
     counted(np.array(["p", "q", "r"])[np.arange(N) % 3]).to_csv("t.csv", index=False)
     told = refused("select", "t.csv", "--read", "numbers", "-k", 2, *asked,
                    "--choose", "quota=even")  # fmt: skip
-    assert "k must be at least 3; got 2" in told
-    with pytest.raises(ValueError, match="`quota`='even' needs a feature for each class"):
+    assert "`-k` must be at least 3: `--choose quota` needs 3, one for each class; got 2" in told
+    with pytest.raises(ValueError, match="`quota` needs 2, one for each class; got 1"):
         SparseBernoulliNB(k=1, quota="even").fit(X, Y)
     table = run("cv", "t.csv", "--read", "numbers", "--choose", "quota=even", "--json").stdout
     assert min(point["k"] for point in json.loads(table)["points"]) == 3
