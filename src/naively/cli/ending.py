@@ -88,7 +88,7 @@ def replacing(out: str) -> Iterator[None]:
     from naively.jobs.results import RESULT_FILES
     from naively.work.writing import replaces
 
-    if out.lower().endswith(_OF_FILES) and not os.path.isdir(out):
+    if out.lower().endswith(_OF_FILES) and not os.path.lexists(out):
         raise Refusal(f"`--out` must name a folder; got {out!r}. Leave out its ending, or add /.")
     earlier = replaces(out, RESULT_FILES)
     yield
