@@ -107,6 +107,14 @@ def test_rows_to_be_predicted_are_not_names_either():
     assert len(shown.splitlines()) == 1 + N
 
 
+def test_names_that_the_model_knows_are_names():
+    names = ["400.5", "401", "402.5"]
+    pd.DataFrame(X, columns=names).assign(label=Y).to_csv("t.csv", index=False)
+    run("select", "t.csv", *NUMBERS, "-q")
+    pd.DataFrame(X, columns=names).to_csv("new.csv", index=False)  # without the label
+    assert len(run("predict", "result", "new.csv").stdout.splitlines()) == 1 + N
+
+
 def test_samples_without_names_are_told_by_the_row_of_labels():
     table = pd.DataFrame(X, columns=list("uvw")).T
     lines = ["label," + ",".join(Y), *table.to_csv(header=False).splitlines()]
