@@ -11,6 +11,8 @@ from naively.models.constraints import Constraints
 
 def choices_of(constraints: Constraints, k: int, speaks: Any, n_classes: int) -> list[list[int]]:
     """All sets of columns that meet constraints, by their definition."""
+    if constraints.quota == "even" and k < n_classes:
+        return []
     if constraints.quota == "even":  # the highest level up to k / C that some choice reaches
         plain = replace(constraints, quota=0)
         choices = choices_of(plain, k, speaks, n_classes)

@@ -107,6 +107,14 @@ def test_rows_to_be_predicted_are_not_names_either():
     assert len(shown.splitlines()) == 1 + N
 
 
+def test_names_that_the_model_knows_are_names():
+    names = ["400.5", "401", "402.5"]
+    pd.DataFrame(X, columns=names).assign(label=Y).to_csv("t.csv", index=False)
+    run("select", "t.csv", *NUMBERS, "-q")
+    pd.DataFrame(X, columns=names).to_csv("new.csv", index=False)  # without the label
+    assert len(run("predict", "result", "new.csv").stdout.splitlines()) == 1 + N
+
+
 def test_samples_without_names_are_told_by_the_row_of_labels():
     table = pd.DataFrame(X, columns=list("uvw")).T
     lines = ["label," + ",".join(Y), *table.to_csv(header=False).splitlines()]
@@ -296,8 +304,8 @@ def test_an_even_quota_of_less_than_one_is_refused(asked):
     counted(np.array(["p", "q", "r"])[np.arange(N) % 3]).to_csv("t.csv", index=False)
     told = refused("select", "t.csv", "--read", "numbers", "-k", 2, *asked,
                    "--choose", "quota=even")  # fmt: skip
-    assert "k must be at least 3; got 2" in told
-    with pytest.raises(ValueError, match="`quota`='even' needs a feature for each class"):
+    assert "`-k` must be at least 3: `--choose quota` needs 3, one for each class; got 2" in told
+    with pytest.raises(ValueError, match="`quota` needs 2, one for each class; got 1"):
         SparseBernoulliNB(k=1, quota="even").fit(X, Y)
     table = run("cv", "t.csv", "--read", "numbers", "--choose", "quota=even", "--json").stdout
     assert min(point["k"] for point in json.loads(table)["points"]) == 3

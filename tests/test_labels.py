@@ -144,7 +144,7 @@ def csv(path, labels):
 
 TEXTS = {  # labels of the training, of the test, and what is said of them
     "case": (["true", "false"], ["True", "False"], "False and false; True and true"),
-    "point": (["1", "2"], ["1.0", "2.0"], "1.0 and 1; 2.0 and 2"),
+    "point": (["1", "2"], ["1.", "2."], "1. and 1; 2. and 2"),
     "other": (["1", "2"], ["good", "bad"], None),
 }
 
@@ -183,10 +183,10 @@ def test_known_labels_are_nothing_to_tell():
 
 
 def test_classes_that_differ_by_a_point_are_told():
-    csv("a.csv", np.array(["1", "1.0"])[WHICH])
+    csv("a.csv", np.array(["1", "1."])[WHICH])
     run("select", "a.csv", "--read", "numbers", "-k", 2, "--out", "r", "-q")
     notes = json.loads(Path("r/summary.json").read_text())["notes"]
-    assert any("kept apart: 1 and 1.0." in note for note in notes)
+    assert any("kept apart: 1 and 1.." in note for note in notes)
 
 
 def test_what_labels_have_in_common():

@@ -114,7 +114,8 @@ def by(monkeypatch, way, arguments, out):
 @pytest.mark.parametrize("options", [(), ("-k", "auto")], ids=str)
 @pytest.mark.parametrize("model", TEXT_MODELS)
 def test_texts_give_the_same_bytes_whatever_the_way(folder, monkeypatch, model, options):
-    arguments = ("select", "all.parquet", "--text", "text", "-k", 3, "--model", model, *options)
+    arguments = ("select", "all.parquet", "--text", "text", *(options or ("-k", 3)),
+                 "--model", model)  # fmt: skip
     first = by(monkeypatch, WAYS["held"], arguments, "held")
     for name in WAYS:
         assert by(monkeypatch, WAYS[name], arguments, name) == first, name
@@ -127,7 +128,8 @@ def test_numbers_give_the_same_bytes_whatever_the_way(folder, monkeypatch, model
     lines = [",".join([*(f"g{j}" for j in range(9)), "label"])]
     lines += [",".join([*map(str, row), label]) for row, label in zip(X.tolist(), y, strict=True)]
     Path("a.csv").write_text("\n".join(lines) + "\n")
-    arguments = ("select", "a.csv", "--read", "numbers", "-k", 3, "--model", model, *options)
+    arguments = ("select", "a.csv", "--read", "numbers", *(options or ("-k", 3)),
+                 "--model", model)  # fmt: skip
     first = by(monkeypatch, WAYS["held"], arguments, "held")
     for name in WAYS:
         found = by(monkeypatch, WAYS[name], arguments, name)

@@ -79,7 +79,7 @@ def test_numbers_and_dates_in_excel(tmp_path):
     assert batch.labels.tolist() == ["2024-05-01", "2024-05-01 07:00:00"]
     refused(tmp_path, "a.xlsx", book([["u", "label"], ["x1", "a"]]), "no column holds", Layout())
     content = book([["u", "label"], [1, "a"], ["#N/A", "b"]])
-    refused(tmp_path, "a.xlsx", content, "row 3: the value of `u` is '#N/A', not", Layout())
+    refused(tmp_path, "a.xlsx", content, "row 3: the value of `u` is missing; fill it in", Layout())
 
 
 def far(content, row):

@@ -228,6 +228,7 @@ def test_the_order_starts_from_what_is_required(kind, classes, asked):
         asked["quota"] = quota = quota if min(has) or quota == "even" else 0
         spoken = {asked["speaks"][i] for i in asked.get("required", [])}
         r += classes - len(spoken) if quota == 1 else 0
+        r = max(r, classes) if quota == "even" else r
     told = {name: value for name, value in asked.items() if name != "speaks" and value != 0}
     track = sparsity_path(kind(redundancy="conditional", **told), X, y)
     assert track.k.min() == max(r, 1)
@@ -242,7 +243,7 @@ def test_the_order_starts_from_what_is_required(kind, classes, asked):
             assert displaced_by(fitted) == displaced
         assert track.support(k).tolist() == sorted(order)
     if r > 1:
-        why = "" if quota == 1 else f"{r} are required"
+        why = "" if quota else f"{r} are required"
         with pytest.raises(ValueError, match=f"`k` must be at least {r}: {why}"):
             kind(k=r - 1, redundancy="conditional", **told).fit(X, y)
 

@@ -189,7 +189,7 @@ SECRET = "my secret diary"
             {"choose": {"time_limit": 3}},
             "`choose` time-limit has no effect without `choose` exact",
         ),
-        (POSTS.drop(columns="text"), {}, "table.parquet: row 1: the value of `part`"),
+        (POSTS.drop(columns="text"), {}, "`table`: row 1: the value of `title`"),
         ([SECRET], {}, "`label` must be the labels"),
         ([SECRET], {"label": [1, 2]}, "one label for each of the 1 rows"),
         ([SECRET, SECRET], {"label": ["a", None]}, "label"),

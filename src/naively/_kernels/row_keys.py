@@ -49,21 +49,26 @@ def text_keys(arena: Array, offsets: IntArray, starts: IntArray, keys: Array) ->
         keys[i] = _finished(h)
 
 
+@kernel_part
+def _entry_key(columns: Array, j: int, bits: int) -> np.uint64:
+    column = columns[j] if len(columns) else np.uint64(j) << _HALF
+    return _finished(((column ^ np.uint64(bits)) + _ONE) * _STEP)
+
+
 @kernel
 def sparse_keys(
     bits: Array, indices: IntArray, indptr: IntArray, columns: Array, keys: Array
 ) -> None:
     """Write the key of each row of a CSR matrix whose values are given by their 32 bits.
 
-    It is a sum over the entries that are not 0 of the key of the column and the value, so that the
-    order of the columns has no part in it.
+    It is a sum over the entries that are not 0 of what the key of the column and the value give, so
+    that the order of the columns has no part in it; without keys of columns their places count.
     """
     for i in range(len(keys)):
         h = np.uint64(0)
         for at in range(indptr[i], indptr[i + 1]):
             if bits[at]:
-                entry = columns[indices[at]] ^ np.uint64(bits[at])
-                h += _finished((entry + _ONE) * _STEP)
+                h += _entry_key(columns, indices[at], bits[at])
         keys[i] = _finished(h)
 
 
@@ -74,6 +79,5 @@ def dense_keys(bits: Array, columns: Array, keys: Array) -> None:
         h = np.uint64(0)
         for j in range(bits.shape[1]):
             if bits[i, j]:
-                entry = columns[j] ^ np.uint64(bits[i, j])
-                h += _finished((entry + _ONE) * _STEP)
+                h += _entry_key(columns, j, bits[i, j])
         keys[i] = _finished(h)

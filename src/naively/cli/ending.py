@@ -24,7 +24,6 @@ R = TypeVar("R")
 _INTERRUPTED = 130  # what shells report for a program stopped by Ctrl-C
 _READER_GONE = 141  # and for one that wrote on to a reader that had enough (head, less)
 
-_OF_FILES = (".npz", ".stats", ".json", ".html", ".csv", ".txt", ".md", ".toml")  # of one file
 _SMALLER = {"words": ["--words min-count", "smaller --words ngrams"], "k": ["a smaller -k"]}
 
 
@@ -86,9 +85,9 @@ def output_refused(error: OSError) -> NoReturn:
 def replacing(out: str) -> Iterator[None]:
     """Tell, once it is done, that an earlier result gave way."""
     from naively.jobs.results import RESULT_FILES
-    from naively.work.writing import replaces
+    from naively.work.writing import is_of_a_file, replaces
 
-    if out.lower().endswith(_OF_FILES) and not os.path.isdir(out):
+    if is_of_a_file(out):
         raise Refusal(f"`--out` must name a folder; got {out!r}. Leave out its ending, or add /.")
     earlier = replaces(out, RESULT_FILES)
     yield

@@ -43,7 +43,7 @@ from naively.text.utf8 import as_texts
 from naively.text.vocabulary import Vocabulary
 from naively.work.records import Record, is_record, load_record, merge_stream, save_record
 from naively.work.stream import Task, kept_record, run_tasks, tasks_of
-from naively.work.writing import atomic_directory, reserved_directory
+from naively.work.writing import atomic_directory, is_of_a_file, reserved_directory
 
 _ONE = (".npz", ".stats")  # ends of the name of one record; other names are of folders
 
@@ -90,15 +90,14 @@ def is_one(out: str) -> bool:
 
 
 def check_out(out: str) -> None:
-    """Refuse a name that looks like one of a file which no command writes.
+    """Refuse a name that looks like one of a file, and of no record.
 
     Raises
     ------
     InputError
-        If it has another ending than records have, and is no folder that is there.
+        If it does, and nothing of that name is there.
     """
-    ending = Path(out).suffix
-    if ending and not is_one(out) and not out.endswith(os.sep) and not os.path.isdir(out):
+    if is_of_a_file(out) and not is_one(out):
         raise InputError(
             f"`--out` must end in {' or '.join(_ONE)} for one record of all, or name a folder; got "
             f"{out!r}. For a folder of that name write {out + os.sep!r}."

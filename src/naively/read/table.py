@@ -84,7 +84,7 @@ def check_columns(
 
 
 def check_header(place: str, names: Sequence[str], layout: Layout) -> None:
-    """Refuse to take a row of numbers for names, unless they count the columns or are asked for.
+    """Refuse to take a row of numbers for names, unless they count the columns or are known.
 
     Parameters
     ----------
@@ -93,6 +93,11 @@ def check_header(place: str, names: Sequence[str], layout: Layout) -> None:
     """
     found = [name for name in names[layout.transpose :] if name]
     if layout.header or layout.text or not found or not all(map(_is_finite, found)):
+        return
+    known = None if layout.wanted is None or layout.transpose else layout.wanted.names
+    if known is None and layout.variables is not None:
+        known = layout.variables.names
+    if set(known or ()) & set(found):
         return
     if all(found != list(map(str, range(i, i + len(found)))) for i in (0, 1)):
         raise InputError(

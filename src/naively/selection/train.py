@@ -121,12 +121,6 @@ def train(
 
 def select(model: Model[S], statistics: S, k: int, limits: Limits) -> Selection:
     """Select k features by the objective of the model, of those that may be chosen; see `train`."""
-    n_classes = len(statistics.classes)
-    if model.constraints is not None and model.constraints.quota == "even" and k < n_classes:
-        raise ValueError(
-            f"`quota`='even' needs a feature for each class, so that k must be at least "
-            f"{n_classes}; got {k}. Raise it, or leave out `quota`."
-        )
     if model.objective is not None:
         return select_pairs(model, statistics, k, limits)
     if model.constraints is not None:

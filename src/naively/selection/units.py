@@ -112,8 +112,9 @@ class Task:
     @property
     def least(self) -> int:
         """Fewest units that meet the constraints."""
-        quota = 0 if self.constraints.quota == "even" else int(self._quota_at(0).sum())
-        return len(self.required) + quota
+        if self.constraints.quota == "even":  # of less than one feature a class it asks nothing
+            return max(len(self.required), self.n_classes)
+        return len(self.required) + int(self._quota_at(0).sum())
 
     @cached_property
     def has(self) -> IntArray:
@@ -173,9 +174,12 @@ class Task:
             If k is less than what is required.
         """
         if k < self.least:
+            even = self.constraints.quota == "even"
+            needs = self.n_classes if even else self.least - len(self.required)
+            each = ", one for each class" * even
             asked = [
                 (f"{len(self.required)} are required", len(self.required)),
-                (f"`quota` needs {self.least - len(self.required)}", self.speaks is not None),
+                (f"`quota` needs {needs}{each}", self.speaks is not None),
             ]
             why = " and ".join(text for text, holds in asked if holds)
             raise ValueError(f"`k` must be at least {self.least}: {why}; got {k}.")

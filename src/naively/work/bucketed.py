@@ -12,9 +12,8 @@ from naively._types import Array
 from naively.judging.parting import Repeats, random_numbers
 from naively.models.model import Model
 from naively.read.batch import Batch
-from naively.text.vocabulary import Vocabulary
 from naively.work.judged import Look
-from naively.work.row_keys import row_keys
+from naively.work.row_keys import column_keys, row_keys
 from naively.work.stream import Task, rows_by_kind, told_at
 
 
@@ -28,15 +27,14 @@ def bucketed(
     rows. None stands for a bucket without rows.
     """
     see, found = look.eye(), [None] * n
+    columns = column_keys(task.names)
     for part in task.parts:
         repeats = Repeats()
         for seen in rows_by_kind(task, part):
             batch, labels = seen.of_kind(*kinds)
             if not len(batch):
                 continue
-            bucket = (
-                random_numbers("bucket", repeats.told_apart(_keys(batch, labels, task.names))) % n
-            )
+            bucket = random_numbers("bucket", repeats.told_apart(_keys(batch, labels, columns))) % n
             with told_at(part):
                 X = see(batch)
                 for b in np.unique(bucket).tolist():
@@ -46,7 +44,7 @@ def bucketed(
     return found
 
 
-def _keys(batch: Batch, labels: Array, columns: Vocabulary | None) -> Array:
+def _keys(batch: Batch, labels: Array, columns: Array) -> Array:
     """Keys (n,) of rows by content and label."""
     names, codes = np.unique(labels, return_inverse=True)
     mark = [random_numbers(f"bucket:{name}", np.zeros(1))[0] for name in names.tolist()]

@@ -12,15 +12,15 @@ from naively.statistics.matrix import canonical, is_sparse
 from naively.text.utf8 import Texts, TokenRows, as_texts
 from naively.text.vocabulary import Vocabulary
 
-_PLACE = np.uint64(32)  # bits of a value, behind which stands the place of its column
+_NONE = np.empty(0, dtype=np.uint64)
 
 
-def row_keys(batch: Batch, names: Vocabulary | None = None) -> Array:
+def row_keys(batch: Batch, columns: Array = _NONE) -> Array:
     """Return a number for each row (n,), uint64: that of its texts, or of its values not 0.
 
-    Values count in single precision and by the name of their column, whose place has no part in it;
-    without `names` (m,) by its place. So sparse is dense, and a table that was written and read
-    again is the same. Labels have no part in it.
+    Values count in single precision and by the name of their column, of which `columns` are the
+    keys (m,), or without them by its place. So sparse is dense, a table that was written and read
+    again is the same, and the order of named columns has no part in it. Nor have labels.
     """
     rows, keys = batch.rows, np.empty(len(batch), dtype=np.uint64)
     if isinstance(rows, Texts | TokenRows):
@@ -28,7 +28,6 @@ def row_keys(batch: Batch, names: Vocabulary | None = None) -> Array:
         starts = np.arange(len(rows) + 1) if isinstance(rows, Texts) else rows.starts
         _write_text_keys(tokens, starts[:: batch.width], keys)
         return keys
-    columns = _column_keys(rows.shape[1], names)
     if is_sparse(rows):
         rows = canonical(rows)  # an entry may be there in two parts
         indices, indptr = (each.astype(np.int64) for each in (rows.indices, rows.indptr))
@@ -38,19 +37,17 @@ def row_keys(batch: Batch, names: Vocabulary | None = None) -> Array:
     return keys
 
 
-def part_keys(batch: Batch, names: Vocabulary | None = None) -> Array:
+def part_keys(batch: Batch, columns: Array = _NONE) -> Array:
     """Return the keys (n,) by which rows are divided: of their groups, where they have some."""
     if batch.group is None:
-        return row_keys(batch, names)
+        return row_keys(batch, columns)
     groups, codes = np.unique(batch.group, return_inverse=True)
     return np.asarray(_text_keys(as_texts(groups.tolist()))[codes])
 
 
-def _column_keys(n: int, names: Vocabulary | None) -> Array:
-    """Keys (m,) of columns: of their names, or of their places."""
-    if names is None:
-        return np.arange(n, dtype=np.uint64) << _PLACE
-    return _text_keys(Texts(names.bytes, names.starts))
+def column_keys(names: Vocabulary | None) -> Array:
+    """Return the keys (m,) of columns, by their names; (0,) if they have none."""
+    return _NONE if names is None else _text_keys(Texts(names.bytes, names.starts))
 
 
 def _text_keys(texts: Texts) -> Array:

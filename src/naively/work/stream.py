@@ -49,7 +49,7 @@ from naively.text.vocabulary import Vocabulary
 from naively.work.counters import new_counter, record_of
 from naively.work.eye import check_counts, check_exposure
 from naively.work.records import Record, load_record, merge_stream, save_record
-from naively.work.row_keys import part_keys
+from naively.work.row_keys import column_keys, part_keys
 
 CHECKPOINT_PARTS = 8  # parts between two records of a run that can be resumed
 S = TypeVar("S", bound=AbstractStatistics)
@@ -111,6 +111,7 @@ def told_at(part: Part) -> Iterator[None]:
 def rows_by_kind(task: Task, part: Part) -> Iterator[Seen]:
     """Read a part; all rows are of the kind for training if nothing else is said."""
     chooser = (task.parting or Parting()).of_part(part.name)
+    columns = column_keys(task.names if chooser.asks_keys else None)
     for batch in batches_of(part, task.layout):
         if task.of_counts:
             check_counts(batch, task.names)
@@ -120,7 +121,7 @@ def rows_by_kind(task: Task, part: Part) -> Iterator[Seen]:
         names, codes = np.unique(labels, return_inverse=True)
         keys = None
         if chooser.asks_keys:
-            keys = _keys(chooser.parting, batch, part, task.layout, task.names)
+            keys = _keys(chooser.parting, batch, part, task.layout, columns)
         kinds = chooser.kinds(len(batch), keys, _split(batch, part, task.layout))
         if batch.labels is not None:
             kinds[labels == ""] = UNLABELLED
@@ -155,9 +156,10 @@ def parted(
     keys, codes, split, sizes = list[Array](), list[IntArray](), list[IntArray](), dict[str, int]()
     classes: dict[str, int] = {}
     asks_all = parting.grouped or parting.timed or parting.singly
+    columns = column_keys(names)
     batches = ((part, batch) for part in parts for batch in batches_of(part, layout))
     for own, batch in batches:
-        keys.append(_keys(parting, batch, own, layout, names))
+        keys.append(_keys(parting, batch, own, layout, columns))
         labels = np.empty(0, dtype=str) if batch.labels is None else batch.labels
         own_names, which = np.unique(labels, return_inverse=True)
         of_names = [classes.setdefault(name, len(classes)) for name in own_names.tolist()]
@@ -188,12 +190,10 @@ def parted(
         ) from error
 
 
-def _keys(
-    parting: Parting, batch: Batch, part: Part, layout: Layout, names: Vocabulary | None
-) -> Array:
+def _keys(parting: Parting, batch: Batch, part: Part, layout: Layout, columns: Array) -> Array:
     """By what rows are divided (n,): their content, their group, or their time."""
     if not parting.timed:
-        return part_keys(batch, names)
+        return part_keys(batch, columns)
     assert batch.group is not None
     try:
         return times_in(batch.group)

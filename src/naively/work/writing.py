@@ -24,6 +24,16 @@ except ImportError:  # Windows: two runs into one folder are told apart at the e
 
 _RANDOM = "[a-z0-9_]{8}"  # what `tempfile` puts into names
 
+_OF_FILES = (  # ends of names that folders rarely have
+    *(".npz", ".stats", ".csv", ".tsv", ".txt", ".json", ".jsonl", ".parquet", ".h5ad", ".xlsx"),
+    *(".html", ".md", ".toml", ".gz", ".zip", ".pdf"),
+)
+
+
+def is_of_a_file(path: str) -> bool:
+    """Whether a name looks like one of a file, where a folder is to be made, and none is there."""
+    return path.lower().endswith(_OF_FILES) and not os.path.lexists(path)
+
 
 @contextmanager
 def atomic_file(path: str | os.PathLike[str], *, folders: bool = False) -> Iterator[BinaryIO]:
