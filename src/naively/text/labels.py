@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
 _POINT = re.compile(r"(\d)\.0*$")
@@ -50,6 +51,9 @@ def label_text(value: Any) -> str | None:
         return str(value)
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else repr(value)
+    if isinstance(value, Decimal):
+        whole = value == value.to_integral_value()
+        return str(int(value)) if whole else f"{value.normalize():f}"
     if isinstance(value, bytes):
         return label_text(value.decode("utf-8", "replace"))
     if isinstance(value, date):
