@@ -59,7 +59,9 @@ class Table:
         whole = not any(each is None for each in self.entries.flat)
         dtype = {True: "int64", False: "Int64"}[whole] if self.of_numbers else "object"
         columns = [pd.Series(column, dtype=dtype) for column in self.entries.T]
-        columns.append(pd.Series(self.labels, dtype="category" if self.kind == "category" else None))
+        columns.append(
+            pd.Series(self.labels, dtype="category" if self.kind == "category" else None)
+        )
         return pd.concat(columns, axis=1, keys=range(len(columns))).set_axis(
             [*self.names, "label"], axis=1
         )
@@ -87,7 +89,9 @@ def numbers(kind: str = "text") -> Table:
 
 def texts(kind: str = "text") -> Table:
     """Return the same counts as words, each name so often as it counts."""
-    rows = [" ".join(f"word{name} " * n for name, n in zip(NAMES, row, strict=True)) for row in COUNTS]
+    rows = [
+        " ".join(f"word{name} " * n for name, n in zip(NAMES, row, strict=True)) for row in COUNTS
+    ]
     entries = np.array([[" ".join(row.split()), i] for i, row in enumerate(rows)], dtype=object)
     return replace(numbers(kind), entries=entries, names=("text", "number"))
 
@@ -212,10 +216,10 @@ NAMED = (*TABLES, "npz", "h5ad")  # files that hold names of columns and labels
 
 
 def _zstandard(content: bytes) -> bytes:
-    out = io.BytesIO()
+    out = pa.BufferOutputStream()
     with pa.CompressedOutputStream(out, "zstd") as stream:
         stream.write(content)
-    return out.getvalue()
+    return out.getvalue().to_pybytes()
 
 
 def _zipped(content: bytes) -> bytes:

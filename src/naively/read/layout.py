@@ -136,7 +136,7 @@ def check_effects(layout: Layout, format: str, source: str = "") -> None:
     place = f"{source}: " if source else ""
     if layout.variables is not None and format not in _TABLES:
         raise InputError(
-            f"{place}--model mixed reads tables with names of columns ({', '.join(_TABLES)}), and "
+            f"{place}model mixed reads tables with names of columns ({', '.join(_TABLES)}), and "
             f"{format} holds a matrix of one kind of numbers; choose the model of that kind."
         )
     for option, _ in _idle(layout, format):
