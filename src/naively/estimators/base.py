@@ -47,7 +47,7 @@ from naively.statistics.matrix import (
     Matrix,
     as_matrix,
     canonical,
-    check_library,
+    check_numbers,
     is_sparse,
     unmasked,
 )
@@ -129,7 +129,7 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
     # -- checks ---------------------------------------------------------------------------------
 
     def _check_batch(self, X: MatrixLike, y: ArrayLike, *, reset: bool) -> tuple[Matrix, Array]:
-        check_library(X)
+        check_numbers(X)
         # Finite and non-negative values are checked while counting: one pass instead of three.
         # Other sparse formats become CSR here, where no sum of duplicates can wrap around.
         with texts_untold(self, X):
@@ -141,7 +141,8 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
                 accept_sparse=("csr", "csc"),
                 ensure_all_finite=False,
             )
-            _refuse_objects(rows)
+        if not rows.dtype.isnative:
+            rows = as_matrix(rows)
         return rows, self._check_labels(y, rows)
 
     def _check_labels(self, y: ArrayLike, rows: Matrix) -> Array:
@@ -157,13 +158,12 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
     # -- decisions ------------------------------------------------------------------------------
 
     def _check_rows(self, X: MatrixLike) -> Matrix:
-        check_library(X)
+        check_numbers(X)
         X = canonical(as_matrix(X)) if is_sparse(X) else unmasked(X)
         with texts_untold(self, X):
             X = validate_data(
                 self, X, reset=False, accept_sparse="csr", ensure_all_finite=self._finite()
             )
-            _refuse_objects(X)
         self._check_values(X)
         return X
 
@@ -230,11 +230,11 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
         check_is_fitted(self)
         if self._reading is not None:
             return self._reading.columns(self, X)
-        check_library(X)
+        check_numbers(X)
         if hasattr(X, "iloc"):  # a pandas frame may pass through the parent's checks as it is
             finite = self._finite()
             validate_data(self, X, reset=False, accept_sparse="csr", ensure_all_finite=finite)
-        return super().transform(X)
+        return super().transform(unmasked(X))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
         """Name the selected features.
@@ -712,6 +712,9 @@ def refuse_negative(estimator: object, X: Matrix) -> None:
 def texts_untold(estimator: object, X: Any) -> Iterator[None]:
     """Say that rows to check hold texts, where they do, without a word of them."""
     try:
+        # Of objects NumPy would make numbers, if they are digits.
+        if _of_objects(X) and _texts_in(X) is not None:
+            raise ValueError("X holds texts.")
         yield
     except ValueError:
         found = _texts_in(X)
@@ -727,9 +730,11 @@ def texts_untold(estimator: object, X: Any) -> Iterator[None]:
     ) from None  # which may quote them
 
 
-def _refuse_objects(X: Matrix) -> None:
-    if X.dtype.kind == "O" and holds_text(X):
-        raise ValueError("X holds texts.")
+def _of_objects(X: Any) -> bool:
+    dtypes = (
+        X.dtypes if hasattr(X, "iloc") and hasattr(X, "columns") else [getattr(X, "dtype", None)]
+    )
+    return any(getattr(dtype, "kind", "") == "O" for dtype in dtypes)
 
 
 def _texts_in(X: Any) -> str | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Self, final, get_args
+from typing import Any, Self, final, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -21,7 +21,7 @@ from naively.expected.feature_search import Criterion, SearchResult, Strategy, s
 from naively.models.family import checked_alpha, smoothing
 from naively.selection.train import is_auto, resolve_k
 from naively.statistics.counts import ClassCounts
-from naively.statistics.matrix import check_library
+from naively.statistics.matrix import check_numbers, unmasked
 
 
 @final
@@ -136,7 +136,7 @@ class ErrorSearchSelector(SelectorMixin, BaseEstimator):
             If branch and bound met sets that are better than a set which contains them, so that
             its answer is not proven; or if it stopped at `max_nodes`.
         """
-        check_library(X)
+        check_numbers(X)
         # Finite and non-negative values are checked while counting.
         X, y = validate_data(self, X, y, accept_sparse=("csr", "csc"), ensure_all_finite=False)
         check_classification_targets(y)
@@ -213,6 +213,22 @@ class ErrorSearchSelector(SelectorMixin, BaseEstimator):
     def error_(self) -> float:
         """Predicted error of the selected features."""
         return self.result_.error
+
+    def transform(self, X: MatrixLike) -> Any:  # a frame, with `set_output`
+        """Reduce rows to the selected features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        X : {ndarray, sparse matrix, data frame} of shape (n_samples, k)
+            The selected columns, in their order in `X`.
+        """
+        check_numbers(X)
+        return super().transform(unmasked(X))
 
     def _get_support_mask(self) -> BoolArray:
         return self.support_
