@@ -20,7 +20,13 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Tags, assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils import (
+    Tags,
+    assert_all_finite,
+    check_array,
+    check_consistent_length,
+    column_or_1d,
+)
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -48,6 +54,7 @@ from naively.statistics.matrix import (
     as_matrix,
     canonical,
     check_numbers,
+    has_sparse_columns,
     is_sparse,
     unmasked,
 )
@@ -133,16 +140,8 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
         # Finite and non-negative values are checked while counting: one pass instead of three.
         # Other sparse formats become CSR here, where no sum of duplicates can wrap around.
         with texts_untold(self, X):
-            rows: Matrix = validate_data(
-                self,
-                as_matrix(X) if is_sparse(X) else unmasked(X),
-                y if y is None else "no_validation",
-                reset=reset,
-                accept_sparse=("csr", "csc"),
-                ensure_all_finite=False,
-            )
-        if not rows.dtype.isnative:
-            rows = as_matrix(rows)
+            labels = y if y is None else "no_validation"
+            rows = checked_rows_of(self, X, labels, reset=reset, finite=False)
         return rows, self._check_labels(y, rows)
 
     def _check_labels(self, y: ArrayLike, rows: Matrix) -> Array:
@@ -159,11 +158,8 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
 
     def _check_rows(self, X: MatrixLike) -> Matrix:
         check_numbers(X)
-        X = canonical(as_matrix(X)) if is_sparse(X) else unmasked(X)
         with texts_untold(self, X):
-            X = validate_data(
-                self, X, reset=False, accept_sparse="csr", ensure_all_finite=self._finite()
-            )
+            X = checked_rows_of(self, X, finite=self._finite(), formats="csr")
         self._check_values(X)
         return X
 
@@ -231,6 +227,8 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
         if self._reading is not None:
             return self._reading.columns(self, X)
         check_numbers(X)
+        if has_sparse_columns(X):  # of which scikit-learn makes dense ones
+            return checked_rows_of(self, X, finite=self._finite())[:, self.get_support()]
         if hasattr(X, "iloc"):  # a pandas frame may pass through the parent's checks as it is
             finite = self._finite()
             validate_data(self, X, reset=False, accept_sparse="csr", ensure_all_finite=finite)
@@ -706,6 +704,20 @@ def refuse_negative(estimator: object, X: Matrix) -> None:
             f"Negative values in data passed to {type(estimator).__name__} (input X): counts are "
             ">= 0. Center classifiers take values of any sign."
         )
+
+
+def checked_rows_of(
+    estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, reset: bool = False,
+    finite: bool | str, formats: str | tuple[str, ...] = ("csr", "csc"),
+) -> Matrix:  # fmt: skip
+    """Check rows as scikit-learn does, and return them as a matrix of plain numbers."""
+    how = {"accept_sparse": formats, "ensure_all_finite": finite}
+    if has_sparse_columns(X):  # of which scikit-learn makes dense ones
+        validate_data(estimator, X, y, reset=reset, skip_check_array=True)
+        return check_array(as_matrix(X), **how)
+    plain = canonical(as_matrix(X)) if is_sparse(X) else unmasked(X)
+    rows: Matrix = validate_data(estimator, plain, y, reset=reset, **how)
+    return rows if rows.dtype.kind != "O" and rows.dtype.isnative else as_matrix(rows)
 
 
 @contextmanager

@@ -106,7 +106,8 @@ def check_library(X: Any) -> None:
 def check_numbers(X: Any) -> None:
     """Raise as `check_library`, or if the types of X are of complex numbers, dates or times."""
     check_library(X)
-    for dtype in getattr(X, "dtypes", ()) if hasattr(X, "iloc") else (getattr(X, "dtype", None),):
+    frame = hasattr(X, "iloc") and hasattr(X, "columns")
+    for dtype in X.dtypes if frame else (getattr(X, "dtype", None),):
         if getattr(dtype, "kind", "") in tuple("cmM"):
             raise _no_numbers(dtype)
 
@@ -209,7 +210,7 @@ def _native(matrix: Matrix) -> Matrix:
 def _from_pandas(frame: Any) -> Matrix:
     if not hasattr(frame, "columns"):
         return _two_dimensional(frame.to_numpy())
-    if any(_is_sparse(dtype) for dtype in frame.dtypes):
+    if has_sparse_columns(frame):
         return _sparse_frame(frame)
     kinds = {getattr(dtype, "kind", "O") for dtype in frame.dtypes}
     if not kinds <= set("iufb"):
@@ -230,6 +231,12 @@ def _common_type(frame: Any) -> Any:
     columns = [column for _, column in frame.items()]
     lows, highs = [int(c.min()) for c in columns], [int(c.max()) for c in columns]
     return _whole_type(min(lows), max(highs))
+
+
+def has_sparse_columns(X: Any) -> bool:
+    """Whether a frame has some, which stay sparse in `as_matrix`."""
+    frame = hasattr(X, "iloc") and hasattr(X, "columns")
+    return frame and any(_is_sparse(dtype) for dtype in X.dtypes)
 
 
 def _is_sparse(dtype: Any) -> bool:
