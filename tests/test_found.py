@@ -299,10 +299,11 @@ def test_entries_near_the_end_of_double_precision_in_a_hybrid(value, normalize):
     with pytest.raises(ValueError, match="too large"):
         HybridNB(penalty=1.0, normalize=normalize).fit(X, y)
     model = HybridNB(penalty=1.0, normalize=normalize).fit(np.minimum(X, 5), y)
-    try:
+    if value > 1e307:  # its products with weights are beyond
+        with pytest.raises(ValueError, match="too large"):
+            model.predict(X)
+    else:
         assert model.predict(X).tolist() == y
-    except ValueError as error:
-        assert "too large" in str(error)
 
 
 @pytest.mark.parametrize("length", ["a", ["a", "b"], ([1, 2], "ab")])
