@@ -485,10 +485,3 @@ def test_certificates_speak_of_distances(counts):
 def test_centers_do_not_depend_on_the_unit_of_the_data(model):
     X, y = np.array([[1, 2], [1.2, 1], [3, 2], [3.2, 1]]), [0, 0, 1, 1]
     assert model(k=1).fit(X * 1e-14, y).predict(X * 1e-14).tolist() == y
-
-
-@pytest.mark.parametrize("model", SEPARABLE)
-def test_half_precision_is_taken(model):
-    X, y = np.array([[1, 2], [1, 1], [3, 2], [3, 1]]), [0, 0, 1, 1]
-    half = model(k=1).fit(X.astype(np.float16), y)
-    np.testing.assert_allclose(half.scores_, model(k=1).fit(X, y).scores_)

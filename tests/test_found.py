@@ -17,6 +17,7 @@ from naively import (
     SparseBernoulliNB,
     SparseCategoricalNB,
     SparseGaussianNB,
+    SparseL1Centers,
     SparseL2Centers,
     SparseMixedNB,
     SparseMultinomialNB,
@@ -269,6 +270,42 @@ def test_the_unit_of_a_table_changes_nothing_or_is_refused(make, power):
     np.testing.assert_array_equal(model.predict(X * unit), known.predict(X))
 
 
+@pytest.mark.parametrize("weight", [1e-100, 1e-170, 1e-250, 2.0**-1000, 2.0**-1040])
+@pytest.mark.parametrize(
+    "make",
+    [
+        partial(SparseMultinomialNB, alpha=0.0),
+        partial(SparseBernoulliNB, alpha=0.0),
+        partial(SparsePoissonNB, alpha=0.0),
+        partial(SparseNegativeBinomialNB, alpha=0.0),
+        partial(SparseCategoricalNB, alpha=0.0),
+        SparseGaussianNB,
+        SparseL2Centers,
+        SparseL1Centers,
+    ],
+)
+def test_rows_of_little_weight_are_rows(make, weight):
+    """Without smoothing the unit of the weights is nothing: products of light ones vanished."""
+    X, y = np.array([[3, 0, 1], [2, 1, 0], [0, 3, 1], [1, 4, 0.0]]), [0, 0, 1, 1]
+    known, found = make(1).fit(X, y), make(1).fit(X, y, sample_weight=np.full(4, weight))
+    np.testing.assert_array_equal(found.support_, known.support_)
+    np.testing.assert_array_equal(found.predict(X), known.predict(X))
+
+
+@pytest.mark.parametrize("normalize", [True, False])
+@pytest.mark.parametrize("value", [1e307, 1e308, 1.7e308])
+def test_entries_near_the_end_of_double_precision_in_a_hybrid(value, normalize):
+    X, y = np.array([[value, 0, 1], [value, 1, 0], [0, value, 1], [1, value, 0]]), [0, 0, 1, 1]
+    with pytest.raises(ValueError, match="too large"):
+        HybridNB(penalty=1.0, normalize=normalize).fit(X, y)
+    model = HybridNB(penalty=1.0, normalize=normalize).fit(np.minimum(X, 5), y)
+    if value > 1e307:  # its products with weights are beyond
+        with pytest.raises(ValueError, match="too large"):
+            model.predict(X)
+    else:
+        assert model.predict(X).tolist() == y
+
+
 @pytest.mark.parametrize("length", ["a", ["a", "b"], ([1, 2], "ab")])
 def test_lengths_that_are_no_numbers(length):
     with pytest.raises(ValueError, match=r"^`length` must be a number, or a tuple"):
@@ -281,7 +318,9 @@ def test_priors_that_are_no_numbers(priors):
         expected_error([[0.5, 0.5], [0.2, 0.8]], length=3, priors=priors)
 
 
-@pytest.mark.parametrize("make", [SparseMultinomialNB, SparseBernoulliNB, SparseL2Centers])
+@pytest.mark.parametrize(
+    "make", [SparseMultinomialNB, SparseBernoulliNB, SparseL2Centers, SparseGaussianNB]
+)
 @pytest.mark.parametrize("method", ["fit", "partial_fit"])
 def test_a_fit_that_fails_leaves_the_estimator_as_it_was(make, method):
     X, y = np.arange(12.0).reshape(4, 3), [0, 1, 0, 1]

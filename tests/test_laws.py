@@ -6,7 +6,6 @@ from functools import partial
 from itertools import pairwise
 from typing import Any
 
-import array_api_strict
 import numba
 import numpy as np
 import pytest
@@ -482,15 +481,3 @@ def test_predictions_follow_from_probabilities(make, data):
     np.testing.assert_allclose(proba.sum(axis=1), 1)
     top = proba[np.arange(len(y)), np.searchsorted(model.classes_, model.predict(X))]
     np.testing.assert_allclose(top, proba.max(axis=1), rtol=1e-9)
-
-
-@every_classifier
-def test_arrays_of_other_libraries_are_refused(make):
-    """Their entries would be copied, and the results be another library's."""
-    X, y = np.arange(24).reshape(6, 4) % 5, [0, 1, 0, 1, 0, 1]
-    other = array_api_strict.asarray(X)
-    with pytest.raises(TypeError, match="array_api_strict"):
-        make().fit(other, y)
-    model = make().fit(X, y)
-    with pytest.raises(TypeError, match=r"numpy\.asarray"):
-        model.predict(other)

@@ -7,6 +7,7 @@ import tracemalloc
 import numpy as np
 import pandas as pd
 import polars as pl
+import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
@@ -151,10 +152,22 @@ BIG = 2**63 + 2**53 + 1
         ),
         (pd.DataFrame({"a": np.array([2**53 + 1, 1], object)}), [[2**53 + 1], [1]]),
         (np.array([[BIG, 1]], object), [[BIG, 1]]),
+        ([[BIG, 1], [2**53 + 1, 2]], [[BIG, 1], [2**53 + 1, 2]]),
+        ([[np.uint64(2**53 + 1), np.int64(-1)]], [[2**53 + 1, -1]]),
+        (pl.DataFrame({"a": [BIG], "b": [3]}, schema={"a": pl.UInt64, "b": pl.Int64}), [[BIG, 3]]),
+        (pa.table({"a": pa.array([2**53 + 1], pa.uint64()), "b": [-1]}), [[2**53 + 1, -1]]),
     ],
 )
 def test_whole_numbers_that_doubles_round_stay_exact(frame, expected):
     assert as_matrix(frame).tolist() == expected
+
+
+def test_whole_numbers_of_two_types_stay_exact_in_a_sparse_frame():
+    kinds = {"a": pd.SparseDtype(np.uint64, 0), "b": pd.SparseDtype(np.int64, 0)}
+    frame = pd.DataFrame({"a": [2**53 + 1, 0], "b": [2**53 + 1, -1]}).astype(kinds)
+    assert as_matrix(frame).toarray().tolist() == [[2**53 + 1, 2**53 + 1], [0, -1]]
+    partly = as_matrix(frame.astype({"b": "int64"}))
+    assert partly.toarray().tolist() == [[2**53 + 1, 2**53 + 1], [0, -1]]
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ import gzip
 import io
 import json
 import zipfile
+from decimal import Decimal
 
 import h5py
 import numpy as np
@@ -154,6 +155,7 @@ def test_any_array_is_read_as_its_lines(tmp_path_factory, rows, indent, block):
         ('[{"text": "a", "label": "b"}]\n\n{}', "line 3 is not JSON .got '{', and not the end"),
         ("[1, 2]", "line 1 holds a bare value, not an object"),
         ("[]", "no rows"),
+        ('[{"text": "a", "text": "c", "label": "b"}]', "line 1: 2 fields are called `text`"),
         ("[" * 100_000, "line 1 is not JSON"),
         ('[{"text": "a", ' + " " * 100 + "nonsense" + " " * 100 + "}]", "line 1 is not JSON"),
     ],
@@ -228,6 +230,7 @@ def test_labels_are_spelled_alike_whatever_their_type(tmp_path):
         (pa.array(half), ["0.1", "2", "0.1"]),
         (pa.array(dates), found),
         (moments, ["2024-05-01", "2024-05-01 07:00:00", ""]),
+        (pa.array([Decimal("1.50"), Decimal("200.00"), None]), ["1.5", "200", ""]),
     ]:
         out = io.BytesIO()
         pq.write_table(pa.table({"text": ["a"] * 3, "label": labels}), out)

@@ -20,7 +20,13 @@ from scipy.special import logsumexp
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import NotFittedError
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Tags, assert_all_finite, check_consistent_length, column_or_1d
+from sklearn.utils import (
+    Tags,
+    assert_all_finite,
+    check_array,
+    check_consistent_length,
+    column_or_1d,
+)
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
@@ -50,7 +56,8 @@ from naively.statistics.matrix import (
     Matrix,
     as_matrix,
     canonical,
-    check_library,
+    check_numbers,
+    has_sparse_columns,
     is_sparse,
     unmasked,
 )
@@ -143,19 +150,12 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
     # -- checks ---------------------------------------------------------------------------------
 
     def _check_batch(self, X: MatrixLike, y: ArrayLike, *, reset: bool) -> tuple[Matrix, Array]:
-        check_library(X)
+        check_numbers(X)
         # Finite and non-negative values are checked while counting: one pass instead of three.
         # Other sparse formats become CSR here, where no sum of duplicates can wrap around.
         with texts_untold(self, X):
-            rows: Matrix = validate_data(
-                self,
-                as_matrix(X) if is_sparse(X) else unmasked(X),
-                y if y is None else "no_validation",
-                reset=reset,
-                accept_sparse=("csr", "csc"),
-                ensure_all_finite=False,
-            )
-            _refuse_objects(rows)
+            labels = y if y is None else "no_validation"
+            rows = checked_rows_of(self, X, labels, reset=reset, finite=False)
         return rows, self._check_labels(y, rows)
 
     def _check_labels(self, y: ArrayLike, rows: Matrix) -> Array:
@@ -171,13 +171,9 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
     # -- decisions ------------------------------------------------------------------------------
 
     def _check_rows(self, X: MatrixLike) -> Matrix:
-        check_library(X)
-        X = canonical(as_matrix(X)) if is_sparse(X) else unmasked(X)
+        check_numbers(X)
         with texts_untold(self, X):
-            X = validate_data(
-                self, X, reset=False, accept_sparse="csr", ensure_all_finite=self._finite()
-            )
-            _refuse_objects(X)
+            X = checked_rows_of(self, X, finite=self._finite(), formats="csr")
         self._check_values(X)
         return X
 
@@ -244,11 +240,13 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
         check_is_fitted(self)
         if self._reading is not None:
             return self._reading.columns(self, X)
-        check_library(X)
+        check_numbers(X)
+        if has_sparse_columns(X):  # of which scikit-learn makes dense ones
+            return checked_rows_of(self, X, finite=self._finite())[:, self.get_support()]
         if hasattr(X, "iloc"):  # a pandas frame may pass through the parent's checks as it is
             finite = self._finite()
             validate_data(self, X, reset=False, accept_sparse="csr", ensure_all_finite=finite)
-        return super().transform(X)
+        return super().transform(unmasked(X))
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
         """Name the selected features.
@@ -723,10 +721,27 @@ def refuse_negative(estimator: object, X: Matrix) -> None:
         )
 
 
+def checked_rows_of(
+    estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, reset: bool = False,
+    finite: bool | str, formats: str | tuple[str, ...] = ("csr", "csc"),
+) -> Matrix:  # fmt: skip
+    """Check rows as scikit-learn does, and return them as a matrix of plain numbers."""
+    how = {"accept_sparse": formats, "ensure_all_finite": finite}
+    if has_sparse_columns(X):  # of which scikit-learn makes dense ones
+        validate_data(estimator, X, y, reset=reset, skip_check_array=True)
+        return check_array(as_matrix(X), **how)
+    plain = canonical(as_matrix(X)) if is_sparse(X) else unmasked(X)
+    rows: Matrix = validate_data(estimator, plain, y, reset=reset, **how)
+    return rows if rows.dtype.kind != "O" and rows.dtype.isnative else as_matrix(rows)
+
+
 @contextmanager
 def texts_untold(estimator: object, X: Any) -> Iterator[None]:
     """Say that rows to check hold texts, where they do, without a word of them."""
     try:
+        # Of objects NumPy would make numbers, if they are digits.
+        if _of_objects(X) and _texts_in(X) is not None:
+            raise ValueError("X holds texts.")
         yield
     except ValueError:
         found = _texts_in(X)
@@ -742,9 +757,11 @@ def texts_untold(estimator: object, X: Any) -> Iterator[None]:
     ) from None  # which may quote them
 
 
-def _refuse_objects(X: Matrix) -> None:
-    if X.dtype.kind == "O" and holds_text(X):
-        raise ValueError("X holds texts.")
+def _of_objects(X: Any) -> bool:
+    dtypes = (
+        X.dtypes if hasattr(X, "iloc") and hasattr(X, "columns") else [getattr(X, "dtype", None)]
+    )
+    return any(getattr(dtype, "kind", "") == "O" for dtype in dtypes)
 
 
 def _texts_in(X: Any) -> str | None:

@@ -3,25 +3,26 @@
 from __future__ import annotations
 
 from numbers import Integral
-from typing import Self, final, get_args
+from typing import Any, Self, final, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import BaseEstimator
 from sklearn.feature_selection import SelectorMixin
-from sklearn.utils import Tags
+from sklearn.utils import Tags, check_consistent_length, column_or_1d
 from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
+from sklearn.utils.validation import check_is_fitted
 
 from naively._types import BoolArray, K, MatrixLike
 from naively._warn import warn
 from naively.estimators.all_or_nothing import all_or_nothing
+from naively.estimators.base import checked_rows_of, texts_untold
 from naively.expected.estimates import check_priors, lengths_of
 from naively.expected.feature_search import Criterion, SearchResult, Strategy, search
 from naively.models.family import checked_alpha, smoothing
 from naively.selection.train import is_auto, resolve_k
 from naively.statistics.counts import ClassCounts
-from naively.statistics.matrix import check_library
+from naively.statistics.matrix import check_numbers, has_sparse_columns, unmasked
 
 
 @final
@@ -136,9 +137,13 @@ class ErrorSearchSelector(SelectorMixin, BaseEstimator):
             If branch and bound met sets that are better than a set which contains them, so that
             its answer is not proven; or if it stopped at `max_nodes`.
         """
-        check_library(X)
+        check_numbers(X)
         # Finite and non-negative values are checked while counting.
-        X, y = validate_data(self, X, y, accept_sparse=("csr", "csc"), ensure_all_finite=False)
+        with texts_untold(self, X):
+            labels = y if y is None else "no_validation"
+            X = checked_rows_of(self, X, labels, reset=True, finite=False)
+        y = column_or_1d(y, warn=True)
+        check_consistent_length(X, y)
         check_classification_targets(y)
         return self._finish(ClassCounts.from_matrix(X, y, sample_weight))
 
@@ -213,6 +218,25 @@ class ErrorSearchSelector(SelectorMixin, BaseEstimator):
     def error_(self) -> float:
         """Predicted error of the selected features."""
         return self.result_.error
+
+    def transform(self, X: MatrixLike) -> Any:  # a frame, with `set_output`
+        """Reduce rows to the selected features.
+
+        Parameters
+        ----------
+        X : {array-like, sparse matrix, data frame} of shape (n_samples, n_features)
+            Rows.
+
+        Returns
+        -------
+        X : {ndarray, sparse matrix, data frame} of shape (n_samples, k)
+            The selected columns, in their order in `X`.
+        """
+        check_is_fitted(self)
+        check_numbers(X)
+        if has_sparse_columns(X):  # of which scikit-learn makes dense ones
+            return checked_rows_of(self, X, finite=True)[:, self.get_support()]
+        return super().transform(unmasked(X))
 
     def _get_support_mask(self) -> BoolArray:
         return self.support_

@@ -153,6 +153,8 @@ def against_pooled(
     The excess is one exact difference of products: rates that agree leave nothing.
     """
     n_classes, n = table.shape[1], all_rows(class_weight)[..., None]
+    _, power = np.frexp(n)  # products of light weights would vanish; powers of two cancel exactly
+    n, class_weight = np.ldexp(n, -power), np.ldexp(class_weight, -power)
     f = np.asarray(table, dtype=np.float64)
     g = f.sum(axis=1, keepdims=True)
     excess = (f * n - class_weight * g) / n  # the smoothing cancels

@@ -194,6 +194,7 @@ class TableRule:
 def _categories(values: Array) -> IntArray:
     """Categories as whole numbers; a missing one is beyond every table."""
     if values.dtype.kind == "f":
+        values = values.astype(np.float64, copy=False)  # half precision ends before the beyond
         values = np.where(np.isnan(values), np.iinfo(np.int32).max, values)
     return np.asarray(values, dtype=np.int64)
 

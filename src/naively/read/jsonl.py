@@ -148,7 +148,7 @@ def _lines(block: bytes, first: int, part: Part) -> Iterator[tuple[int, dict[str
 
 def _record(line: bytes, number: int, part: Part) -> dict[str, Any]:
     try:
-        return _object(json.loads(line.decode()), number, part)
+        return _object(json.loads(line.decode(), object_pairs_hook=_distinct), number, part)
     except InputError:
         raise
     except UnicodeDecodeError as error:
@@ -157,7 +157,22 @@ def _record(line: bytes, number: int, part: Part) -> dict[str, Any]:
         raise _no_json(part, number, error) from error
 
 
+class _TwiceError(ValueError):
+    """A name of two fields, of which JSON readers keep the last unseen."""
+
+
+def _distinct(fields: list[tuple[str, Any]]) -> dict[str, Any]:
+    record = dict(fields)
+    if len(record) < len(fields):
+        names = [name for name, _ in fields]
+        raise _TwiceError(next(name for name in record if names.count(name) > 1))
+    return record
+
+
 def _no_json(part: Part, number: int, error: Exception) -> InputError:
+    if isinstance(error, _TwiceError):
+        name = f"2 fields are called `{clean(str(error))}`"
+        return InputError(f"{part.line(number)}: {name}; rename all but one.")
     return InputError(
         f"{part.line(number)} is not JSON ({getattr(error, 'msg', cause(error))}); "
         "write one object a line."
@@ -242,7 +257,8 @@ def _array_batches(part: Part, layout: Layout) -> Iterator[Batch]:
 
 def _elements(part: Part, layout: Layout) -> Iterator[tuple[int, dict[str, Any]]]:
     """Objects of an array, each with the line that it begins in."""
-    decoder, text, line, wanted = json.JSONDecoder(), "", 1, "["
+    decoder = json.JSONDecoder(object_pairs_hook=_distinct)
+    text, line, wanted = "", 1, "["
     broken: Exception = ValueError("it is not closed")
     for first, block in _blocks(part, layout):
         text, at = text + stored.decoded(block, part.line, first), 0

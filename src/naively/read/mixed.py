@@ -162,6 +162,8 @@ def _records(part: Part, layout: Layout) -> AbstractContextManager[Records]:
 
 def _check_names(part: Part, records: Records, layout: Layout) -> None:
     variables = _of(layout)
+    if not records.names:  # JSON without rows
+        return
     check_columns(part.source, records.names, layout)
     check_distinct(part.source, "column", records.names, records.names)
     for name in (*variables.names, *variables.words.columns):

@@ -16,6 +16,7 @@ from naively._types import Array
 Matrix: TypeAlias = Any  # a CSR or CSC matrix or array of SciPy, or a 2-D NumPy array
 
 _NUMERIC = "biuf"
+_EXACT = 2**53  # up to here every whole number is a double
 _NO_NUMBERS = (str, bytes, bytearray, np.datetime64, np.timedelta64)  # though `float` takes some
 
 
@@ -52,7 +53,22 @@ def as_matrix(X: Any) -> Matrix:
     if hasattr(X, "iloc") and hasattr(X, "dtypes"):
         return _native(_from_pandas(X))
     dense = np.asarray(X.to_numpy() if hasattr(X, "to_numpy") else unmasked(X))
+    if dense is not X and dense.dtype == np.float64 and (np.abs(dense) >= _EXACT).any():
+        dense = _exactly(X, dense)
     return _native(_two_dimensional(dense))
+
+
+def _exactly(X: Any, rounded: Array) -> Array:
+    """Whole numbers of lists and columns of which NumPy's common type, float64, loses digits."""
+    if isinstance(X, list | tuple):
+        values = np.asarray(X, dtype=object)
+        whole = all(isinstance(each, int | np.integer) for each in values.flat)
+        return values if whole else rounded
+    names = getattr(X, "column_names", getattr(X, "columns", ()))
+    columns = [np.asarray(X[name]) for name in names]
+    if not columns or any(column.dtype.kind not in "iub" for column in columns):
+        return rounded
+    return np.column_stack([column.astype(object) for column in columns])
 
 
 def unmasked(X: Any) -> Any:
@@ -77,12 +93,31 @@ def check_library(X: Any) -> None:
             "adata.layers['counts'], and as `y` the column of labels, such as "
             "adata.obs['cell_type']; naively.scanpy.rank_genes(adata, 'cell_type') does both."
         )
+    if hasattr(X, "collect_schema") and hasattr(X, "collect"):
+        raise TypeError("`X` must hold its rows; got a lazy frame. Pass X.collect().")
     if hasattr(X, "__array_namespace__") and not isinstance(X, np.ndarray | np.generic):
         raise TypeError(
             "`X` must be a NumPy array, a sparse matrix of SciPy, a data frame or a list; got "
             f"{type(X).__module__}.{type(X).__qualname__}. Its entries would be copied and the "
             "results be NumPy's: pass numpy.asarray(X), or what its library offers for that."
         )
+
+
+def check_numbers(X: Any) -> None:
+    """Raise as `check_library`, or if the types of X are of complex numbers, dates or times."""
+    check_library(X)
+    frame = hasattr(X, "iloc") and hasattr(X, "columns")
+    for dtype in X.dtypes if frame else (getattr(X, "dtype", None),):
+        if getattr(dtype, "kind", "") in tuple("cmM"):
+            raise _no_numbers(dtype)
+
+
+def _no_numbers(dtype: Any) -> ValueError:
+    told = "Complex data not supported: " if dtype.kind == "c" else ""
+    return ValueError(
+        f"{told}X must hold real numbers; got dtype {dtype}. Encode text as counts, split complex "
+        "numbers into their parts, turn dates into numbers."
+    )
 
 
 def canonical(matrix: Matrix) -> Matrix:
@@ -166,10 +201,7 @@ def _whole_type(low: int, high: int) -> Any:
 def _native(matrix: Matrix) -> Matrix:
     dtype = matrix.dtype
     if dtype.kind not in _NUMERIC:
-        raise ValueError(
-            f"X must hold real numbers; got dtype {dtype}. Encode text as counts, split complex "
-            "numbers into their parts, turn dates into numbers."
-        )
+        raise _no_numbers(dtype)
     if dtype.isnative and dtype != np.longdouble:
         return matrix
     return matrix.astype(np.float64 if dtype == np.longdouble else dtype.newbyteorder("="))
@@ -178,7 +210,7 @@ def _native(matrix: Matrix) -> Matrix:
 def _from_pandas(frame: Any) -> Matrix:
     if not hasattr(frame, "columns"):
         return _two_dimensional(frame.to_numpy())
-    if any(_is_sparse(dtype) for dtype in frame.dtypes):
+    if has_sparse_columns(frame):
         return _sparse_frame(frame)
     kinds = {getattr(dtype, "kind", "O") for dtype in frame.dtypes}
     if not kinds <= set("iufb"):
@@ -201,6 +233,12 @@ def _common_type(frame: Any) -> Any:
     return _whole_type(min(lows), max(highs))
 
 
+def has_sparse_columns(X: Any) -> bool:
+    """Whether a frame has some, which stay sparse in `as_matrix`."""
+    frame = hasattr(X, "iloc") and hasattr(X, "columns")
+    return frame and any(_is_sparse(dtype) for dtype in X.dtypes)
+
+
 def _is_sparse(dtype: Any) -> bool:
     return hasattr(dtype, "fill_value") and hasattr(dtype, "subtype")
 
@@ -211,7 +249,13 @@ def _sparse_frame(frame: Any) -> Matrix:
     indptr = np.zeros(len(columns) + 1, dtype=np.int64)
     np.cumsum([len(rows) for rows, _ in columns], out=indptr[1:])
     indices = np.concatenate([rows for rows, _ in columns])
-    data = np.concatenate([values for _, values in columns])
+    types = {values.dtype for _, values in columns}
+    entries = [values for _, values in columns]
+    if len(types) > 1 and all(dtype.kind in "iub" for dtype in types):  # exactly
+        bounds = [int(bound) for each in entries if each.size for bound in (each.min(), each.max())]
+        common = _whole_type(min(bounds, default=0), max(bounds, default=0))
+        entries = [values.astype(common) for values in entries]
+    data = np.concatenate(entries)
     return sp.csc_array((data, indices, indptr), shape=(len(frame), len(columns)))
 
 

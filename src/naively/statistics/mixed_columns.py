@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from decimal import Decimal
 from numbers import Integral, Real
 from typing import Any, Self, TypeAlias, final
 
@@ -131,6 +132,7 @@ class MixedColumns:
             If the values of a column are not of its kind; the message names it.
         """
         table = self._checked(X)
+        self._refuse_dates(table)
         if table.matrix is not None:
             return self._of_sparse(table.matrix.tocsc())
         encoded = np.empty((table.height, table.width))
@@ -153,7 +155,7 @@ class MixedColumns:
         if isinstance(column, np.ndarray) and column.dtype.kind in "biuf":
             return column.astype(np.float64)
         values = _plain(column)
-        bad = [v for v in values if not isinstance(v, Real) and not is_missing(v)]
+        bad = [v for v in values if not isinstance(v, Real | Decimal) and not is_missing(v)]
         if bad:
             raise ValueError(
                 f"{self._name(i)} is '{kind}', but holds {bad[0]!r}, which is no number. Say "
@@ -475,7 +477,7 @@ def _kind_of(column: Any) -> str:
     values = [value for value in _plain(column) if not is_missing(value)]
     if values and all(isinstance(value, bool) for value in values):
         return "bernoulli"
-    if all(isinstance(value, Real) for value in values):
+    if all(isinstance(value, Real | Decimal) for value in values):
         return "gaussian"
     return "categorical"
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from datetime import date
+from decimal import Decimal
 from typing import Any
 
 _POINT = re.compile(r"(\d)\.0*$")
@@ -49,7 +50,9 @@ def label_text(value: Any) -> str | None:
     """
     if isinstance(value, str):
         whole = _WHOLE.fullmatch(value.strip())
-        return clean(value.strip()) or None if whole is None else str(int(whole[1]))
+        if whole is not None:
+            return whole[1] if whole[1] != "-0" else "0"
+        return clean(value.strip()) or None
     if value is None or value != value:
         return None
     if isinstance(value, bool):
@@ -58,6 +61,9 @@ def label_text(value: Any) -> str | None:
         return str(value)
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else repr(value)
+    if isinstance(value, Decimal):
+        integral = value == value.to_integral_value()
+        return str(int(value)) if integral else f"{value.normalize():f}"
     if isinstance(value, bytes):
         return label_text(value.decode("utf-8", "replace"))
     if isinstance(value, date):
