@@ -71,6 +71,25 @@ def confusion_of_switches(presence, log_prior):
     return confusion
 
 
+def confusion_of_binomials(probability, support, length):
+    """ERR eq. (2) as it stands, on every multinomial document; equal priors."""
+    C = len(probability)
+    confusion = np.zeros((C, C))
+    for x in compositions(length, len(probability[0])):
+        scores = []
+        for p in probability:
+            total = 0.0
+            for d in support:
+                for times, chance in ((x[d], p[d]), (length - x[d], 1 - p[d])):
+                    if times:
+                        total += times * math.log(chance) if chance > 0 else -math.inf
+            scores.append(total)
+        chosen = decide(scores, [0.0] * C)
+        for j in range(C):
+            confusion[j, chosen] += multinomial_probability(x, probability[j])
+    return confusion
+
+
 def log_odds_moments(p, a, length):
     """Mean and variance of sum_d x_d a_d from the multinomial covariance matrix."""
     mean = length * sum(pd * ad for pd, ad in zip(p, a, strict=True))
