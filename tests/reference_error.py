@@ -114,13 +114,16 @@ def paper_variances(p, a, p_rest, a_rest, length):
     return length * uncorrelated, length * compensated
 
 
-def search_error(probability, support, length, priors, pooled):
-    """Normal estimate for the features in `support` (ERR eq. 24, 33, 30), no zeros allowed."""
+def search_error(probability, support, length, priors, pooled, rivals="product"):
+    """Normal estimate for the features in `support` (ERR eq. 24, 33, 30), no zeros allowed.
+
+    Of more than two classes the product of the comparisons, or the mean of their errors.
+    """
     C = len(probability)
     total = [sum(probability[c][d] for d in support) for c in range(C)]
     right = 0.0
     for j in range(C):
-        correct = 1.0
+        correct, won = 1.0, 0.0
         for k in range(C):
             if k == j:
                 continue
@@ -139,8 +142,10 @@ def search_error(probability, support, length, priors, pooled):
             variance = length * max(second - mean * mean, 0.0)
             distance = length * mean - threshold
             if variance <= 1e-20:
-                correct *= float(distance > 1e-9 or (abs(distance) <= 1e-9 and j < k))
+                beats = float(distance > 1e-9 or (abs(distance) <= 1e-9 and j < k))
             else:
-                correct *= 0.5 * math.erfc(-distance / math.sqrt(2 * variance))
-        right += priors[j] * correct
+                beats = 0.5 * math.erfc(-distance / math.sqrt(2 * variance))
+            correct *= beats
+            won += beats / (C - 1)
+        right += priors[j] * (correct if rivals == "product" else won)
     return 1 - right

@@ -186,8 +186,8 @@ def expected_error(
     >>> estimate.error
     0.15625
     """
-    _check_choice("law", law, get_args(Law))
-    _check_choice("likelihood", likelihood, get_args(Likelihood))
+    check_choice("law", law, get_args(Law))
+    check_choice("likelihood", likelihood, get_args(Likelihood))
     binomials = likelihood == "binomials"
     if hasattr(model, "statistics_"):
         if binomials:
@@ -270,9 +270,9 @@ def estimate(
     random_state: Any = 0,
 ) -> ErrorEstimate:
     """Error of a :class:`DecisionModel`; see :func:`expected_error`."""
-    _check_choice("method", method, get_args(Method))
-    _check_choice("rivals", rivals, get_args(Rivals))
-    _check_choice("ties", ties, get_args(Ties))
+    check_choice("method", method, get_args(Method))
+    check_choice("rivals", rivals, get_args(Rivals))
+    check_choice("ties", ties, get_args(Ties))
     if not isinstance(n_rows, Integral) or n_rows < 1:
         raise ValueError(f"`n_rows` must be an int >= 1; got {n_rows!r}.")
     if not model.repeats:
@@ -425,6 +425,7 @@ def _check_support(support: Any, n_features: int) -> IntArray | None:
     return np.asarray(used, dtype=np.int64)
 
 
-def _check_choice(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
+def check_choice(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
+    """Refuse a value that is none of those allowed."""
     if value not in allowed:
         raise ValueError(f"`{name}` must be one of {', '.join(allowed)}; got {value!r}.")
