@@ -194,7 +194,7 @@ def expected_error(
             raise ValueError(
                 "`likelihood`='binomials' goes with probabilities; a fitted model has its own rule."
             )
-        decision, lengths, prior = _of_fitted(model, length, priors, law, support)
+        decision, lengths, prior = of_fitted(model, length, priors, law, support)
     else:
         if binomials and method in {"compensated", "uncorrelated"}:
             raise ValueError(
@@ -232,9 +232,10 @@ def _of_probabilities(
     return decision, as_lengths(length, len(P)), prior
 
 
-def _of_fitted(
+def of_fitted(
     model: Any, length: Any, priors: Any, law: Law, support: Any
 ) -> tuple[DecisionModel, Lengths, FloatArray]:
+    """Law, lengths and priors of a fitted estimator."""
     if support is not None:
         raise ValueError("`support` goes with probabilities; a fitted model has its own.")
     statistics, selected = model.statistics_, model.selection_.support
