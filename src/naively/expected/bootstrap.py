@@ -190,7 +190,7 @@ def _check_trainable(trained: Model[Any], model: Any) -> None:
 
 
 def _drawn(statistics: ClassCounts, alpha: Any, rng: np.random.Generator) -> ClassCounts:
-    """Counts of the smoothed probabilities: as many occurrences, or rows, as there were."""
+    """Draw counts by the smoothed probabilities: as many occurrences, or rows, as there were."""
     smooth = np.asarray(alpha, dtype=np.float64)
     table = np.asarray(statistics.table, dtype=np.float64)
     inside = table + (smooth[:, None] if smooth.ndim else smooth)
