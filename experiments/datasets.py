@@ -66,6 +66,13 @@ class Data:
         X, X_test = vectorizer.fit_transform(text), vectorizer.transform(text_test)
         return X, X_test, y, y_test, vectorizer.get_feature_names_out()
 
+    def split(self, name):
+        """Split (n,) of the rows of an expression set, None where it has none."""
+        if self.folder is None:
+            return None
+        with np.load(self.folder / name / f"{name}.npz") as arrays:
+            return arrays["split"].astype(str) if "split" in arrays else None
+
     def genes(self, name):
         """X, y and the names of the columns of an expression set."""
         if self.folder is None:

@@ -1,6 +1,6 @@
 """The picture of a report in README.md: what `naively demo` makes, with the stability of features.
 
-python experiments/report_picture.py        writes docs/report.png; needs chromium
+Writes docs/report.png, which needs chromium; the quick run makes the report alone.
 """
 
 import sys
@@ -9,28 +9,38 @@ from pathlib import Path
 
 from click.testing import CliRunner
 
+from experiments.frame import Result, Table
 from naively.cli.commands import naively
 
 ROOT = Path(__file__).parents[1]
-sys.path.insert(0, str(ROOT / "tests"))
-
-from browser import Browser  # noqa: E402
 
 
-def main():
+def photographed(report):
+    sys.path.insert(0, str(ROOT / "tests"))
+    from browser import Browser
+
+    with Browser(width=1100, height=430) as browser:
+        browser.open(report)
+        browser.screenshot(ROOT / "docs" / "report.png")
+
+
+def run(data, quick):
+    result = Result()
     with tempfile.TemporaryDirectory() as folder:
         table = Path(folder, "demo", "docstrings.jsonl.gz")
         asked = ["--label", "library", "-k", "50", "--words", "stop-words=english"]
+        asked += ["--quick"] if quick else ["--judge", "stability"]
         for arguments in (
             ["demo", "--out", str(table.parent)],
-            ["select", str(table), *asked, "--judge", "stability", "--out", f"{folder}/result"],
+            ["select", str(table), *asked, "--out", f"{folder}/result"],
         ):
             done = CliRunner().invoke(naively, [*arguments, "-q"], catch_exceptions=False)
-            assert done.exit_code == 0, done.output
-        with Browser(width=1100, height=430) as browser:
-            browser.open(Path(folder, "result", "report.html"))
-            browser.screenshot(ROOT / "docs" / "report.png")
-
-
-if __name__ == "__main__":
-    main()
+            result.expect(f"`naively {arguments[0]}` ends well", done.exit_code == 0)
+        report = Path(folder, "result", "report.html")
+        made = report.exists()
+        result.expect("there is a report", made)
+        if made and not quick:
+            photographed(report)
+        size = [["docs/report.png", made]]
+    result.tables["Made"] = Table(["picture", "of a report"], size)
+    return result
