@@ -75,5 +75,6 @@ def run(data, quick):
             shown.append(f"{found['terms']:,}" if equal else found["verdict"])
             result.expect(f"{setting} of {name} are those of scikit-learn", equal)
         table.rows.append([name, *shown])
+    cells.tell(table)
     result.tables["Numbers of terms, all equal"] = table
     return result

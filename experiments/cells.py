@@ -14,7 +14,7 @@ class Cells:
     def __init__(self, name, keys, figures, quick):
         self.path = None if quick else RESULTS / f"{name}.csv"
         self.keys, self.figures = keys, figures
-        self.found = {}
+        self.found, self.fresh = {}, 0
         if self.path is not None and self.path.exists():
             with self.path.open(newline="", encoding="utf8") as file:
                 for row in csv.DictReader(file):
@@ -38,6 +38,7 @@ class Cells:
         key = tuple(map(str, key))
         texts = [f"{value:.4f}" if isinstance(value, float) else str(value) for value in values]
         self.found[key] = self._read(dict(zip(self.figures, texts, strict=True)))
+        self.fresh += 1
         if self.path is not None:
             report(f"  {', '.join(key)}")
             new = not self.path.exists()
@@ -50,6 +51,13 @@ class Cells:
         if key not in self:
             self.add(key, compute())
         return self[key]
+
+    def tell(self, table):
+        """Note below a table where its figures are from."""
+        if self.path is not None:
+            of = f"{len(self.found):,} cells of results/{self.path.name}"
+            told = f"From {of}, {self.fresh:,} of them computed in this run, the others before."
+            table.note = " ".join(filter(None, [table.note, told]))
 
 
 def number(text):

@@ -149,7 +149,8 @@ def words(rows, field="text"):
 def run(data, quick):
     result = Result()
     two = {
-        name: data.counts(name)[:4] for name in (["subj"] if quick else ["subj", "mpqa", "imdb"])
+        name: data.counts(name)[:4]
+        for name in (["subj"] if quick else ["subj", "mpqa", "rt_polarity"])
     }
     news = data.records("newsgroups20")
     labels = sorted({record["label"] for record in news})
@@ -162,8 +163,7 @@ def run(data, quick):
         many |= {"six groups, subject": words(six, "subject")}
         many |= {"20 groups, subject": words(news, "subject")}
         many |= {"sst_fine": words([r for r in data.records("sst_fine") if r["split"] != "dev"])}
-    short = {name: two[name] for name in two if name != "imdb"}
-    searches = short | {name: many[name] for name in list(many)[:2]}
+    searches = two | {name: many[name] for name in list(many)[:2]}
     four_searches(result, searches, ("normal",) if quick else ("normal", "exact"))
     before_and_after(result, many | two, (5, 20) if quick else (20, 100))
     return result

@@ -112,6 +112,8 @@ def run(data, quick):
     if not quick:
         refits = points(tables["Words"], "rule", "logistic", "own")
         result.tables["Words: points by which the refit is ahead of the own rule"] = refits
+    cells.tell(tables["Words"])
+    cells.tell(tables["Genes"])
     table = tables["Words"]
     result.expect("more words tell more", all(row[-1] > row[4] - 0.02 for row in table.rows))
     ahead = result.tables["Words: points by which the conditional choice is ahead"]

@@ -119,6 +119,8 @@ def run(data, quick):
     )
     table = false_choices(*asked, cells)
     result.tables["Stable and false choices"] = table
+    cells.tell(table)
+    halves.tell(result.tables["Differences of frequencies"])
     at = table.columns.index("false")
     # The bound is of a mean: of few draws it may be exceeded by chance.
     within = all(row[at] <= row[at + 1] + (1 if quick else 0) for row in table.rows)

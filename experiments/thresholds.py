@@ -66,5 +66,6 @@ def run(data, quick):
         within = "" if high is None else "yes" if high >= WANTED else "no"
         table.rows.append([name, label, *found.values(), within])
         result.expect(f"a threshold of {name} answers rows", found["nats"] is not None)
+    cells.tell(table)
     result.tables["Thresholds for a precision of 0.95"] = table
     return result

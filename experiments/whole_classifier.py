@@ -214,6 +214,7 @@ def tables(result, cells, sets, words=WORDS):
         if any(value is not None for value in row):
             folds.rows.append([title, *row])
     result.tables["Chosen with 1,000 words, against the best of the others"] = best
+    cells.tell(test)
     result.tables["Test rows"] = test
     result.tables["Folds of the training rows, accuracy"] = folds
 
