@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 from centers_cells import logged
-from centers_methods import l1_logistic
+from methods import l1_logistic
 from datasets import into_readme, text_split
 from pairs import SHARED
 from row_weights import WAYS
