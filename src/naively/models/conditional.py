@@ -17,7 +17,20 @@ Newton's method runs in coordinates in which the curvature at the origin is the 
 directions without any curvature (intercepts raised together; a region that is empty everywhere;
 two regions that agree) drop out and their weight is zero. If the curvature of a remaining
 direction dies away, the likelihood rises for ever along it: the data are separable and no finite
-optimum exists. The same likelihood less (penalty / 2) |theta|^2 then has one.
+optimum exists. The same likelihood less sum_r (penalty_r / 2) theta_r^2 then has one. Parameters can
+be held: an infinite penalty holds theta_r at 0, and intercepts may be held at given values.
+
+The penalty can be chosen. Candidates are multiples q of what an average row tells about theta_r at
+the origin, the information I_r: penalty_r = q I_r is worth q rows, and q = inf leaves the class shares.
+Each is judged by the likelihood of every row under the weights of the other rows, by one Newton
+step from the optimum with the intercepts following (for one row of residual e and curvature W):
+
+    J = B - E K,   K = H_tt^-1 H_ttheta,   S = H_thetatheta - H_thetat K,
+    theta_-i = theta - (S - J'WJ)^-1 J'e,       eta_-i = eta - J (theta - theta_-i).
+
+Of those within half a standard error (of the paired differences) of the best, the largest q is
+taken. Features of few rows without themselves are alike in their errors, which the likelihood does not
+know: q is at least 3.
 """
 
 from __future__ import annotations
@@ -29,7 +42,7 @@ from typing import final
 import numpy as np
 
 from naively._kernels.conditional import conditional_derivatives
-from naively._types import Array, FloatArray
+from naively._types import Array, BoolArray, FloatArray
 from naively.statistics.threads import in_threads
 
 _FEW = 64  # classes up to which matrix products are not worth their overhead
@@ -39,6 +52,10 @@ _VANISHED = 1e-12  # curvature, relative to the start, at which a direction has 
 _ROUNDING = 1e-10  # by which a sum over many rows may fall for no other reason
 _STEP = 1e-7  # the error after a Newton step is of the order of its square
 _MAX_STEPS = 200
+_LEAST_WORTH = 3.0  # rows that a chosen penalty is worth, at least
+_WORTH_STEP = 10**0.5
+_MOST_WORTH = 100.0  # per row: beyond it the prior alone is tried
+_ERRORS = 0.5  # standard errors from the best within which the largest penalty is taken
 _THINNING = 8  # one row in so many shows where the optimum is about
 _LEAST_SAMPLE = 256
 _SAMPLE_STEPS = 12  # a start need not be an optimum
@@ -52,6 +69,11 @@ class Expansion:
     value: float  # nats
     gradient: FloatArray  # (C + R,)
     curvature: FloatArray  # (C + R, C + R)
+
+    def held(self, free: BoolArray) -> Expansion:
+        """Take the derivatives with respect to some parameters, the others being held."""
+        gradient, curvature = self.gradient * free, self.curvature * np.outer(free, free)
+        return Expansion(self.value, gradient, curvature)
 
     def penalised(self, ridge: FloatArray, point: FloatArray) -> Expansion:
         """Subtract sum_q ridge_q p_q^2 / 2."""
@@ -69,7 +91,7 @@ class ConditionalFit:
     intercept: FloatArray  # (C,) the first class that has rows at 0; -inf: a class without any
     log_likelihood: float  # nats, without the penalty
     gradient: float  # largest absolute entry of the gradient of what was maximised
-    penalty: float
+    penalty: FloatArray  # (R,) inf: theta is held at 0
     finite: bool  # whether the likelihood without the penalty that was added has an optimum
     steps: int
 
@@ -119,7 +141,12 @@ def _expand_chunk(
 
 
 def fit_conditional(
-    features: FloatArray, codes: Array, weights: FloatArray, *, penalty: float = 0.0
+    features: FloatArray,
+    codes: Array,
+    weights: FloatArray,
+    *,
+    penalty: float | FloatArray | None = 0.0,
+    fit_intercept: bool = True,
 ) -> ConditionalFit:
     """Maximise the conditional likelihood, with a penalty if it has no finite optimum.
 
@@ -129,8 +156,11 @@ def fit_conditional(
         b_irc, finite.
     codes, weights : ndarrays of shape (n,)
         Class and weight of each row. Classes without weight get the intercept -inf.
-    penalty : float, default=0.0
-        L2 penalty: (penalty / 2) |theta|^2 is subtracted. The intercepts are free.
+    penalty : float or ndarray of shape (R,), or None, default=0.0
+        L2 penalty: sum_r (penalty_r / 2) theta_r^2 is subtracted; inf holds theta_r at 0. The
+        intercepts are free. None chooses it by the leave-one-out likelihood.
+    fit_intercept : bool, default=True
+        False: the intercepts are the logarithms of the class shares.
 
     Returns
     -------
@@ -138,15 +168,23 @@ def fit_conditional(
         `finite` says whether the optimum asked for exists. If not, the penalty is the information
         of one average row, at theta = 0, about the region that has least of it.
     """
-    n_classes = features.shape[2]
-    active = np.bincount(codes, weights, n_classes) > 0
+    n_regions, n_classes = features.shape[1:]
+    share = np.bincount(codes, weights, n_classes)
+    active = share > 0
     if not active.all():
         features, codes = features[:, :, active], (np.cumsum(active) - 1)[codes]
     rows = slice(None) if weights.all() else weights > 0
-    problem = _Problem(_centred(features[rows]), codes[rows], weights[rows])
-    fit = problem.solve(penalty)
-    if not fit.finite:
-        fit = replace(problem.solve(problem.least_information()), finite=False)
+    held = None if fit_intercept else np.log(share[active] / share.sum())
+    problem = _Problem(_centred(features[rows]), codes[rows], weights[rows], held)
+    if penalty is None:
+        fit = problem.chosen()
+    else:
+        ridge = np.array(np.broadcast_to(np.asarray(penalty, np.float64), n_regions))
+        fit = problem.solve(ridge)
+        if not fit.finite:
+            least = problem.information().min(initial=np.inf, where=problem.information() > 0)
+            added = float(least / problem.weights.sum()) if np.isfinite(least) else 1.0
+            fit = replace(problem.solve(np.full(n_regions, added)), finite=False)
     intercept = np.full(n_classes, -np.inf)
     intercept[active] = fit.intercept - fit.intercept[0]
     return replace(fit, intercept=intercept)
@@ -165,65 +203,140 @@ class _Problem:
     features: FloatArray  # (n, R, C), centred
     codes: Array  # (n,)
     weights: FloatArray  # (n,) positive
+    held: FloatArray | None = None  # (C,) intercepts; None: they are free
 
-    def at(self, point: FloatArray) -> Expansion:
-        return expand(point, self.features, self.codes, self.weights)
+    @property
+    def origin(self) -> FloatArray:
+        """Point (C + R,) from which parameters are counted."""
+        n_regions, n_classes = self.features.shape[1:]
+        intercept = np.zeros(n_classes) if self.held is None else self.held
+        return np.concatenate([intercept, np.zeros(n_regions)])
 
-    def least_information(self) -> float:
-        """Information of an average row about theta_r at theta = 0, for the least known region."""
+    def at(self, point: FloatArray, free: BoolArray | None = None) -> Expansion:
+        """Expand around the origin plus a point; some parameters may be held."""
+        here = expand(self.origin + point, self.features, self.codes, self.weights)
+        return here if free is None else here.held(free)
+
+    def free(self, penalty: FloatArray) -> BoolArray:
+        """Which parameters, (C + R,), are not held."""
+        intercepts = np.full(self.features.shape[2], self.held is None)
+        return np.concatenate([intercepts, np.isfinite(penalty)])
+
+    def information(self) -> FloatArray:
+        """Information of all rows about each theta_r at the origin, (R,)."""
         n_regions, n_classes = self.features.shape[1:]
         curvature = self.at(np.zeros(n_classes + n_regions)).curvature
-        information = np.diag(curvature)[n_classes:]
-        least = information[information > 0].min(initial=np.inf)
-        return float(least / self.weights.sum()) if np.isfinite(least) else 1.0
+        return np.asarray(np.diag(curvature)[n_classes:])
 
-    def _start(self, penalty: float) -> FloatArray:
+    def _start(self, penalty: FloatArray) -> FloatArray:
         """Return the optimum of a sample of the rows, from where few steps remain."""
         n, n_regions, n_classes = self.features.shape
         sample = slice(None, None, _THINNING)
         enough = n // _THINNING >= _LEAST_SAMPLE and len(set(self.codes[sample])) == n_classes
         if not enough:
             return np.zeros(n_classes + n_regions)
-        part = _Problem(self.features[sample], self.codes[sample], self.weights[sample])
-        ridge = part.ridge(max(penalty / _THINNING, part.least_information()))
+        rows = (self.features[sample], self.codes[sample], self.weights[sample])
+        part = _Problem(*rows, self.held)
+        one = part.information() / part.weights.sum()
+        least = one.min(initial=np.inf, where=one > 0)
+        ridge = np.maximum(penalty / _THINNING, least if np.isfinite(least) else 1.0)
         return _newton(part.objective(ridge), part._start(penalty), max_steps=_SAMPLE_STEPS)[0]
 
     def ceiling(self) -> float:
         """Log-likelihood above which no row can have a posterior below 1/2.
 
         The parameters then separate the classes, and so do all their multiples: no multiple is
-        the optimum.
+        the optimum. Held intercepts have no multiples.
         """
-        several = self.features.shape[2] > 1
+        several = self.features.shape[2] > 1 and self.held is None
         return float(np.log(0.5) * self.weights.min()) if several and len(self.weights) else np.inf
 
-    def ridge(self, penalty: float) -> FloatArray:
-        """Penalty of each parameter, (C + R,): the intercepts are free."""
-        n_regions, n_classes = self.features.shape[1:]
-        return np.repeat([0.0, penalty], [n_classes, n_regions])
+    def ridge(self, penalty: FloatArray) -> FloatArray:
+        """Penalty of each parameter, (C + R,): the intercepts have none, nor has what is held."""
+        finite = np.where(np.isfinite(penalty), penalty, 0.0)
+        return np.concatenate([np.zeros(self.features.shape[2]), finite])
 
-    def objective(self, ridge: FloatArray) -> Callable[[FloatArray], Expansion]:
+    def objective(self, penalty: FloatArray) -> Callable[[FloatArray], Expansion]:
         """Return the penalised likelihood of the rows as a function of the parameters."""
-        return lambda point: self.at(point).penalised(ridge, point)
+        ridge, free = self.ridge(penalty), self.free(penalty)
+        return lambda point: self.at(point, free).penalised(ridge, point)
 
-    def solve(self, penalty: float) -> ConditionalFit:
+    def solve(self, penalty: FloatArray, start: FloatArray | None = None) -> ConditionalFit:
         n_classes = self.features.shape[2]
-        ridge = self.ridge(penalty)
         point, steps, finite = _newton(
-            self.objective(ridge),
-            self._start(penalty),
-            ceiling=np.inf if penalty > 0 else self.ceiling(),
+            self.objective(penalty),
+            self._start(penalty) if start is None else start,
+            ceiling=self.ceiling() if (penalty == 0).all() else np.inf,
         )
-        likelihood = self.at(point)
+        there = self.origin + point
         return ConditionalFit(
             theta=point[n_classes:],
-            intercept=point[:n_classes],
-            log_likelihood=likelihood.value,
-            gradient=float(np.abs(likelihood.penalised(ridge, point).gradient).max()),
+            intercept=there[:n_classes],
+            log_likelihood=self.at(point).value,
+            gradient=float(np.abs(self.objective(penalty)(point).gradient).max(initial=0.0)),
             penalty=penalty,
             finite=finite,
             steps=steps,
         )
+
+    # -- the penalty that the rows want ---------------------------------------------------------
+
+    def chosen(self) -> ConditionalFit:
+        """Fit with the penalty that the leave-one-out likelihood chooses."""
+        n, n_regions, n_classes = self.features.shape
+        one = self.information() / max(self.weights.sum(), 1e-300)
+        most = _MOST_WORTH * max(n, 1)
+        exponents = np.arange(np.ceil(np.log(most / _LEAST_WORTH) / np.log(_WORTH_STEP)))
+        tried: list[ConditionalFit] = []
+        judged: list[FloatArray] = []
+        start = None
+        for worth in [*_LEAST_WORTH * _WORTH_STEP**exponents, np.inf]:
+            penalty = np.full(n_regions, np.inf) if np.isinf(worth) else worth * one
+            fit = self.solve(penalty, start)
+            start = np.concatenate([fit.intercept, fit.theta]) - self.origin
+            tried.append(fit)
+            judged.append(self.without_each(fit))
+            best = max(judged, key=np.sum)
+            lost = best - judged[-1]
+            if lost.sum() > _ERRORS * np.sqrt(n) * lost.std():
+                break
+        near = [
+            fit
+            for fit, each in zip(tried, judged, strict=True)
+            if (best - each).sum() <= _ERRORS * np.sqrt(n) * (best - each).std()
+        ]
+        return near[-1]
+
+    def without_each(self, fit: ConditionalFit) -> FloatArray:
+        """Weighted log-likelihood of each row, (n,), under the weights of the others."""
+        n, n_regions, n_classes = self.features.shape
+        point = np.concatenate([fit.intercept, fit.theta]) - self.origin
+        curvature = self.objective(fit.penalty)(point).curvature
+        live = np.diag(curvature)[n_classes:] > 0
+        eta = fit.intercept + np.einsum("irc,r->ic", self.features, fit.theta)
+        if live.any():
+            intercepts, regions = slice(None, n_classes), n_classes + np.flatnonzero(live)
+            cross = curvature[intercepts][:, regions]
+            follow = np.linalg.lstsq(curvature[intercepts, intercepts], cross)[0]
+            whole = curvature[np.ix_(regions, regions)] - cross.T @ follow
+            J = self.features[:, live].transpose(0, 2, 1) - follow
+            posterior = np.exp(_log_posterior(eta))
+            mean = np.einsum("icr,ic->ir", J, posterior)
+            own = J[np.arange(n), self.codes]
+            pull = self.weights[:, None] * (own - mean)
+            spread = np.einsum("icr,ic,icq->irq", J, posterior, J) - np.einsum(
+                "ir,iq->irq", mean, mean
+            )
+            left = whole - self.weights[:, None, None] * spread
+            step = np.linalg.solve(left, pull[:, :, None])[:, :, 0]
+            eta = eta - np.einsum("icr,ir->ic", J, step)
+        return np.asarray(self.weights * _log_posterior(eta)[np.arange(n), self.codes])
+
+
+def _log_posterior(eta: FloatArray) -> FloatArray:
+    """Logarithms of the softmax of rows, (n, C)."""
+    top = eta.max(axis=1, keepdims=True)
+    return np.asarray(eta - top - np.log(np.exp(eta - top).sum(axis=1, keepdims=True)))
 
 
 def _newton(
