@@ -20,6 +20,7 @@ from collections import defaultdict
 
 import numpy as np
 from matplotlib.figure import Figure
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics import log_loss
 from sklearn.model_selection import GridSearchCV
@@ -27,7 +28,7 @@ from sklearn.naive_bayes import MultinomialNB
 
 from experiments.frame import Result, Table, report
 from experiments.newsgroups import joined, known_words, pair_counts, short, split
-from naively import HybridNB, SeparationWarning, accuracy_coverage_curve
+from naively import HybridNB, accuracy_coverage_curve
 
 SIZES = (10, 20, 50, 100, 200, 500, 1000)
 SPLITS = 10
@@ -128,7 +129,7 @@ def run(data, quick):
     sizes, n_splits = ((10, 50, 150), 2) if quick else (SIZES, SPLITS)
     curves, covered = {}, {}
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", SeparationWarning)
+        warnings.simplefilter("ignore", ConvergenceWarning)  # SeparationWarning is one
         for pair, X, y in pair_counts(data):
             curves[pair] = error_curves(X, y, sizes, n_splits)
             covered[pair] = coverages(X, y, n_splits)
