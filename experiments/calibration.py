@@ -1,12 +1,12 @@
 """Probabilities of sparse models before and after `calibration="cross-fitted"`, and of a refit.
 
-Words present or absent. Log loss in nats a row (a class with probability 0 in floating point counts 36
-nats); share of the rows with an answer of probability above 0.99, and how many of these are right (1 if
-there are none); ECE,
-the mean distance between confidence and accuracy over 15 equal bins of the largest probability; T, the
-temperature. "test": the test rows, after all training rows. "folds" (imdb): means of three folds of the
-training rows, each fitted and calibrated as a whole, which tell the figures of the test rows without
-them. The figure has `SparseMultinomialNB` with 1,000 words.
+Words present or absent. Log loss in nats a row (a class with probability 0 in floating point
+counts 36 nats); share of the rows with an answer of probability above 0.99, and how many of these
+are right (1 if there are none); ECE, the mean distance between confidence and accuracy over 15
+equal bins of the largest probability; T, the temperature. "test": the test rows, after all
+training rows. "folds" (imdb): means of three folds of the training rows, each fitted and
+calibrated as a whole, which tell the figures of the test rows without them. The figure has
+`SparseMultinomialNB` with 1,000 words.
 """
 
 import warnings

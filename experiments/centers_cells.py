@@ -1,16 +1,16 @@
 """Panels of genes for all cell types at once (centers and others, beyond the paper's two classes).
 
-k genes for all types together, balanced accuracy of a linear SVM on the standardised panel; selection
-and SVM see the training cells only. Four times 5-fold cross-validation. Counts are normalised to
-10,000 a cell and log-transformed. scanpy's `rank_genes_groups` (Wilcoxon; needs scanpy, and is left
-out of the quick run) ranks genes for each type against the rest; its panel takes the best gene of
-each type in turn until there are k. "a tenth" hides what makes the set easy: nine counts of ten.
-khan and su are microarrays, shifted to be positive.
+k genes for all types together, balanced accuracy of a linear SVM on the standardised panel;
+selection and SVM see the training cells only. Four times 5-fold cross-validation. Counts are
+normalised to 10,000 a cell and log-transformed. scanpy's `rank_genes_groups` (Wilcoxon; needs
+scanpy, and is left out of the quick run) ranks genes for each type against the rest; its panel
+takes the best gene of each type in turn until there are k. "a tenth" hides what makes the set
+easy: nine counts of ten. khan and su are microarrays, shifted to be positive.
 
 scanpy serves every type in turn, while the sum of gains may take several genes that mark the same
-type: the exact optimum of a sum over features knows nothing of redundancy. The Gaussian model fails
-on counts: a gene that is never seen in one type has almost no variance there, and its gain drowns
-that of all others.
+type: the exact optimum of a sum over features knows nothing of redundancy. The Gaussian model
+fails on counts: a gene that is never seen in one type has almost no variance there, and its gain
+drowns that of all others.
 """
 
 import warnings

@@ -1,11 +1,12 @@
 """Squared, diagonal, full and shrunk distances of l2 centers (CEN, section 4.1).
 
-The Mahalanobis distance with the covariance within the classes: none, its diagonal (`scale="std"`),
-all of it (`Whitener()`), and shrunk (`Whitener(LedoitWolf())`). A full covariance needs more rows than
-columns: the sets of genes are cut to the 30 columns with the largest spread, which knows no labels.
-Accuracy of the centers themselves, four times five folds, for k of the features, or of the whitened
-features, each of which mixes all columns. "correlated" is generated: neighbouring columns have the
-correlation 0.9, and what tells the classes apart lies in their differences.
+The Mahalanobis distance with the covariance within the classes: none, its diagonal
+(`scale="std"`), all of it (`Whitener()`), and shrunk (`Whitener(LedoitWolf())`). A full covariance
+needs more rows than columns: the sets of genes are cut to the 30 columns with the largest spread,
+which knows no labels. Accuracy of the centers themselves, four times five folds, for k of the
+features, or of the whitened features, each of which mixes all columns. "correlated" is generated:
+neighbouring columns have the correlation 0.9, and what tells the classes apart lies in their
+differences.
 """
 
 import numpy as np
@@ -59,8 +60,8 @@ def run(data, quick):
     }
     result.claim(
         "cen-mahalanobis",
-        "the distance of whitened rows is Mahalanobis' (tests/test_whitener.py); best accuracy against "
-        "squared distance, mean of the sets of genes: "
+        "the distance of whitened rows is Mahalanobis' (tests/test_whitener.py); best accuracy "
+        "against squared distance, mean of the sets of genes: "
         + ", ".join(f"{distance} {100 * more:+.1f} points" for distance, more in against.items())
         + f"; full against diagonal on correlated columns {100 * gain:+.1f}",
         "held",

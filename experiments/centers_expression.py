@@ -1,10 +1,11 @@
 """Genes by l1 centers (CEN, section 6.2, figure 2).
 
-Balanced accuracy of a linear SVM on the selected genes, and the time of one selection at each level:
-random 80/20 splits. Columns are standardised by the training rows for all methods ("raw": not for
-the selection). The paper's third set, Chin, could not be had: golub, shipp and alon stand in for it
-(two classes of tumours each, columns of arrays of that time). 20 splits instead of the paper's 50,
-for the sake of RFE and the Lasso; times are of the processor, the median of three splits.
+Balanced accuracy of a linear SVM on the selected genes, and the time of one selection at each
+level: random 80/20 splits. Columns are standardised by the training rows for all methods ("raw":
+not for the selection). The paper's third set, Chin, could not be had: golub, shipp and alon stand
+in for it (two classes of tumours each, columns of arrays of that time). 20 splits instead of the
+paper's 50, for the sake of RFE and the Lasso; times are of the processor, the median of three
+splits.
 """
 
 import numpy as np
@@ -93,8 +94,8 @@ def run(data, quick):
              for each in every.values()]  # fmt: skip
     result.claim(
         "cen-claim-odds-ratio",
-        f"on genes {100 * odds.mean():+.1f} points against l1 centers, {np.median(spent):.1f} times "
-        "their time",
+        f"on genes {100 * odds.mean():+.1f} points against l1 centers, {np.median(spent):.1f} "
+        "times their time",
         "partly" if odds.mean() > -0.01 else "held",
         "poor on words (figure 1), as good as any on genes: of a gene being above its median",
     )

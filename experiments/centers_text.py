@@ -6,10 +6,10 @@ features are divided by their variance, as the paper says, or by their standard 
 the classes; the paper does not say which), or not at all; the other methods see counts. Times are
 of the processor, the median of at most three splits.
 
-The paper has 50 splits; a table says how many we took. The SVM on the 60,000 to 100,000 rows of sst2
-and twitter, RFE and the Lasso are the reason: their accuracy has test rows enough (16,000 and more;
-standard error of one split 0.004). On twitter RFE and the Lasso are left out, as the paper does
-"on some datasets, due to their high computational cost".
+The paper has 50 splits; a table says how many we took. The SVM on the 60,000 to 100,000 rows of
+sst2 and twitter, RFE and the Lasso are the reason: their accuracy has test rows enough (16,000 and
+more; standard error of one split 0.004). On twitter RFE and the Lasso are left out, as the paper
+does "on some datasets, due to their high computational cost".
 
 The variance selects badly, and must: a word that occurs in one class only has squared distance p^2
 and squared variance about p^2 / 4, so that it scores the same whether it occurs once or a hundred
@@ -120,8 +120,8 @@ def claim(result, item, compared):
     literal = compared.behind(VARIANCE, peers).max()
     result.claim(
         item,
-        f"divided by std at most {100 * max(behind.max(), 0):.1f} points behind the best peer; peers "
-        "take at least "
+        f"divided by std at most {100 * max(behind.max(), 0):.1f} points behind the best peer; "
+        "peers take at least "
         + ", ".join(f"{factor:.1f} ({each})" for each, factor in slower.items())
         + f" times as long; Odds Ratio {-100 * odds.mean():.1f} points lower on average",
         on_par(behind) if literal <= 0.01 or on_par(behind) != "held" else "partly",

@@ -26,8 +26,8 @@ from pathlib import Path
 import numpy as np
 import scipy.sparse as sp
 from centers_cells import logged
-from methods import l1_logistic
 from datasets import into_readme, text_split
+from methods import l1_logistic
 from pairs import SHARED
 from row_weights import WAYS
 from scipy.stats import rankdata

@@ -1,13 +1,15 @@
-"""The hybrid with one region as a calibrator of naive Bayes: are its posteriors right? (HYB, section 5)
+"""The hybrid as a calibrator of naive Bayes: are its posteriors right? (HYB, section 5)
 
-Official splits (rt_polarity: 80/20). Log loss in nats, Brier score, calibration error (mean distance
-between confidence and accuracy over 15 bins of equal size), area under the accuracy/coverage curve,
-coverage at 95 % accuracy, and processor seconds of the fit. `CalibratedClassifierCV` wraps
-`MultinomialNB` with five folds. With words selected by `SparseMultinomialNB` leave-one-out is exact for
-these words but does not undo their selection, which has seen all rows.
+One region, official splits (rt_polarity: 80/20). Log loss in nats, Brier score, calibration error
+(mean distance between confidence and accuracy over 15 bins of equal size), area under the
+accuracy/coverage curve, coverage at 95 % accuracy, and processor seconds of the fit.
+`CalibratedClassifierCV` wraps `MultinomialNB` with five folds. With words selected by
+`SparseMultinomialNB` leave-one-out is exact for these words but does not undo their selection,
+which has seen all rows.
 
-A monotone map of two posteriors that is symmetric about one half leaves the order of confidence, and so
-the curve, as it is; a map with an intercept (sigmoid, isotonic) can reorder rows of the two classes.
+A monotone map of two posteriors that is symmetric about one half leaves the order of confidence,
+and so the curve, as it is; a map with an intercept (sigmoid, isotonic) can reorder rows of the two
+classes.
 """
 
 import time

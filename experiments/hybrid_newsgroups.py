@@ -1,16 +1,16 @@
 """The hybrid model on pairs of newsgroups (HYB, figures 1 and 2, section 3).
 
-Ten pairs, five of the paper's kinds (the text does not list its pairs) and five others. Regions are
-subject and body; other headers are dropped, numbers and addresses become tokens, words are stemmed
-(needs snowballstemmer). Ten random splits; the vocabulary is that of the training rows, the test
-rows are all others (figure 1), or half of the rows (figure 2). Naive Bayes and logistic regression see
-the words of both regions added up. The L2 penalty of logistic regression is chosen from C = 0.01 to 100
-by three folds of one training split from 50 rows on, and C = 1 below.
+Ten pairs, five of the paper's kinds (the text does not list its pairs) and five others. Regions
+are subject and body; other headers are dropped, numbers and addresses become tokens, words are
+stemmed (needs snowballstemmer). Ten random splits; the vocabulary is that of the training rows,
+the test rows are all others (figure 1), or half of the rows (figure 2). Naive Bayes and logistic
+regression see the words of both regions added up. The L2 penalty of logistic regression is chosen
+from C = 0.01 to 100 by three folds of one training split from 50 rows on, and C = 1 below.
 
 "hybrid" is `HybridNB` as it is: the penalty of theta is chosen by the leave-one-out likelihood.
 "penalty 0" is the paper's method to the letter (equation 11), "same rows" the biased one (equation
-10), "a = prior" has the intercept of equations 7 and 8; these three have no penalty. With ten rows a
-document that is left out leaves so little that the classes often seem separable, in whichever
+10), "a = prior" has the intercept of equations 7 and 8; these three have no penalty. With ten rows
+a document that is left out leaves so little that the classes often seem separable, in whichever
 direction; no choice on such features can be right, and the chosen penalty then falls back to the
 class shares, which costs accuracy and spares certainty.
 """
@@ -191,8 +191,12 @@ def error_claims(result, curves, sizes):
 
     bayes, hybrid, logistic = of("NB"), of("hybrid R=2"), of("logistic")
     near = hybrid <= np.minimum(bayes, logistic) + NEAR
-    result.claim("hyb-figure-1", f"{len(curves)} pairs at {len(sizes)} sizes, {len(CURVES)} methods",
-                 "held", "our pairs")  # fmt: skip
+    result.claim(
+        "hyb-figure-1",
+        f"{len(curves)} pairs at {len(sizes)} sizes, {len(CURVES)} methods",
+        "held",
+        "our pairs; the claims are below",
+    )
     result.claim("hyb-claim-lowest", f"lowest or within a point: {cells(near)}", held(near),
                  "with few rows not")  # fmt: skip
     better = hybrid < bayes
@@ -243,7 +247,7 @@ def coverage_claims(result, covered):
     room = bayes[:, -1] < 0.05  # where naive Bayes has none
     result.claim(
         "hyb-claim-coverage",
-        f"coverage at 95 % where naive Bayes has none: "
+        "coverage at 95 % where naive Bayes has none: "
         + (", ".join(f"{c:.2f}" for c in hybrid[room, -1]) or "no such pair")
         + f"; mean {hybrid[:, -1].mean():.2f} against {bayes[:, -1].mean():.2f}",
         "held" if (hybrid[room, -1] > 0.4).any() else "partly",

@@ -1,4 +1,4 @@
-"""Pairs of newsgroups as the hybrid's paper has them: subject and body as regions, stemmed words."""
+"""Pairs of newsgroups as the hybrid's paper has them: regions subject and body, stemmed words."""
 
 import re
 

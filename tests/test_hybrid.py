@@ -11,8 +11,7 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.special import log_softmax
 from sklearn import config_context
 from sklearn.base import clone

@@ -73,17 +73,18 @@ class HybridNB(PosteriorMixin, AbstractSelectingClassifier):
         Smoothing, positive: added to the count of every class and word. An array has a value per
         word, (n_features / n_regions,), or per column if the vocabulary is not shared.
     penalty : "auto", float or array-like of shape (n_regions,), default="auto"
-        Subtract (penalty / 2) ``theta^2`` for each region from the log-likelihood; 1 / penalty is the
-        `C` of :class:`~sklearn.linear_model.LogisticRegression`. "auto" chooses, by the likelihood of
-        each row under the weights of the other rows, how many rows the penalty is worth: from
-        3 + 100 / n_samples up to inf, where theta is 0 and only the class shares speak. Where 0 leaves no finite optimum
-        (few or separable rows), a :class:`SeparationWarning` says which penalty was used.
+        Subtract (penalty / 2) ``theta^2`` for each region from the log-likelihood; 1 / penalty is
+        the `C` of :class:`~sklearn.linear_model.LogisticRegression`. "auto" chooses, by the
+        likelihood of each row under the weights of the other rows, how many rows the penalty is
+        worth: from 3 + 100 / n_samples up to inf, where theta is 0 and only the class shares speak.
+        Where 0 leaves no finite optimum (few or separable rows), a :class:`SeparationWarning` says
+        which penalty was used.
     fit_intercept : bool, default=True
         Whether the intercept is learned (equation 9) or is the logarithm of the class shares
         (equations 7, 8).
     leave_one_out : bool, default=True
-        Whether a row is judged by word counts without itself (equation 11). False: by counts that it
-        is part of (equation 10), which makes the weights too large; for comparison.
+        Whether a row is judged by word counts without itself (equation 11). False: by counts that
+        it is part of (equation 10), which makes the weights too large; for comparison.
     estimator : object, default=None
         A selector with `get_support`, such as `SparseMultinomialNB(k=500)`; only the words that it
         selects are used. With a shared vocabulary it sees the counts of each word summed over the

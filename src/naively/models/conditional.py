@@ -17,11 +17,11 @@ Newton's method runs in coordinates in which the curvature at the origin is the 
 directions without any curvature (intercepts raised together; a region that is empty everywhere;
 two regions that agree) drop out and their weight is zero. If the curvature of a remaining
 direction dies away, the likelihood rises for ever along it: the data are separable and no finite
-optimum exists. The same likelihood less sum_r (penalty_r / 2) theta_r^2 then has one. Parameters can
-be held: an infinite penalty holds theta_r at 0, and intercepts may be held at given values.
+optimum exists. The same likelihood less sum_r (penalty_r / 2) theta_r^2 then has one. Parameters
+can be held: an infinite penalty holds theta_r at 0, and intercepts may be held at given values.
 
 The penalty can be chosen. Candidates are multiples q of what an average row tells about theta_r at
-the origin, the information I_r: penalty_r = q I_r is worth q rows, and q = inf leaves the class shares.
+the origin, the information I_r: penalty_r = q I_r is worth q rows, q = inf leaves the class shares.
 Each is judged by the likelihood of every row under the weights of the other rows, by one Newton
 step from the optimum with the intercepts following (for one row of residual e and curvature W):
 
