@@ -131,7 +131,7 @@ def claims(result, falls, by_length, by_words, lengths, sizes, curves, ms):
     )  # fmt: skip
     result.claim(
         "hyb-theorem-5",
-        f"at theta = {FIXED:g} the distance falls as m^{falls[0]:.2f} (in the paper's proof m^-0.05)",
+        f"at theta = {FIXED:g} the distance falls as m^{falls[0]:.2f} (the proof: m^-0.05)",
         bool(falls[0] < -0.05),
         "simulated; whatever the vocabulary: see theorem 1",
     )
