@@ -20,17 +20,19 @@ direction dies away, the likelihood rises for ever along it: the data are separa
 optimum exists. The same likelihood less sum_r (penalty_r / 2) theta_r^2 then has one. Parameters
 can be held: an infinite penalty holds theta_r at 0, and intercepts may be held at given values.
 
-The penalty can be chosen. Candidates are multiples q of what an average row tells about theta_r at
-the origin, the information I_r: penalty_r = q I_r is worth q rows, q = inf leaves the class shares.
-Each is judged by the likelihood of every row under the weights of the other rows, by one Newton
-step from the optimum with the intercepts following (for one row of residual e and curvature W):
+The penalty can be chosen. Candidates are multiples q of what a usual row tells about theta_r at the
+origin: its information is the variance v_ir of b_irc over c, and I_r the share of the rows that
+have any, times their median v_ir / 0.455 (the mean, were b normal: long documents must not decide).
+penalty_r = q I_r is worth q rows, and q = inf leaves the class shares. Each is judged by the
+likelihood of every row under the weights of the other rows, by one Newton step from the optimum
+with the intercepts following (for one row of residual e and curvature W):
 
     J = B - E K,   K = H_tt^-1 H_ttheta,   S = H_thetatheta - H_thetat K,
     theta_-i = theta - (S - J'WJ)^-1 J'e,       eta_-i = eta - J (theta - theta_-i).
 
 Of those within a quarter of a standard error (of the paired differences) of the best, the largest q
 is taken. Features of few rows without themselves share their errors, the fewer rows the more, which
-the likelihood does not know: q is at least 3 + 100 / n (found on pairs of newsgroups).
+the likelihood does not know: q is at least 3 + 150 / n (found on pairs of newsgroups).
 """
 
 from __future__ import annotations
@@ -52,8 +54,9 @@ _VANISHED = 1e-12  # curvature, relative to the start, at which a direction has 
 _ROUNDING = 1e-10  # by which a sum over many rows may fall for no other reason
 _STEP = 1e-7  # the error after a Newton step is of the order of its square
 _MAX_STEPS = 200
-_LEAST_WORTH = (3.0, 100.0)  # rows that a chosen penalty is worth, at least: a + b / n
+_LEAST_WORTH = (3.0, 150.0)  # rows that a chosen penalty is worth, at least: a + b / n
 _WORTH_STEP = 10.0
+_CHI_SQUARED_MEDIAN = 0.4549  # of one degree of freedom, whose mean is 1
 _MOST_WORTH = 100.0  # times n: beyond it only the class shares are tried
 _ERRORS = 0.25  # standard errors from the best within which the largest penalty is taken
 _THINNING = 8  # one row in so many shows where the optimum is about
@@ -228,6 +231,16 @@ class _Problem:
         curvature = self.at(np.zeros(n_classes + n_regions)).curvature
         return np.asarray(np.diag(curvature)[n_classes:])
 
+    def usual_information(self) -> FloatArray:
+        """Information I_r of a usual row about each theta_r at the origin, (R,)."""
+        each = self.features.var(axis=2)
+        told = np.where(each > 0, each, np.nan)
+        shares = (each > 0).mean(axis=0) if len(each) else np.zeros(each.shape[1])
+        return np.array([
+            share * np.nanmedian(column) / _CHI_SQUARED_MEDIAN if share else 0.0
+            for share, column in zip(shares, told.T, strict=True)
+        ])  # fmt: skip
+
     def _start(self, penalty: FloatArray) -> FloatArray:
         """Return the optimum of a sample of the rows, from where few steps remain."""
         n, n_regions, n_classes = self.features.shape
@@ -284,7 +297,7 @@ class _Problem:
     def chosen(self) -> ConditionalFit:
         """Fit with the penalty that the leave-one-out likelihood chooses."""
         n, n_regions, _ = self.features.shape
-        one = self.information() / max(self.weights.sum(), np.finfo(float).tiny)
+        one = self.usual_information()
         least = _LEAST_WORTH[0] + _LEAST_WORTH[1] / max(n, 1)
         n_steps = max(int(np.log(_MOST_WORTH * max(n, 1) / least) / np.log(_WORTH_STEP)), 1)
         start = None
