@@ -1,11 +1,11 @@
 """Panels of genes for all cell types at once (centers and others, beyond the paper's two classes).
 
 k genes for all types together, balanced accuracy of a linear SVM on the standardised panel;
-selection and SVM see the training cells only. Four times 5-fold cross-validation. Counts are
-normalised to 10,000 a cell and log-transformed. scanpy's `rank_genes_groups` (Wilcoxon; needs
-scanpy, and is left out of the quick run) ranks genes for each type against the rest; its panel
-takes the best gene of each type in turn until there are k. "a tenth" hides what makes the set
-easy: nine counts of ten. khan and su are microarrays, shifted to be positive.
+selection and SVM see the training cells only. Twice 5-fold cross-validation. Counts are normalised
+to 10,000 a cell and log-transformed. scanpy's `rank_genes_groups` (Wilcoxon; needs scanpy, and is
+left out of the quick run) ranks genes for each type against the rest; its panel takes the best
+gene of each type in turn until there are k. "a tenth" hides what makes the set easy: nine counts
+of ten. khan and su are microarrays, shifted to be positive.
 
 scanpy serves every type in turn, while the sum of gains may take several genes that mark the same
 type: the exact optimum of a sum over features knows nothing of redundancy. The Gaussian model
@@ -63,7 +63,7 @@ def logged(counts):
 
 def compare(X, counts, y, quick):
     compared = Comparison({k: k / X.shape[1] for k in KS}, balanced_accuracy_score)
-    folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=1 if quick else 4, random_state=0)
+    folds = RepeatedStratifiedKFold(n_splits=5, n_repeats=1 if quick else 2, random_state=0)
     methods = [(name, select, X) for name, select in CONTINUOUS.items()]
     methods += [(name, select, counts) for name, select in COUNTED.items() if counts is not None]
     for i, (train, test) in enumerate(folds.split(X, y)):
