@@ -111,8 +111,7 @@ def expand(point: FloatArray, features: FloatArray, codes: Array, weights: Float
     codes, weights : ndarrays of shape (n,)
         Class and weight of each row.
     """
-    chunk = max(_CHUNK // (features.shape[1] * features.shape[2]), 1)
-    chunks = [slice(begin, begin + chunk) for begin in range(0, len(codes), chunk)]
+    chunks = _chunks(features)
 
     def part(rows: slice) -> Expansion:
         return _expand_chunk(point, features[rows], codes[rows], weights[rows])
@@ -123,6 +122,12 @@ def expand(point: FloatArray, features: FloatArray, codes: Array, weights: Float
         np.sum([one.gradient for one in parts], axis=0),
         np.sum([one.curvature for one in parts], axis=0),
     )
+
+
+def _chunks(features: FloatArray) -> list[slice]:
+    """Rows to do at a time."""
+    size = max(_CHUNK // (features.shape[1] * features.shape[2]), 1)
+    return [slice(begin, begin + size) for begin in range(0, len(features), size)]
 
 
 def _expand_chunk(
@@ -313,28 +318,37 @@ class _Problem:
 
     def without_each(self, fit: ConditionalFit) -> FloatArray:
         """Weighted log-likelihood of each row, (n,), under the weights of the others."""
-        n, n_regions, n_classes = self.features.shape
+        n_classes = self.features.shape[2]
         point = np.concatenate([fit.intercept, fit.theta]) - self.origin
         curvature = self.objective(fit.penalty)(point).curvature
         live = np.diag(curvature)[n_classes:] > 0
-        eta = fit.intercept + np.einsum("irc,r->ic", self.features, fit.theta)
-        if live.any():
-            intercepts, regions = slice(None, n_classes), n_classes + np.flatnonzero(live)
-            cross = curvature[intercepts][:, regions]
-            follow = np.linalg.lstsq(curvature[intercepts, intercepts], cross)[0]
-            whole = curvature[np.ix_(regions, regions)] - cross.T @ follow
-            J = self.features[:, live].transpose(0, 2, 1) - follow
-            posterior = np.exp(_log_posterior(eta))
-            mean = np.einsum("icr,ic->ir", J, posterior)
-            own = J[np.arange(n), self.codes]
-            pull = self.weights[:, None] * (own - mean)
-            spread = np.einsum("icr,ic,icq->irq", J, posterior, J) - np.einsum(
-                "ir,iq->irq", mean, mean
-            )
-            left = whole - self.weights[:, None, None] * spread
-            step = np.linalg.solve(left, pull[:, :, None])[:, :, 0]
-            eta = eta - np.einsum("icr,ir->ic", J, step)
-        return np.asarray(self.weights * _log_posterior(eta)[np.arange(n), self.codes])
+        intercepts, regions = slice(None, n_classes), n_classes + np.flatnonzero(live)
+        cross = curvature[intercepts][:, regions]
+        follow = np.linalg.lstsq(curvature[intercepts, intercepts], cross)[0]
+        whole = curvature[np.ix_(regions, regions)] - cross.T @ follow
+
+        def part(rows: slice) -> FloatArray:
+            b, codes, weights = self.features[rows], self.codes[rows], self.weights[rows]
+            eta = fit.intercept + np.einsum("irc,r->ic", b, fit.theta)
+            if live.any():
+                J = b[:, live].transpose(0, 2, 1) - follow
+                step = _newton_without(J, np.exp(_log_posterior(eta)), codes, weights, whole)
+                eta = eta - np.einsum("icr,ir->ic", J, step)
+            return np.asarray(weights * _log_posterior(eta)[np.arange(len(codes)), codes])
+
+        return np.concatenate(in_threads(part, _chunks(self.features)))
+
+
+def _newton_without(
+    J: FloatArray, posterior: FloatArray, codes: Array, weights: FloatArray, whole: FloatArray
+) -> FloatArray:
+    """Step, (n, R), from the weights of all rows to those without each: (S - J'WJ)^-1 J'e."""
+    mean = np.einsum("icr,ic->ir", J, posterior)
+    pull = weights[:, None] * (J[np.arange(len(codes)), codes] - mean)
+    squares = np.einsum("icr,ic,icq->irq", J, posterior, J)
+    spread = squares - np.einsum("ir,iq->irq", mean, mean)
+    left = whole - weights[:, None, None] * spread
+    return np.asarray(np.linalg.solve(left, pull[:, :, None])[:, :, 0])
 
 
 def _near(judged: FloatArray, best: FloatArray) -> bool:
