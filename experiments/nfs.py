@@ -1,7 +1,8 @@
 """What the NFS experiments share: the papers' four vectors of a text, and claims of both papers.
 
 The vectors are counts, and tf-idf of words, of their runs, of characters. A vocabulary is that of
-all rows, as the papers' sizes are; a column that no training row has can gain nothing. A "bigram" is two or three in a row, which is what the papers' sizes say.
+all rows, as the papers' sizes are; a column that no training row has can gain nothing. A "bigram"
+is two or three in a row, which is what the papers' sizes say.
 """
 
 import numpy as np

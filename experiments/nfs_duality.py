@@ -1,10 +1,10 @@
 """The duality gap on uniform data (NFS-short, experiment 4, figure 3; NFS-long, figure 4).
 
 The counts f+ and f- of m features are uniform on [0, 1] and normalised to sum 1, without smoothing,
-as in the papers. Drawn are the bound psi(k), the bound a priori psi(k - 4), the value of the papers'
-primal point (the k largest gains at the best share: algorithm 1) and, of 30 features, the true
-optimum phi(k) by branch and bound. "Selection" is what a fit returns, and gaps are relative to what
-k features can gain at most. Of proposition 3.8 stands the point that frees every column of which
+as in the papers. Drawn are the bound psi(k), the bound a priori psi(k - 4), the value of the
+papers' primal point (the k largest gains at the best share: algorithm 1) and, of 30 features, the
+true optimum phi(k) by branch and bound. "Selection" is what a fit returns, and gaps are relative to
+what k features can gain at most. Of proposition 3.8 stands the point that frees every column of which
 the dual takes a part: how many more than k these are, and whether its value is between phi(k) and
 phi of as many.
 """
@@ -150,8 +150,8 @@ def _claims(result, small, grid, large):
     gap = 1 - best / bound
     closing = bool(last < first / 4)
     text = (
-        f"bound less bound a priori {100 * first:.0f} % of the gain at k = 5, {100 * last:.1f} % at "
-        f"30; the optimum is below the bound by {100 * gap.mean():.2g} % on average"
+        f"bound less bound a priori {100 * first:.0f} % of the gain at k = 5, {100 * last:.1f} % "
+        f"at 30; the optimum is below the bound by {100 * gap.mean():.2g} % on average"
     )
     result.claim("nfs-short-figure-3-top", text, closing)
     result.claim("nfs-long-figure-4-a", text, closing)
@@ -174,8 +174,8 @@ def _claims(result, small, grid, large):
     nfs.claim(
         result,
         "gap",
-        f"m = 30: {100 * shares[0]:.0f} % of the papers' points below 1e-6, {100 * shares[1]:.0f} % "
-        f"of the optima; at most {100 * (1 - published / bound).max():.2g} % of the gain",
+        f"m = 30: {100 * shares[0]:.0f} % of the papers' points below 1e-6, {100 * shares[1]:.0f} "
+        f"% of the optima; at most {100 * (1 - published / bound).max():.2g} % of the gain",
         "held" if shares[0] > 0.9 else "partly",
         "small everywhere, zero not for every k: duality itself leaves most of it",
     )

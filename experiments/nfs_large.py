@@ -142,7 +142,7 @@ def _claims(result, sizes, times, gain, factors):
               "Amazon could not be had, twitter is a part; imdb's words differ")  # fmt: skip
     nfs.claim(result, "table-2", f"the same: {'; '.join(exact)}; without twitter "
               f"{min(near):.2f} to {max(near):.2f} times the papers' columns", "partly",
-              "Amazon could not be had, twitter is a part; preprocessing is not published")  # fmt: skip
+              "Amazon could not be had, twitter is a part; preprocessing unpublished")  # fmt: skip
     ours = {(row[0], row[1]): row[2] for row in times.rows}
     papers = [ours[row[0], row[1]] / row[3] for row in times.rows if row[3]]
     nfs.claim(result, "table-3", f"{min(ours.values()):.2g} to {max(ours.values()):.2g} s; "
