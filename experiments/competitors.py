@@ -29,9 +29,7 @@ from centers_cells import logged
 from centers_methods import l1_logistic
 from datasets import into_readme, text_split
 from pairs import SHARED
-from row_weights import WAYS
 from scipy.stats import rankdata
-from second_stage import best, mutual_information
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import RFE, chi2, f_classif, mutual_info_classif
@@ -40,6 +38,8 @@ from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
+from experiments.row_weights import WAYS
+from experiments.selectors import best, mutual_information
 from naively import (
     Pairs,
     SparseBernoulliNB,

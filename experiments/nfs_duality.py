@@ -4,9 +4,9 @@ The counts f+ and f- of m features are uniform on [0, 1] and normalised to sum 1
 as in the papers. Drawn are the bound psi(k), the bound a priori psi(k - 4), the value of the
 papers' primal point (the k largest gains at the best share: algorithm 1) and, of 30 features, the
 true optimum phi(k) by branch and bound. "Selection" is what a fit returns, and gaps are relative to
-what k features can gain at most. Of proposition 3.8 stands the point that frees every column of which
-the dual takes a part: how many more than k these are, and whether its value is between phi(k) and
-phi of as many.
+what k features can gain at most. Of proposition 3.8 stands the point that frees every column of
+which the dual takes a part: how many more than k these are, and whether its value is between phi(k)
+and phi of as many.
 """
 
 import numpy as np
@@ -15,11 +15,7 @@ from matplotlib.figure import Figure
 
 from experiments import nfs
 from experiments.frame import Result, Table
-from naively import ClassCounts, SparseMultinomialNB
-from naively.models.family import Coupled
-from naively.selection.coupled import coupled_columns
-from naively.selection.dual import solve_dual
-from naively.selection.rounding import WHOLE, basic_solution
+from naively import ClassCounts, SparseMultinomialNB, sparsity_path
 
 CLOSED = 1e-6
 BANDS = ((4, 9), (10, 14), (15, 19), (20, 24), (25, 30))
@@ -44,10 +40,10 @@ def gains_at(f, k, *, exact):
 
 
 def widened(f, k):
-    """Columns of which the dual takes any, and their gain (proposition 3.8)."""
-    problem = coupled_columns(Coupled(f.T.copy(), 0.0)).problem
-    taken = basic_solution(problem, solve_dual(problem, k)) > WHOLE
-    return int(taken.sum()), problem.value(taken.astype(float))
+    """Columns of the point of proposition 3.8, and their gain."""
+    path = sparsity_path(SparseMultinomialNB(alpha=0.0), f, [0, 1], ks=[k])
+    columns = path.widened(k)
+    return len(columns), objective(f[1], f[0], columns)
 
 
 def run(data, quick):

@@ -9,10 +9,10 @@ stands generated data of that shape, by a power law of document frequencies, wit
 """
 
 import numpy as np
-from matplotlib.figure import Figure
-
 from benchmarks.published import objective, select
 from benchmarks.shapes import load
+from matplotlib.figure import Figure
+
 from experiments import nfs
 from experiments.frame import Result, Table, report
 from experiments.selectors import timed

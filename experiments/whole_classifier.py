@@ -24,7 +24,6 @@ import scipy.sparse as sp
 from calibration import calibration_error, judged
 from competitors import figures, line, records, store, table
 from datasets import counts_split, into_readme
-from row_weights import WAYS
 from sklearn.base import BaseEstimator, ClassifierMixin, clone
 from sklearn.feature_selection import RFE
 from sklearn.linear_model import LogisticRegression
@@ -34,6 +33,7 @@ from sklearn.naive_bayes import ComplementNB
 from sklearn.pipeline import make_pipeline
 from sklearn.svm import LinearSVC
 
+from experiments.row_weights import WAYS
 from naively import SparseMultinomialNB
 
 RESULTS = Path(__file__).parent / "results" / "whole_classifier.csv"
