@@ -180,11 +180,11 @@ def papers_selectors(alpha, limit):
             partial(l1_min_c, loss="log"),
             limit,
         ),
-        "logistic-RFE": eliminated(lambda: LogisticRegression(C=1e4, max_iter=100)),
+        "logistic-RFE": eliminated(partial(LogisticRegression, C=1e4, max_iter=100)),
         "l1-SVM": by_penalty(
             lambda C: LinearSVC(C=C, penalty="l1", dual=False, random_state=0), l1_min_c, limit
         ),
-        "SVM-RFE": eliminated(lambda: LinearSVC(**SVM)),
+        "SVM-RFE": eliminated(partial(LinearSVC, **SVM)),
         "Lasso": by_penalty(_Lasso, _Lasso.weakest, limit),
     }
 
