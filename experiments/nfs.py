@@ -29,13 +29,18 @@ def vectors(data, name, kind, seed=0, limit=None):
     counter = WordCounts(**VECTORS[kind]).fit(np.concatenate([text, text_test]))
     X, X_test = counter.transform(text), counter.transform(text_test[known])
     if limit is not None and limit < X.shape[1]:
-        total = np.asarray(X.sum(axis=0)).ravel()
-        kept = np.sort(np.argsort(-total, kind="stable")[:limit])
+        kept = frequent(X, limit)
         X, X_test = X[:, kept], X_test[:, kept]
     if kind != "counts":
         weights = TfidfTransformer().fit(X)
         X, X_test = weights.transform(X), weights.transform(X_test)
     return X.tocsr(), X_test.tocsr(), y, y_test[known]
+
+
+def frequent(X, limit):
+    """The columns of most occurrences, ascending."""
+    total = np.asarray(X.sum(axis=0)).ravel()
+    return np.sort(np.argsort(-total, kind="stable")[:limit])
 
 
 def claim(result, item, ours, verdict, why=""):
