@@ -148,7 +148,7 @@ def _claims(result, sizes, times, gain, factors):
     nfs.claim(result, "table-3", f"{min(ours.values()):.2g} to {max(ours.values()):.2g} s; "
               f"{min(papers):.2g} to {max(papers):.2g} times the papers' figures",
               "held" if max(papers) <= 1.5 else "partly",
-              "another machine; five sets, one split; twitter is a part")  # fmt: skip
+              "another machine; six sets, one split; twitter is a part")  # fmt: skip
     ahead = (gain > 0).mean(axis=(0, 2))
     nfs.claim(result, "figure-2-left-top", "; ".join(
         f"over {other} {100 * gain[:, j].mean():.1f} points on average, ahead in "
