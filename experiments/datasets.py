@@ -60,7 +60,7 @@ class Data:
         )
 
     def counts(self, name, seed=0, **options):
-        """Counts over the vocabulary of the training rows: X, X_test, y, y_test, names of columns."""
+        """Counts of the words of the training rows: X, X_test, y, y_test, names."""
         text, text_test, y, y_test = self.texts(name, seed)
         vectorizer = CountVectorizer(**options)
         X, X_test = vectorizer.fit_transform(text), vectorizer.transform(text_test)

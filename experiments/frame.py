@@ -127,8 +127,25 @@ def keep(name: str, result: Result, seconds: float) -> None:
         "claims": [vars(claim) for claim in result.claims],
         "tables": {title: vars(table) for title, table in result.tables.items()},
     }
-    text = json.dumps(record, indent=1, ensure_ascii=False, default=_plain)
-    (RESULTS / f"{name}.json").write_text(text + "\n", encoding="utf8")
+    (RESULTS / f"{name}.json").write_text(_lines(record) + "\n", encoding="utf8")
+
+
+def _lines(value: Any, depth: int = 0) -> str:
+    """JSON with a line for each row of a table, and for all that is shorter than a line."""
+    flat = json.dumps(value, ensure_ascii=False, default=_plain)
+    if len(flat) < 100 or (
+        isinstance(value, list) and not any(isinstance(v, list | dict) for v in value)
+    ):
+        return flat
+    if isinstance(value, dict):
+        inner = [f"{json.dumps(k)}: {_lines(v, depth + 1)}" for k, v in value.items()]
+    elif isinstance(value, list):
+        inner = [_lines(v, depth + 1) for v in value]
+    else:
+        return flat
+    first, last = "{}" if isinstance(value, dict) else "[]"
+    pad = "\n" + " " * depth
+    return first + ",".join(f"{pad} {line}" for line in inner) + pad + last
 
 
 def _plain(value: Any) -> Any:
