@@ -129,12 +129,12 @@ def _points(result, small, draws):
     result.tables["Columns beyond k in the point of proposition 3.8"] = Table(
         ["columns more than k", "cases"], [list(pair) for pair in sorted(rows.items())]
     )
-    result.expect("phi(k) <= the point of proposition 3.8 <= phi(k + |J|)", bool(within))
+    result.expect("phi(k) <= the point of proposition 3.8 <= phi(k + j)", bool(within))
     most = max(rows)
     result.claim(
         "nfs-long-proposition-3-8",
-        f"phi(k) <= OPT <= phi(k + |J|) in {sum(rows.values())} of as many cases, |J| at most "
-        f"{most}" if within else "outside the bounds",
+        f"phi(k) <= OPT <= phi(k + j) in all of {sum(rows.values())} cases, j at most {most}"
+        if within else "outside the bounds",
         bool(within),
         "m = 30; tests/test_linear_program.py: with the program's own point",
     )  # fmt: skip
