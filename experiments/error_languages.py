@@ -125,13 +125,13 @@ def run(data, quick):
             row = measured(model, parts, vectorizer.vocabulary_, length, rng)
             found = [expected_error(model, length=length, **each) for each in SETTINGS.values()]
             row += [each.error for each in found] + [found[2].normalized_error]
-            corrected = bootstrap_error(model, length=length, n_resamples=3 if quick else 8)
+            corrected = bootstrap_error(model, length=length, n_resamples=3 if quick else 20)
             row += [corrected.corrected, *corrected.interval()]
             cells[k, length] = dict(zip(names, row, strict=True))
             table.rows.append([str(k), length, *row])
         report(f"  {k} trigrams")
     note = f"{training.sum()} paragraphs train, {(~training).sum()} test; {X.shape[1]:,} trigrams."
-    table.note = f"{note} Intervals of 8 resamples." if not quick else note
+    table.note = f"{note} Intervals of 20 resamples." if not quick else note
     result.tables["Errors measured and predicted"] = table
     result.figures["errors"] = drawn(cells, ks, lengths)
     claims(result, list(cells.values()), list(cells))

@@ -97,7 +97,9 @@ class Result:
 def names() -> list[str]:
     """The experiments of this folder."""
     return sorted(
-        file.stem for file in HERE.glob("*.py") if "\ndef run(" in file.read_text(encoding="utf8")
+        file.stem
+        for file in HERE.glob("*.py")
+        if "\ndef run(data" in file.read_text(encoding="utf8")
     )
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from click.testing import CliRunner
 
 from experiments.cells import Cells
+from experiments.datasets import FILES
 from experiments.frame import Result, Table
 from naively.cli.commands import naively
 
@@ -30,7 +31,7 @@ FIGURES = ["nats", "test precision", "low", "high", "rows answered", "recall"]
 def file_of(data, name, folder):
     """The file of a set; of a generated one it is written."""
     if not data.generated:
-        return data.folder / name / f"{name}.jsonl.gz"
+        return data.folder / FILES.get(name, f"{name}/{name}.jsonl.gz")
     table = Path(folder, "rows.jsonl")
     lines = (json.dumps(record) for record in data.records(name))
     table.write_text("\n".join(lines) + "\n", encoding="utf8")
