@@ -70,7 +70,7 @@ def run(data, quick):
                 X, y, split = rows_of(data, name)
                 rows = X.sign() if "presence" in kind else X
                 for share, each in judge(make, rows, y, split, 1 if quick else 10).items():
-                    cells.add((name, kind, share), [float(each[0]), int(each[1])])
+                    cells.add((name, kind, share), [float(each[0]), round(each[1])])
             line = [cells[name, kind, share] for share in (*SHARES, "all features")]
             lines[name, kind] = np.array([each["accuracy"] for each in line])
             sizes = [each["k"] for each in line]

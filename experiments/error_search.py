@@ -93,8 +93,8 @@ def claims_of_searches(result, table, sets):
         100 * (reached[name, "normal", "forward"] - reached[name, "normal", "best individual"])
         for name in sets
     ]
-    said = f"a larger predicted error than forward on {worse} of {len(sets)}, "
-    said += f"{-max(points):+.1f} to {-min(points):+.1f} points of accuracy"
+    said = f"their predicted error is above that of forward on {worse} of {len(sets)}, their "
+    said += f"accuracy differs by {-max(points):+.1f} to {-min(points):+.1f} points"
     verdict = "held" if worse == len(sets) else "partly" if worse else "not held"
     result.claim("err-claim-best-individual", said, verdict)
 
