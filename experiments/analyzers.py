@@ -1,74 +1,52 @@
 """Do streams find the terms of real texts that scikit-learn's analyzers find, and as often?
 
-Every text set of the folder, every analyzer: the names in their order, every count in every class,
-and rows over half the names. Where they differ, the first terms that differ are printed.
+Every text set, every analyzer: the names in their order, every count in every class, presence, and
+rows over half the names. The cells are numbers of terms; where anything differs, what differs is
+said instead. N-grams of characters of imdb and newsgroups20 are of every fifth row: memory. Kept
+in results/analyzers.csv.
 """
 
-import json
-
 import numpy as np
-from datasets import arguments, rows
 from sklearn.feature_extraction.text import CountVectorizer
 
+from experiments.cells import Cells
+from experiments.frame import Result, Table
 from naively import ClassCounts
 from naively.statistics.sparse_table import SparseTable
 from naively.text.counter import count_text, text_matrix
 from naively.text.features import TextFeatures
 
+SETS = ("mpqa", "sms_spam", "rt_polarity", "subj", "sst2", "twitter", "udhr", "sst_fine", "imdb",
+        "newsgroups20")  # fmt: skip
 SETTINGS = {
     "words": {},
-    "words of one character too": {"token_pattern": r"(?u)\b\w+\b"},
-    "words, cases kept": {"lowercase": False},
+    "1 character too": {"token_pattern": r"(?u)\b\w+\b"},
+    "cases kept": {"lowercase": False},
     "words 1-2": {"ngram_range": (1, 2)},
     "characters 1-3": {"analyzer": "char", "ngram_range": (1, 3)},
-    "characters within words 2-4": {"analyzer": "char_wb", "ngram_range": (2, 4)},
+    "within words 2-4": {"analyzer": "char_wb", "ngram_range": (2, 4)},
 }
-LARGE = ("imdb", "newsgroups20")  # n-grams of characters on a part of the rows: memory
+LARGE = ("imdb", "newsgroups20")
 
 
-def main():
-    parser = arguments(__doc__.splitlines()[0])
-    options = parser.parse_args()
-    print("| set | rows | analyzer | terms | names | counts | presence | rows |")
-    print("| --- | ---: | --- | ---: | --- | --- | --- | --- |")
-    for path in sorted(options.data.glob("*/*.jsonl.gz")):
-        name = path.name.removesuffix(".jsonl.gz")
-        if options.only and name not in options.only:
-            continue
-        records = rows(options.data, f"{path.parent.name}/{path.name}")
-        texts = [text_of(record) for record in records]
-        labels = np.array([record["label"] for record in records])
-        for setting, features in SETTINGS.items():
-            part = slice(0, None, 5 if name in LARGE and "characters" in setting else 1)
-            compare(name, setting, features, texts[part], labels[part])
-
-
-def text_of(record):
-    return record["text"] if "text" in record else f"{record['subject']}\n{record['body']}"
-
-
-def compare(name, setting, options, texts, labels):
-    options = dict(options)
+def compared(options, texts, labels):
+    """Rows, terms, and what differs."""
     vectorizer = CountVectorizer(**options)
     X = vectorizer.fit_transform(texts)
     names = vectorizer.get_feature_names_out().tolist()
     vocabulary, counts = count_text(texts, labels, TextFeatures(**options))
     _, present = count_text(texts, labels, TextFeatures(**options, weights="presence"))
-    found = list(vocabulary)
-    verdicts = [found == names, False, False, False]
-    if verdicts[0]:
-        some = np.arange(0, len(names), 2)
-        matrix = text_matrix(texts, TextFeatures(**options), vocabulary.take(some))
-        verdicts[1:] = [
-            same(counts, ClassCounts.from_matrix(X, labels)),
-            same(present, ClassCounts.from_matrix(X, labels, presence=True)),
-            (matrix != X[:, some]).nnz == 0,
-        ]
-    cells = " | ".join("equal" if verdict else "DIFFERENT" for verdict in verdicts)
-    print(f"| {name} | {len(texts):,} | {setting} | {len(names):,} | {cells} |", flush=True)
-    if not verdicts[0]:
-        only = [sorted(set(a) - set(b))[:10] for a, b in ((found, names), (names, found))]
-        print(json.dumps({"only ours": only[0], "only theirs": only[1]}))
+    if list(vocabulary) != names:
+        only = sorted(set(vocabulary) ^ set(names))[:3]
+        return [len(texts), len(names), f"names: {' '.join(only)}"]
+    some = np.arange(0, len(names), 2)
+    matrix = text_matrix(texts, TextFeatures(**options), vocabulary.take(some))
+    equal = {
+        "counts": same(counts, ClassCounts.from_matrix(X, labels)),
+        "presence": same(present, ClassCounts.from_matrix(X, labels, presence=True)),
+        "rows": (matrix != X[:, some]).nnz == 0,
+    }
+    return [len(texts), len(names), ", ".join(n for n in equal if not equal[n]) or "equal"]
 
 
 def same(found, expected):
@@ -79,5 +57,24 @@ def same(found, expected):
     return cells[0].equals(cells[1]) and np.array_equal(found.class_rows, expected.class_rows)
 
 
-if __name__ == "__main__":
-    main()
+def run(data, quick):
+    result = Result()
+    cells = Cells("analyzers", ["set", "analyzer"], ["rows", "terms", "verdict"], quick)
+    table = Table(["set", *SETTINGS])
+    for name in ("subj", "newsgroups20") if quick else SETS:
+        shown = []
+        for setting, options in SETTINGS.items():
+            if (name, setting) not in cells:
+                every = 5 if name in LARGE and "character" in str(options) else 1
+                records = data.records(name)[:: 1 if quick else every]
+                labels = np.array([record["label"] for record in records])
+                texts = [record["text"] for record in records]
+                cells.add((name, setting), compared(options, texts, labels))
+            found = cells[name, setting]
+            equal = found["verdict"] == "equal"
+            shown.append(f"{found['terms']:,}" if equal else found["verdict"])
+            result.expect(f"{setting} of {name} are those of scikit-learn", equal)
+        table.rows.append([name, *shown])
+    cells.tell(table)
+    result.tables["Numbers of terms, all equal"] = table
+    return result

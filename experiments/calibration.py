@@ -1,54 +1,32 @@
-"""Probabilities before and after `calibration="cross-fitted"`, and those of a refit.
+"""Probabilities of sparse models before and after `calibration="cross-fitted"`, and of a refit.
 
-    python experiments/calibration.py DATA [--only SET ...] [--parts folds test]
-    python experiments/calibration.py --tables     into README.md, and the figure, from the results
-
-Log loss in nats a row; share of the rows with an answer of probability above 0.99, and how many of
-these are right. "folds": three folds of the training rows, each fitted and calibrated as a whole;
-"test": the test rows, after all training rows. Results: results/calibration.csv, the curves of
-`SparseMultinomialNB` with 1,000 words in results/calibration_curves.json (of each of 15 equal bins
-of the largest probability its mean, the share that is right and the number of rows).
+Words present or absent. Log loss in nats a row (a class with probability 0 in floating point
+counts 36 nats); share of the rows with an answer of probability above 0.99, and how many of these
+are right (1 if there are none); ECE, the mean distance between confidence and accuracy over 15
+equal bins of the largest probability; T, the temperature. "test": the test rows, after all
+training rows. "folds" (imdb): means of three folds of the training rows, each fitted and
+calibrated as a whole, which tell the figures of the test rows without them. The figure has
+`SparseMultinomialNB` with 1,000 words.
 """
 
-import argparse
-import json
-import sys
 import warnings
-from pathlib import Path
 
-import matplotlib as mpl
-import matplotlib.pyplot as plt
 import numpy as np
-from competitors import line, records, store
-from datasets import counts_split, into_readme
+from matplotlib.figure import Figure
 from sklearn.metrics import log_loss
 from sklearn.model_selection import StratifiedKFold
 
+from experiments.frame import Result, Table, report
 from naively import SparseBernoulliNB, SparseMultinomialNB
 
-RESULTS = Path(__file__).parent / "results" / "calibration.csv"
-CURVES = RESULTS.with_name("calibration_curves.json")
-FIGURE = RESULTS.with_name("calibration.svg")
-FIELDS = ["part", "set", "model", "k", "how", "accuracy", "log loss", "p > 0.99", "of them right",
-          "ECE", "T"]  # fmt: skip
-SETS = ["imdb", "mpqa", "newsgroups20", "sst2", "subj"]
+SETS = ("imdb", "mpqa", "newsgroups20", "sst2", "subj")
 WAYS = {
     "as it is": {},
     "cross-fitted": {"calibration": "cross-fitted"},
     "logistic": {"refit": "logistic"},
 }
-K = [100, 1000]
+KS = (100, 1000)
 SURE = 0.99
-
-
-def judged(model, X, y):
-    proba = model.predict_proba(X)
-    sure = proba.max(axis=1) > SURE
-    right = model.classes_[proba.argmax(axis=1)] == y
-    among = right[sure].mean() if sure.any() else np.nan
-    # A probability that rounds to 0 costs 36 nats, not infinitely many.
-    loss = log_loss(y, np.clip(proba, 2.0**-52, 1), labels=model.classes_)
-    return np.array([right.mean(), loss, sure.mean(), among])
 
 
 def curve(proba, right):
@@ -63,99 +41,72 @@ def curve(proba, right):
     return np.array([*means, size[some]])
 
 
-def calibration_error(proba, right):
-    """Mean distance of confidence and accuracy, over the bins of the curve."""
-    confidence, share, size = curve(proba, right)
-    return size @ np.abs(confidence - share) / size.sum()
-
-
-def fitted(model, X, y, X_test, y_test):
+def judged(model, X, y, X_test, y_test):
     """Figures of a model on rows that it has not seen, and its curve."""
-    found = judged(model.fit(X, y), X_test, y_test)
-    proba, right = model.predict_proba(X_test), model.predict(X_test) == y_test
-    return [*found, calibration_error(proba, right), model.temperature_], curve(proba, right)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        model.fit(X, y)
+    proba = model.predict_proba(X_test)
+    right = model.classes_[proba.argmax(axis=1)] == y_test
+    sure = proba.max(axis=1) > SURE
+    loss = log_loss(y_test, np.clip(proba, 2.0**-52, 1), labels=model.classes_)
+    confidence, share, size = curve(proba, right)
+    error = size @ np.abs(confidence - share) / size.sum()
+    among = right[sure].mean() if sure.any() else 1.0
+    figures = [right.mean(), loss, sure.mean(), among, error, model.temperature_]
+    return np.array(figures), (confidence, share)
 
 
-def run(folder, names, parts):
-    known = {tuple(row[field] for field in FIELDS[:5]) for row in records(RESULTS)}
-    curves = json.loads(CURVES.read_text()) if CURVES.exists() else {}
-    for name in names:
-        X, X_test, y, y_test, _ = counts_split(folder, name)
+def run(data, quick):
+    result = Result()
+    table = Table(["set", "model", "k", "how", "part", "accuracy", "log loss", "p > 0.99",
+                   "of them right", "ECE", "T"])  # fmt: skip
+    curves, found = {}, {}
+    for name in ("imdb", "subj") if quick else SETS:
+        X, X_test, y, y_test, _ = data.counts(name)
         X, X_test = ((each > 0).astype(np.int64) for each in (X, X_test))
-        splits = {"test": [(X, y, X_test, y_test)], "folds": [
-            (X[fit], y[fit], X[check], y[check])
-            for fit, check in StratifiedKFold(3, shuffle=True, random_state=0).split(X, y)
-        ]}  # fmt: skip
-        for how, asked in WAYS.items():
-            for estimator in (SparseMultinomialNB, SparseBernoulliNB):
-                for k in K:
-                    for part in parts:
-                        key = (part, name, estimator.__name__, str(k), how)
-                        drawn = part == "test" and k == 1000 and estimator is SparseMultinomialNB
-                        lacks = drawn and how not in curves.get(name, {})
-                        if key in known and not lacks:
-                            continue
-                        model = estimator(k=k, **asked)
-                        each = [fitted(model, *rows) for rows in splits[part]]
-                        figures = np.mean([found for found, _ in each], axis=0)
-                        if key not in known:
-                            store(RESULTS, FIELDS, [*key, *(f"{value:.4f}" for value in figures)])
-                        if drawn:
-                            curves.setdefault(name, {})[how] = each[0][1].round(4).tolist()
-                            CURVES.write_text(json.dumps(curves) + "\n")
-                        print(*key, file=sys.stderr)
+        folds = StratifiedKFold(3, shuffle=True, random_state=0).split(X, y)
+        splits = {"test": [(X, y, X_test, y_test)]}
+        if name == "imdb":
+            splits["folds"] = [(X[fit], y[fit], X[check], y[check]) for fit, check in folds]
+        for estimator in (SparseMultinomialNB, SparseBernoulliNB):
+            for k in KS[:1] if quick else KS:
+                for how, asked in WAYS.items():
+                    for part, rows in splits.items():
+                        each = [judged(estimator(k=k, **asked), *row) for row in rows]
+                        means = np.mean([figures for figures, _ in each], axis=0)
+                        key = (name, estimator.__name__, k, how, part)
+                        found[key] = means
+                        table.rows.append([*key, *means.round(4)])
+                        if key[1:3] == ("SparseMultinomialNB", KS[0 if quick else 1]):
+                            curves.setdefault(name, {}).setdefault(how, each[0][1])
+        report(f"  {name}")
+    result.tables["Calibration"] = table
+    result.figures["curves"] = drawn(curves)
+    worse = [
+        found[*key[:3], "cross-fitted", key[4]][1] - means[1]
+        for key, means in found.items()
+        if key[3] == "as it is"
+    ]
+    same = [
+        found[*key[:3], "cross-fitted", key[4]][0] == means[0]
+        for key, means in found.items()
+        if key[3] == "as it is" and key[4] == "test"
+    ]
+    result.expect("one temperature changes no answer", all(same))
+    result.expect("cross-fitting does not cost log loss on average", np.mean(worse) < 0.01)
+    return result
 
 
-def drawn():
-    curves = json.loads(CURVES.read_text())
-    names = [name for name in SETS if name in curves]
-    mpl.rcParams["svg.hashsalt"] = "naively"
-    figure, axes = plt.subplots(1, len(names), figsize=(2.4 * len(names), 2.8), sharey=True,
-                                sharex=True, layout="constrained")  # fmt: skip
-    for name, place in zip(names, axes, strict=True):
+def drawn(curves):
+    figure = Figure(figsize=(2.1 * len(curves), 2.6), layout="constrained")
+    axes = np.atleast_1d(figure.subplots(1, len(curves), sharey=True, sharex=True))
+    for (name, ways), place in zip(curves.items(), axes, strict=True):
         place.plot([0, 1], [0, 1], color="0.7", linewidth=0.8)
-        for how in WAYS:
-            if how in curves[name]:
-                confidence, share, _ = curves[name][how]
-                place.plot(confidence, share, marker="o", markersize=3, linewidth=1, label=how)
+        for how, (confidence, share) in ways.items():
+            place.plot(confidence, share, marker="o", markersize=3, linewidth=1, label=how)
         place.set(title=name, xlabel="largest probability")
         place.spines[["top", "right"]].set_visible(False)
     axes[0].set(ylabel="share that is right")
     axes[0].legend(frameon=False, fontsize="small")
-    figure.savefig(FIGURE, metadata={"Date": None})
-
-
-def tables():
-    heads = FIELDS[5:]
-    yield line(*FIELDS[1:5], *heads[:-1], "T", *(f"folds: {head}" for head in heads[:4]))
-    yield "| --- | --- | ---: | --- |" + " ---: |" * (len(heads) + 4)
-    known = {tuple(row[field] for field in FIELDS[:5]): row for row in records(RESULTS)}
-    order = {how: place for place, how in enumerate(WAYS)}
-    tested = [key[1:] for key in known if key[0] == "test"]
-    for key in sorted(tested, key=lambda key: (*key[:2], int(key[2]), order[key[3]])):
-        row, folds = known["test", *key], known.get(("folds", *key), {})
-        cells = [rounded(row[head]) for head in heads]
-        yield line(*key, *cells, *(rounded(folds.get(head, "")) for head in heads[:4]))
-
-
-def rounded(text):
-    return f"{float(text):.3f}" if text not in ("", "nan") else ""
-
-
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path, nargs="?", help="folder of the data sets")
-    parser.add_argument("--only", nargs="*", default=SETS, help="names of sets")
-    parser.add_argument("--parts", nargs="*", default=["test", "folds"], help="test, folds")
-    parser.add_argument("--tables", action="store_true", help="write README.md and the figure")
-    options = parser.parse_args()
-    warnings.simplefilter("ignore")
-    if options.tables:
-        drawn()
-        into_readme("calibration", tables())
-    else:
-        run(options.data, options.only, options.parts)
-
-
-if __name__ == "__main__":
-    main()
+    return figure

@@ -1,37 +1,39 @@
-"""Our default choice of k features against selectors of others, on the same rows.
-
-    python experiments/competitors.py DATA [--only SET ...] [--rules RULE ...]
-    python experiments/competitors.py --tables         into README.md, from the file of results
-    python experiments/competitors.py DATA --check     is mRMR here that of mrmr-selection?
+"""All selectors on the same rows: our default choice of k features against those of others.
 
 The defaults (`DEFAULTS`, `STEPS`) are named by default_choice.py from folds of the training rows;
-here they are judged on test rows, or in other folds. Features are chosen inside each fold.
-Every choice is followed by three rules: naive Bayes ("own", of the default), the same with
-`refit="logistic"`, and scikit-learn's logistic regression with its default penalty. Results go to
-results/competitors.csv; what is there already is not done again. The package `abess` is needed for
-the method of that name.
+here they are judged on test rows (of the split, or the other 20 %), genes and cells in three times
+five folds of other seeds (refits: the first five). Features are chosen inside each fold. Cells are
+kept in results/competitors.csv, as the run of hours left them: only what is missing is computed.
+
+Rows: words of `CountVectorizer`, present or absent for others and for "presence" and "Bernoulli";
+genes as they are stored; cells as log(1 + counts of 10,000), for models of counts as counted.
+
+Rules: "own" is the naive Bayes rule of the model on the chosen columns, for others' choices that
+of our default; "refit" the same with `refit="logistic"`; "logistic" is `LogisticRegression()`
+(columns of genes and cells of unit deviation).
+
+Limits: mRMR, abess and mutual information of real values (by neighbours) see the 2,000 columns of
+the largest F, abess for k up to 100 and half the rows; it needs the package of that name. "In
+turn" takes the best feature of each class against the others in turn, by Welch's t or by rank
+sums. l1 logistic: each class against the others, seven penalties, the largest coefficients of the
+first with k.
+
+Noise: "level" is half a point of accuracy at most behind. The standard error is that of two
+binomial shares of different rows; the decisions are on the same rows, so that the true error is
+smaller, and the second count generous. The best of eight others is picked after the fact in every
+cell; how often each method is level with the best of all the rest stands beside it.
 """
 
-import argparse
-import csv
 import itertools
-import sys
 import time
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from pathlib import Path
 
 import numpy as np
 import scipy.sparse as sp
-from centers_cells import logged
-from centers_methods import l1_logistic
-from datasets import KINDS, into_readme, text_split
-from pairs import SHARED
-from row_weights import WAYS
 from scipy.stats import rankdata
-from second_stage import best, mutual_information
 from sklearn.base import clone
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import RFE, chi2, f_classif, mutual_info_classif
@@ -40,6 +42,14 @@ from sklearn.metrics import confusion_matrix
 from sklearn.model_selection import StratifiedKFold
 from sklearn.preprocessing import MinMaxScaler, StandardScaler
 
+from experiments.cells import Cells
+from experiments.centers_cells import logged
+from experiments.datasets import KINDS
+from experiments.frame import Result, Table, report
+from experiments.methods import best, l1_logistic
+from experiments.pairs import SHARED
+from experiments.row_weights import WAYS
+from experiments.selectors import mutual_information
 from naively import (
     Pairs,
     SparseBernoulliNB,
@@ -51,7 +61,6 @@ from naively import (
     sparsity_path,
 )
 
-RESULTS = Path(__file__).parent / "results" / "competitors.csv"
 KS = (5, 10, 20, 50, 100, 300, 1000)
 SIZES = {"up to 20": KS[:3], "more": KS[3:]}
 GENES = ("genes, two classes", "genes, more classes")
@@ -79,7 +88,8 @@ STEPS = {
     "topics": ("Bernoulli, conditional", "presence, gains, eliminated"),
 }
 MINE = {"default": DEFAULTS, "in two steps": STEPS}
-FIELDS = ["set", "method", "k", "rule", "rows", "accuracy", "macro_f1", "worst", "seconds"]
+KEYS = ["set", "method", "k", "rule"]
+FIGURES = ["rows", "accuracy", "macro_f1", "worst", "seconds"]
 
 
 @dataclass(frozen=True)
@@ -111,14 +121,12 @@ ROWS = {
 }
 
 
-def data(folder, name):
-    """Rows for training and for the test, or all rows and None where folds are both."""
+def rows_of(data, name):
+    """All rows, labels, and the split; None where folds are both training rows and test rows."""
     if KIND[name] in FEW:
-        with np.load(folder / name / f"{name}.npz") as arrays:
-            X, y = arrays["X"].astype(np.float64), arrays["y"].astype(str)
-            split = arrays["split"].astype(str) if "split" in arrays else None
-        return (sp.csr_array(X) if name == "sc_celseq2" else X), y, split
-    text, text_test, y, y_test = text_split(folder, name)
+        X, y, _ = data.genes(name)
+        return (sp.csr_array(X) if name == "sc_celseq2" else X), y.astype(str), data.split(name)
+    text, text_test, y, y_test = data.texts(name)
     vectorizer = CountVectorizer()
     X, X_test = vectorizer.fit_transform(text), vectorizer.transform(text_test)
     split = np.repeat(["train", "test"], [len(y), len(y_test)])
@@ -368,29 +376,6 @@ def mrmr(X, y, ks):
     return {k: np.sort(order[:k]) for k in ks}
 
 
-def mrmr_of_the_package(X, y, ks):
-    """The same by the package itself, slower."""
-    import pandas as pd
-    from mrmr import mrmr_classif
-
-    frame = pd.DataFrame(dense(X).astype(np.float64))
-    order = mrmr_classif(frame, pd.Series(y), K=max(ks), n_jobs=1, show_progress=False)
-    return {k: np.sort(order[:k]) for k in ks}
-
-
-def check_mrmr(folder):
-    """Compare the first features of three sets, among 500 columns."""
-    for name in ("khan", "singh", "subj"):
-        X, y, split = data(folder, name)
-        fit, _ = splits("test", name, y, split)[0]
-        Z = (X[fit] > 0).astype(np.int64) if name == "subj" else X[fit]
-        ks = (5, 10, 20, 30)
-        found, expected = (
-            prefiltered(way, width=500)(Z, y[fit], ks) for way in (mrmr, mrmr_of_the_package)
-        )
-        print(name, all(np.array_equal(found[k], expected[k]) for k in ks))
-
-
 def abess(X, y, ks):
     from abess import LogisticRegression as TwoClasses, MultinomialRegression as MoreClasses
 
@@ -500,48 +485,46 @@ def judged(method, rules, y, parts, weigh, ks, known=None):
     return found, np.median([seconds for _, seconds in known.values()])
 
 
-def run(folder, options):
-    warnings.simplefilter("ignore")
+def judge(data, names, rules, ks_of, cells, others=None):
+    """Fill in the cells of some sets that are missing."""
     known = {}
-    for rules in (("own", "logistic"), ("refit",)):  # refits last: each is dozens of fits
-        rules = [rule for rule in rules if rule in options.rules]
-        for name in options.only if rules else ():
-            run_set(folder, name, rules, known)
+    for some_rules in (("own", "logistic"), ("refit",)):  # refits last: each is dozens of fits
+        some_rules = [rule for rule in some_rules if rule in rules]
+        for name in names if some_rules else ():
+            judge_set(data, name, some_rules, ks_of, cells, known, others)
 
 
-def run_set(folder, name, rules, known):
-    X, y, split = data(folder, name)
+def judge_set(data, name, rules, ks_of, cells, known, others):
+    wanted = []
+    for size, ks in ks_of.items():
+        for title, method in entrants(KIND[name], size).items():
+            # Of a k that is too much for a method there is no cell, but of its least there is.
+            left = [rule for rule in rules if (name, title, ks[0], rule) not in cells]
+            if left and (others is None or title in others or title not in SELECTORS):
+                wanted.append((size, ks, title, method, left))
+    if not wanted:
+        return
+    X, y, split = rows_of(data, name)
     parts = splits("test", name, y, split)
 
     @cache
     def weigh(rows, part):
         return ROWS[rows](*(X[each] for each in parts[part]))
 
-    done = {(r["method"], int(r["k"]), r["rule"]) for r in records(RESULTS) if r["set"] == name}
-    for size, ks in SIZES.items():
-        for title, method in entrants(KIND[name], size).items():
-            # Of a k that is too much for a method there is no record, but of its least there is.
-            left = [rule for rule in rules if (title, ks[0], rule) not in done]
-            if not left:
-                continue
-            start = time.perf_counter()
-            try:
-                found, seconds = judged(
-                    method, left, y, parts, weigh, ks, known.setdefault((name, size, title), {})
-                )
-            except Exception as error:  # one method that fails must not end a long run
-                print(f"{name}, {title}: {type(error).__name__}: {error}", file=sys.stderr)
-                continue
-            for (k, rule), each in found.items():
-                store(RESULTS, FIELDS, row_of(name, title, k, rule, each, seconds))
-            took = time.perf_counter() - start
-            print(f"{name}, {size}, {title}, {left}: {took:.0f} s", file=sys.stderr)
+    for size, ks, title, method, left in wanted:
+        chosen = known.setdefault((name, size, title), {})
+        try:
+            found, seconds = judged(method, left, y, parts, weigh, ks, chosen)
+        except ImportError as error:  # abess is no part of the development extras
+            report(f"  {name}, {title}: {error}")
+            continue
+        for (k, rule), each in found.items():
+            cells.add((name, title, k, rule), figures_of(each, seconds))
 
 
-def row_of(name, title, k, rule, found, seconds):
+def figures_of(found, seconds):
     truth, labels = (np.concatenate(some) for some in zip(*found, strict=True))
-    cells = (f"{value:.4f}" for value in figures(truth, labels))
-    return [name, title, k, rule, len(truth), *cells, f"{seconds:.2f}"]
+    return [len(truth), *(float(value) for value in figures(truth, labels)), float(seconds)]
 
 
 PLAIN = {  # the gains of a model without more being asked
@@ -550,28 +533,7 @@ PLAIN = {  # the gains of a model without more being asked
 }
 
 
-def records(path):
-    if not path.exists():
-        return []
-    with path.open(newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def store(path, fields, row):
-    new = not path.exists()
-    with path.open("a", newline="") as file:
-        csv.writer(file, lineterminator="\n").writerows([fields, row] if new else [row])
-
-
 # -- tables ----------------------------------------------------------------------------------------
-
-
-def line(*cells):
-    return "| " + " | ".join(map(str, cells)) + " |"
-
-
-def table(heads, rows, n_texts=1):
-    return [line(*heads), line(*["---"] * n_texts, *["---:"] * (len(heads) - n_texts)), *rows, ""]
 
 
 @dataclass(frozen=True)
@@ -594,31 +556,30 @@ class Cell:
         return round(p - q, 4), np.sqrt((p * (1 - p) + q * (1 - q)) / self.n[0])
 
 
-@cache
-def reached(figure="accuracy"):
-    """Set, rule and k -> cell, in which the names of ours stand beside their options."""
-    found = {}
-    for row in records(RESULTS):
-        name, k = row["set"], int(row["k"])
-        cell = found.setdefault((name, row["rule"], k), Cell({}, []))
-        cell.value[row["method"]] = float(row[figure])
-        rounds = 3 if KIND[name] in FEW and row["rule"] != "refit" else 1
-        cell.n.append(int(row["rows"]) // rounds)
-    for (name, _, k), cell in found.items():
-        at = next(i for i, ks in enumerate(SIZES.values()) if k in ks)
-        known = {mine: names[KIND[name]][at] for mine, names in MINE.items()}
-        known["plain gains"] = PLAIN[KIND[name]]
-        mine = {mine: cell.value[title] for mine, title in known.items() if title in cell.value}
-        cell.value.update(mine)
-    return found
+class Reached:
+    """Set, rule and k -> what the methods reached; names of ours stand beside their options."""
 
+    def __init__(self, cells, figure="accuracy"):
+        self.cells = {}
+        for (name, title, k, rule), each in cells.found.items():
+            cell = self.cells.setdefault((name, rule, int(k)), Cell({}, []))
+            cell.value[title] = each[figure]
+            rounds = 3 if KIND[name] in FEW and rule != "refit" else 1
+            cell.n.append(each["rows"] // rounds)
+        for (name, _, k), cell in self.cells.items():
+            at = next(i for i, ks in enumerate(SIZES.values()) if k in ks)
+            known = {mine: names[KIND[name]][at] for mine, names in MINE.items()}
+            known["plain gains"] = PLAIN[KIND[name]]
+            cell.value.update({
+                mine: cell.value[title] for mine, title in known.items() if title in cell.value
+            })  # fmt: skip
 
-def some(names=KIND, rules=RULES, ks=KS):
-    """Cells in which we and another were judged."""
-    return [
-        (key, cell) for key in itertools.product(names, rules, ks)
-        if (cell := reached().get(key)) and "default" in cell.value and cell.others()
-    ]  # fmt: skip
+    def some(self, names=KIND, rules=RULES, ks=KS):
+        """Cells in which we and another were judged."""
+        return [
+            (key, cell) for key in itertools.product(names, rules, ks)
+            if (cell := self.cells.get(key)) and "default" in cell.value and cell.others()
+        ]  # fmt: skip
 
 
 LEVEL = -0.005
@@ -634,41 +595,40 @@ def shares(gaps):
     return f"{level}, {within} of {len(gaps)}; {mean:+.2f}"
 
 
-def counted():
+def counted(reached):
     """How often ours is level with the best of the others, and with each, by rule."""
-    rows = []
+    table = Table(["ours", "against", *RULES])
     for mine in MINE:
         for against in (None, *SELECTORS, "plain gains"):
             counts = [
                 shares([
-                    cell.gap(mine, against) for _, cell in some(rules=[rule])
+                    cell.gap(mine, against) for _, cell in reached.some(rules=[rule])
                     if mine in cell.value and (against is None or against in cell.value)
                 ])
                 for rule in RULES
             ]  # fmt: skip
-            rows.append(line(mine, against or "the best of them", *counts))
-    return table(["ours", "against", *RULES], rows, 2)
+            table.rows.append([mine, against or "the best of them", *counts])
+    return table
 
 
-def by_set():
-    rows = [
-        line(name, mine, *(
-            shares([c.gap(mine) for _, c in some([name], [rule]) if mine in c.value])
+def by_set(reached):
+    return Table(["set", "ours", *RULES], [
+        [name, mine, *(
+            shares([c.gap(mine) for _, c in reached.some([name], [rule]) if mine in c.value])
             for rule in RULES
-        ))
+        )]
         for name in KIND for mine in MINE
-    ]  # fmt: skip
-    return table(["set", "ours", *RULES], rows, 2)
+    ])  # fmt: skip
 
 
-def level_with_best():
+def level_with_best(reached):
     """How often each method is level (half a point) with the best of all the others."""
-    rows = []
+    table = Table(["method", *RULES])
     for title in [*MINE, *SELECTORS]:
         counts = []
         for rule in RULES:
             gaps = []
-            for _, cell in some(rules=[rule]):
+            for _, cell in reached.some(rules=[rule]):
                 rest = dict(cell.others())
                 if title in SELECTORS:
                     rest["default"] = cell.value["default"]
@@ -677,17 +637,17 @@ def level_with_best():
                     gaps.append(round(cell.value[title] - max(rest.values()), 4))
             level = sum(gap >= LEVEL for gap in gaps)
             counts.append(f"{level} of {len(gaps)} ({level / len(gaps):.0%})" if gaps else "")
-        rows.append(line(title, *counts))
-    return table(["method", *RULES], rows)
+        table.rows.append([title, *counts])
+    return table
 
 
-def compared(mine):
+def compared(reached, mine):
     """Ours, the best of the others, the difference and its error; of each set, rule and k."""
-    rows = []
+    table = Table(["set", "rule", *(f"{k:,}" for k in KS)])
     for name, rule in itertools.product(KIND, RULES):
         shown = []
         for k in KS:
-            cell = dict(some([name], [rule], [k])).get((name, rule, k))
+            cell = dict(reached.some([name], [rule], [k])).get((name, rule, k))
             if cell is None or mine not in cell.value:
                 shown.append("")
                 continue
@@ -696,59 +656,57 @@ def compared(mine):
             title = max(others, key=others.__getitem__)
             text = f"{cell.value[mine]:.3f}, {others[title]:.3f} {title}"
             text += f" ({100 * gap:+.1f} ± {100 * error:.1f})"
-            level = gap >= LEVEL
-            shown.append(f"**{text}**" if level else text)
+            shown.append(f"**{text}**" if gap >= LEVEL else text)
         if any(shown):
-            rows.append(line(name, rule, *shown))
-    return table(["set", "rule", *(f"{k:,}" for k in KS)], rows, 2)
+            table.rows.append([name, rule, *shown])
+    return table
 
 
-def means(rule, figure="accuracy"):
+def means(reached, rule):
     """Mean over the k that every method has (abess the fewest), by method and set; in percent."""
     titles = [*MINE, "plain gains", *SELECTORS]
     columns = []
     for name in KIND:
-        keys = [key for key, cell in some([name], [rule]) if "abess" in cell.value]
-        cells = [reached(figure)[key].value for key in keys]
+        cells = [cell.value for _, cell in reached.some([name], [rule]) if "abess" in cell.value]
         columns.append([
-            f"{100 * np.mean([cell[t] for cell in cells]):.1f}"
-            if cells and all(t in cell for cell in cells) else ""
+            round(100 * float(np.mean([cell[t] for cell in cells])), 1)
+            if cells and all(t in cell for cell in cells) else None
             for t in titles
         ])  # fmt: skip
-    rows = [line(title, *each) for title, *each in zip(titles, *columns, strict=True)]
-    return table(["method", *KIND], rows)
+    return Table(["method", *KIND], [[t, *each] for t, *each in zip(titles, *columns, strict=True)])
 
 
-def tables():
-    yield from [
-        "Cells level (half a point), cells not behind by more than a standard error, of all;"
-    ]
-    yield from ["mean difference:", "", *counted()]
-    yield from ["The same by set, against the best of them:", "", *by_set()]
-    yield from ["Each method against the best of all others:", "", *level_with_best()]
-    for mine in MINE:
-        yield from [f"Each set and k, {mine}:", "", *compared(mine)]
-    for rule in RULES:
-        yield from [f"Mean accuracy, {rule}:", "", *means(rule)]
-    yield from ["Mean macro F1, own:", "", *means("own", "macro_f1")]
-    yield from ["Mean recall of the worst class, own:", "", *means("own", "worst")]
+def tables(result, cells):
+    reached = Reached(cells)
+    found = {
+        "Cells level (half a point), cells not behind by more than a standard error, of all; mean "
+        "difference, points": counted(reached),
+        "The same by set, against the best of them": by_set(reached),
+        "Level with the best of all others": level_with_best(reached),
+        **{f"Each set and k, {mine}": compared(reached, mine) for mine in MINE},
+        **{f"Mean accuracy, {rule} (%)": means(reached, rule) for rule in RULES},
+        "Mean macro F1, own (%)": means(Reached(cells, "macro_f1"), "own"),
+        "Mean recall of the worst class, own (%)": means(Reached(cells, "worst"), "own"),
+    }
+    cells.tell(next(iter(found.values())))
+    result.tables |= found
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data", type=Path, nargs="?", help="folder of the data sets")
-    parser.add_argument("--only", nargs="*", default=list(KIND), help="names of sets")
-    parser.add_argument("--rules", nargs="*", default=RULES, help="names of rules")
-    parser.add_argument("--check", action="store_true", help="compare mRMR with mrmr-selection")
-    parser.add_argument("--tables", action="store_true", help="write README.md")
-    options = parser.parse_args()
-    if options.check:
-        check_mrmr(options.data)
-    elif options.tables:
-        into_readme("competitors", tables())
+QUICK = ("chi2", "mutual information", "t in turn", "l1 logistic")
+
+
+def run(data, quick):
+    warnings.simplefilter("ignore")
+    result = Result()
+    cells = Cells("competitors", KEYS, FIGURES, quick)
+    if quick:
+        judge(data, ("imdb",), ("own",), {"up to 20": (5, 20)}, cells, QUICK)
     else:
-        run(options.data, options)
-
-
-if __name__ == "__main__":
-    main()
+        judge(data, list(KIND), RULES, SIZES, cells)
+    tables(result, cells)
+    reached = Reached(cells)
+    gaps = [cell.gap("default")[0] for _, cell in reached.some(["imdb"], ["own"])]
+    result.expect("our default is not far behind the best of the others", np.mean(gaps) > -0.1)
+    l1_gaps = [cell.gap("default", "t in turn")[0] for _, cell in reached.some(["imdb"], ["own"])]
+    result.expect("nor behind features taken in turn", np.mean(l1_gaps) > -0.1)
+    return result

@@ -5,7 +5,6 @@ makes small sets of the same form: words by Zipf's law that come in bursts, some
 prefers; genes of log-normal values, some shifted between classes.
 """
 
-import argparse
 import gzip
 import json
 import zlib
@@ -73,6 +72,13 @@ class Data:
         X, X_test = vectorizer.fit_transform(text), vectorizer.transform(text_test)
         return X, X_test, y, y_test, vectorizer.get_feature_names_out()
 
+    def split(self, name):
+        """Split (n,) of the rows of an expression set, None where it has none."""
+        if self.folder is None:
+            return None
+        with np.load(self.folder / name / f"{name}.npz") as arrays:
+            return arrays["split"].astype(str) if "split" in arrays else None
+
     def genes(self, name):
         """X, y and the names of the columns of an expression set."""
         if self.folder is None:
@@ -121,31 +127,3 @@ def alike_genes(name, n_rows=80, n_genes=500):
     elif name in NEGATIVE:
         X = X - 20
     return X, np.array([f"type {c}" for c in y]), np.array([f"g{j}" for j in range(n_genes)])
-
-
-# For the scripts that are not yet in the form of frame.py ---------------------------------------
-
-
-def arguments(description):
-    parser = argparse.ArgumentParser(description=description)
-    parser.add_argument("data", type=Path, help="folder of the data sets")
-    parser.add_argument("--only", nargs="*", help="names of the sets to run on")
-    return parser
-
-
-def text_split(folder, name, seed=0):
-    return Data(folder).texts(name, seed)
-
-
-def counts_split(folder, name, **options):
-    return Data(folder).counts(name, **options)
-
-
-def into_readme(name, lines):
-    """Put tables into README.md, between the marks of their name."""
-    page = Path(__file__).parent / "README.md"
-    head, rest = page.read_text(encoding="utf8").split(f"<!-- {name} -->\n")
-    tail = rest.split(f"<!-- end of {name} -->\n")[1]
-    body = "\n".join(lines)
-    marked = f"<!-- {name} -->\n\n{body}\n<!-- end of {name} -->\n"
-    page.write_text(head + marked + tail, encoding="utf8")

@@ -71,6 +71,25 @@ def confusion_of_switches(presence, log_prior):
     return confusion
 
 
+def confusion_of_binomials(probability, support, length):
+    """ERR eq. (2) as it stands, on every multinomial document; equal priors."""
+    C = len(probability)
+    confusion = np.zeros((C, C))
+    for x in compositions(length, len(probability[0])):
+        scores = []
+        for p in probability:
+            total = 0.0
+            for d in support:
+                for times, chance in ((x[d], p[d]), (length - x[d], 1 - p[d])):
+                    if times:
+                        total += times * math.log(chance) if chance > 0 else -math.inf
+            scores.append(total)
+        chosen = decide(scores, [0.0] * C)
+        for j in range(C):
+            confusion[j, chosen] += multinomial_probability(x, probability[j])
+    return confusion
+
+
 def log_odds_moments(p, a, length):
     """Mean and variance of sum_d x_d a_d from the multinomial covariance matrix."""
     mean = length * sum(pd * ad for pd, ad in zip(p, a, strict=True))
@@ -95,13 +114,16 @@ def paper_variances(p, a, p_rest, a_rest, length):
     return length * uncorrelated, length * compensated
 
 
-def search_error(probability, support, length, priors, pooled):
-    """Normal estimate for the features in `support` (ERR eq. 24, 33, 30), no zeros allowed."""
+def search_error(probability, support, length, priors, pooled, rivals="product"):
+    """Normal estimate for the features in `support` (ERR eq. 24, 33, 30), no zeros allowed.
+
+    Of more than two classes the product of the comparisons, or the mean of their errors.
+    """
     C = len(probability)
     total = [sum(probability[c][d] for d in support) for c in range(C)]
     right = 0.0
     for j in range(C):
-        correct = 1.0
+        correct, won = 1.0, 0.0
         for k in range(C):
             if k == j:
                 continue
@@ -120,8 +142,10 @@ def search_error(probability, support, length, priors, pooled):
             variance = length * max(second - mean * mean, 0.0)
             distance = length * mean - threshold
             if variance <= 1e-20:
-                correct *= float(distance > 1e-9 or (abs(distance) <= 1e-9 and j < k))
+                beats = float(distance > 1e-9 or (abs(distance) <= 1e-9 and j < k))
             else:
-                correct *= 0.5 * math.erfc(-distance / math.sqrt(2 * variance))
-        right += priors[j] * correct
+                beats = 0.5 * math.erfc(-distance / math.sqrt(2 * variance))
+            correct *= beats
+            won += beats / (C - 1)
+        right += priors[j] * (correct if rivals == "product" else won)
     return 1 - right

@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy.optimize import approx_fprime
+from scipy.stats import chi2
 from sklearn.linear_model import LogisticRegression
 
 import reference_hybrid as reference
-from naively.models.conditional import expand, fit_conditional
+from naively.models.conditional import _centred, _Problem, expand, fit_conditional
 
 
 def log_posterior(features, theta, intercept):
@@ -47,7 +48,7 @@ def test_the_penalty_is_that_of_logistic_regression(penalty):
     logistic.fit(b[:, :, 1] - b[:, :, 0], y, weights)
     np.testing.assert_allclose(fit.theta, logistic.coef_[0], rtol=1e-8)
     np.testing.assert_allclose(fit.intercept[1], logistic.intercept_[0], rtol=1e-8)
-    assert fit.penalty == penalty
+    assert (fit.penalty == penalty).all()
 
 
 @pytest.mark.parametrize("n_classes", [2, 3, 5])
@@ -117,7 +118,7 @@ def test_separable_rows_get_a_penalised_finite_answer(scale, n_classes, undecide
     assert not fit.finite
     assert np.isfinite(fit.theta).all()
     assert np.isfinite(fit.intercept).all()
-    assert fit.penalty > 0
+    assert (fit.penalty > 0).all()
     again = fit_conditional(b, y, weights, penalty=fit.penalty)
     assert again.finite
     np.testing.assert_array_equal(again.theta, fit.theta)
@@ -160,3 +161,96 @@ def test_classes_without_rows():
     single = fit_conditional(b, np.zeros(100, dtype=int), np.ones(100))
     assert (single.theta == 0).all()
     assert single.finite
+
+
+def shares(y, weights):
+    return np.log(np.bincount(y, weights) / weights.sum())
+
+
+@pytest.mark.parametrize("n_classes", [2, 3])
+def test_held_intercepts_are_the_class_shares(n_classes):
+    """The gradient of the plain loops, in theta alone, is zero at the optimum."""
+    b, y, weights = sample(80, 2, n_classes, signal=0.4)
+    fit = fit_conditional(b, y, weights, fit_intercept=False)
+    prior = shares(y, weights)
+    np.testing.assert_allclose(fit.intercept, prior - prior[0], rtol=1e-12)
+
+    def value(theta):
+        return reference.conditional_log_likelihood(theta, prior, b, y, weights)
+
+    assert fit.log_likelihood == pytest.approx(value(fit.theta), rel=1e-12)
+    assert np.abs(approx_fprime(fit.theta, value, 1e-6)).max() < 1e-3
+    assert fit.gradient < 1e-8
+
+
+def test_an_infinite_penalty_leaves_the_class_shares():
+    b, y, weights = sample(signal=1.0)
+    none = fit_conditional(b, y, weights, penalty=np.inf)
+    prior = shares(y, weights)
+    np.testing.assert_array_equal(none.theta, [0, 0])
+    np.testing.assert_allclose(none.intercept, prior - prior[0], rtol=1e-9)
+    one = fit_conditional(b, y, weights, penalty=np.array([np.inf, 2.0]))
+    alone = fit_conditional(b[:, 1:], y, weights, penalty=2.0)
+    np.testing.assert_allclose(one.theta, [0, alone.theta[0]], rtol=1e-9)
+
+
+def intercepts(scores, y):
+    """Intercepts that maximise the likelihood of rows beside given scores: shares are matched."""
+    t = np.zeros(scores.shape[1])
+    for _ in range(500):
+        posterior = np.exp(scores + t)
+        posterior /= posterior.sum(axis=1, keepdims=True)
+        t += np.log(np.bincount(y) / posterior.sum(axis=0))
+    return t
+
+
+@pytest.mark.parametrize("fit_intercept", [True, False])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_one_step_without_a_row_is_a_fit_without_it(fit_intercept, n_classes):
+    """Every row under weights fitted to the others, the intercepts those that go with them."""
+    b, y, _ = sample(90, 2, n_classes, signal=0.5)
+    ones = np.ones(90)
+    held = None if fit_intercept else shares(y, ones)
+    problem = _Problem(_centred(b), y, ones, held)
+    fit = problem.solve(np.full(2, 2.0))
+    near = problem.without_each(fit)
+    for i in range(0, 90, 7):
+        others = np.arange(90) != i
+        without = _Problem(problem.features[others], y[others], ones[others], held)
+        again = without.solve(np.full(2, 2.0))
+        rows = problem.features[i : i + 1]
+        if fit_intercept:  # those of all rows that go with these weights
+            shift = np.einsum("irc,r->ic", problem.features, again.theta)
+            exact = log_posterior(rows, again.theta, intercepts(shift, y))[0, y[i]]
+        else:
+            exact = log_posterior(rows, again.theta, held)[0, y[i]]
+        assert near[i] == pytest.approx(exact, abs=0.02)
+
+
+def test_the_chosen_penalty_is_small_where_rows_tell_much_and_infinite_where_nothing():
+    b, y, weights = sample(400, 2, signal=1.0)
+    fit = fit_conditional(b, y, weights, penalty=None)
+    usual = np.median(np.var(b, axis=2), axis=0) / chi2(1).median()
+    np.testing.assert_allclose(fit.penalty, (3 + 150 / 400) * usual, rtol=1e-4)
+    again = fit_conditional(b, y, weights, penalty=fit.penalty)
+    np.testing.assert_allclose(again.theta, fit.theta, rtol=1e-6)
+    noise = np.random.default_rng(5).permutation(y)
+    none = fit_conditional(b, noise, weights, penalty=None)
+    assert np.isinf(none.penalty).all()
+    assert (none.theta == 0).all()
+
+
+@pytest.mark.parametrize("scale", [1e-3, 1e3])
+def test_the_chosen_penalty_knows_no_units(scale):
+    b, y, weights = sample(30, signal=0.3)
+    one = fit_conditional(b, y, weights, penalty=None)
+    other = fit_conditional(b * scale, y, weights, penalty=None)
+    np.testing.assert_allclose(other.theta * scale, one.theta, rtol=1e-6)
+
+
+def test_separable_rows_need_no_rescue_when_the_penalty_is_chosen():
+    b, y, weights = sample(60, 2, signal=0)
+    b[np.arange(60), 0, y] = b[:, 0].max(axis=1) + 0.1
+    fit = fit_conditional(b, y, weights, penalty=None)
+    assert fit.finite
+    assert np.isfinite(fit.theta).all()

@@ -71,7 +71,8 @@ def test_by_hand():
     assert curve.accuracy_at(0.6) == pytest.approx(2 / 3)
 
 
-def test_recalibration_of_two_classes_leaves_the_curve():
+def test_a_recalibration_symmetric_about_one_half_leaves_the_curve():
+    """One with an intercept is as monotone, and reorders the rows of the two classes."""
     rng = np.random.default_rng(0)
     p = rng.random(200)
     y = (rng.random(200) < p).astype(int)
@@ -79,6 +80,8 @@ def test_recalibration_of_two_classes_leaves_the_curve():
     surer = accuracy_coverage_curve(y, 1 / (1 + ((1 - p) / p) ** 3))
     assert (curve.accuracy == surer.accuracy).all()
     assert curve.accuracy_at(1) == ((p > 0.5) == y).mean()
+    shifted = accuracy_coverage_curve(y, 1 / (1 + (1 - p) / p * np.exp(-1)))
+    assert (shifted.accuracy != curve.accuracy).any()
 
 
 @pytest.mark.parametrize(

@@ -119,6 +119,24 @@ def test_rest_cell_equals_enumeration(seed, pooled):
         np.testing.assert_array_equal(model.weight[:, 0, 2], 0)
 
 
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("support", [[0, 1, 2, 3], [1, 3], [2]])
+@pytest.mark.parametrize("zeros", [0.0, 0.4])
+def test_the_product_of_binomials_equals_enumeration(seed, support, zeros):
+    P = random_probabilities(seed, 2, 4, zeros)
+    asked = {"length": 5, "support": support, "likelihood": "binomials"}
+    expected = reference.confusion_of_binomials(P, support, 5)
+    np.testing.assert_allclose(expected_error(P, **asked).confusion, expected, atol=1e-12)
+    best = expected_error(P, length=5, support=support).error
+    assert best <= expected_error(P, **asked).error + 1e-12  # it knows the law
+
+
+def test_a_certain_feature_is_never_absent():
+    """Its class is ruled out by any other word: 1 - p is 0."""
+    found = expected_error([[1.0, 0.0], [0.5, 0.5]], length=3, likelihood="binomials")
+    np.testing.assert_allclose(found.confusion, [[1, 0], [1 / 8, 7 / 8]])
+
+
 @pytest.mark.parametrize("seed", range(4))
 def test_the_grid_equals_the_sum_atom_by_atom(seed, monkeypatch):
     """Counts with many ties, forced through the transform."""
@@ -365,6 +383,9 @@ def test_many_classes_need_a_simulation():
         ({"length": 3, "n_rows": 0}, "`n_rows` must be an int >= 1"),
         ({"length": 3, "method": "best"}, "`method` must be one of"),
         ({"length": 3, "rivals": "best"}, "`rivals` must be one of"),
+        ({"length": 3, "likelihood": "best"}, "`likelihood` must be one of"),
+        ({"length": 3, "likelihood": "binomials", "pooled": True}, "has no part in"),
+        ({"length": 3, "likelihood": "binomials", "method": "compensated"}, "use 'normal'"),
     ],
 )
 def test_bad_arguments(kwargs, message):

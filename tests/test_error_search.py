@@ -12,7 +12,8 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import reference_error as reference
 from naively import ErrorSearchSelector, expected_error
-from naively.expected.feature_search import Criterion, search
+from naively.expected.feature_search import Criterion, EstimatedCriterion, search, set_error
+from naively.expected.lengths import as_lengths
 
 
 def problem(seed, n_classes, n_features):
@@ -27,12 +28,13 @@ def criterion_of(P, priors, length, pooled):
     return Criterion.from_probabilities(P, np.full(len(P), length), priors, pooled=pooled)
 
 
-def naive_forward(P, k, length, priors, pooled):
+def naive_forward(P, k, length, priors, pooled, rivals="product"):
     support = []
     for _ in range(k):
         left = [d for d in range(P.shape[1]) if d not in support]
+        error_of = reference.search_error
         shares = pooled and len(support) > 0  # one feature alone is compared with the rest
-        errors = [reference.search_error(P, [*support, d], length, priors, shares) for d in left]
+        errors = [error_of(P, [*support, d], length, priors, shares, rivals) for d in left]
         smallest = min(errors)
         chosen = next(i for i, e in enumerate(errors) if e <= smallest * (1 + 1e-10))
         support.append(left[chosen])
@@ -54,6 +56,49 @@ def test_forward_equals_naive_evaluation(seed, n_classes, pooled):
 
 
 @pytest.mark.parametrize("pooled", [False, True])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_mean_over_the_rivals(seed, pooled):
+    P, priors = problem(seed, 4, 9)
+    criterion = Criterion.from_probabilities(
+        P, np.full(4, 20.0), priors, pooled=pooled, rivals="mean"
+    )
+    order = naive_forward(P, 4, 20.0, priors, pooled, "mean")
+    np.testing.assert_array_equal(search(criterion, 4, "forward").order, order)
+    by_methods = EstimatedCriterion(
+        P.T, as_lengths(20, 4), np.log(priors), pooled, "mean", "normal"
+    )
+    expected = reference.search_error(P, order, 20.0, priors, pooled, "mean")
+    for each in (criterion, by_methods):
+        assert set_error(each, np.sort(order)) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("method", ["exact", "saddlepoint", "compensated", "uncorrelated"])
+@pytest.mark.parametrize("n_classes", [2, 3])
+@pytest.mark.parametrize("seed", range(2))
+def test_search_by_any_method_is_a_loop_of_estimates(seed, n_classes, method):
+    P, priors = problem(seed, n_classes, 6)
+    P[0, 1] = 0.0  # a word that decides
+    asked = {"length": ([3, 7], [0.4, 0.6]), "priors": priors, "method": method}
+
+    def error(support):
+        return expected_error(P, support=support, **asked).error
+
+    lengths = as_lengths(asked["length"], n_classes)
+    criterion = EstimatedCriterion(P.T, lengths, np.log(priors), False, "product", method)
+    found = search(criterion, 3, "forward")
+    support = []
+    for size in range(3):
+        errors = [error([*support, d]) if d not in support else 1.0 for d in range(6)]
+        smallest = next(d for d in range(6) if errors[d] <= min(errors) * (1 + 1e-10))
+        support.append(smallest)
+        assert found.errors[size] == pytest.approx(errors[smallest], abs=1e-12)
+    assert found.order.tolist() == support
+    assert found.evaluations == 6 + 5 + 4
+    best = search(criterion, 3, "branch_and_bound")
+    assert best.error <= found.error + 1e-12
+
+
+@pytest.mark.parametrize("pooled", [False, True])
 def test_the_criterion_is_the_normal_estimate(pooled):
     P, priors = problem(1, 2, 8)
     P[0, 2] = P[1, 5] = 0.0  # words that decide
@@ -62,7 +107,7 @@ def test_the_criterion_is_the_normal_estimate(pooled):
         expected = expected_error(
             P, length=12, priors=priors, method="normal", support=support, pooled=pooled
         )
-        found = criterion.error(np.array(support, dtype=np.int64))
+        found = set_error(criterion, np.array(support, dtype=np.int64))
         assert found == pytest.approx(expected.error, abs=1e-12)
 
 
@@ -76,7 +121,7 @@ def test_small_steps_keep_all_digits(length, pooled):
     errors = criterion.errors(members, ~np.isin(np.arange(500), members), 1)
     for i in range(1, 100, 2):
         together = np.sort([*members, i])
-        assert errors[i] == pytest.approx(criterion.error(together), rel=1e-12, abs=0)
+        assert errors[i] == pytest.approx(set_error(criterion, together), rel=1e-12, abs=0)
     estimate = {"priors": priors, "method": "normal", "pooled": pooled}
     expected = expected_error(P, length=length, support=together, **estimate)
     assert errors[i] == pytest.approx(expected.error, rel=1e-12, abs=1e-15)
@@ -90,7 +135,7 @@ def test_taking_away_undoes_adding(seed):
     candidate = np.isin(np.arange(7), members)
     errors = criterion.errors(members, candidate, -1)
     for i in members:
-        assert errors[i] == pytest.approx(criterion.error(members[members != i]), abs=1e-12)
+        assert errors[i] == pytest.approx(set_error(criterion, members[members != i]), abs=1e-12)
     assert np.isinf(errors[[1, 3, 5]]).all()
 
 
@@ -116,7 +161,7 @@ def test_plus_l_take_away_r_ends_on_k(plus, minus, k):
     criterion = criterion_of(P, priors, 10.0, False)
     found = search(criterion, k, "plus_l_minus_r", plus=plus, minus=minus)
     assert len(found.support) == k
-    assert found.error == pytest.approx(criterion.error(found.support), abs=1e-12)
+    assert found.error == pytest.approx(set_error(criterion, found.support), abs=1e-12)
     assert (np.abs(np.diff(found.sizes)) == 1).all()
 
 
@@ -136,7 +181,7 @@ def test_branch_and_bound(seed):
     criterion = criterion_of(P, priors, 25.0, False)
     found = search(criterion, 4, "branch_and_bound")
     sets = [np.array(s) for s in itertools.combinations(range(9), 4)]
-    best = min(criterion.error(s) for s in sets)
+    best = min(set_error(criterion, s) for s in sets)
     assert found.complete
     assert found.error >= best - 1e-12
     if found.violations == 0:
@@ -225,6 +270,20 @@ def test_selector_is_the_search(strategy, container):
     assert selector.transform(container(X)).shape == (40, 3)
 
 
+@pytest.mark.parametrize("method", ["exact", "saddlepoint"])
+def test_selector_searches_by_the_lengths_of_the_rows(method):
+    X, y = documents(n=30, m=6)
+    found = ErrorSearchSelector(k=2, method=method, pooled=False).fit(X, y)
+    counts = np.array([X[y == c].sum(axis=0) for c in (0, 1)]) + 1.0
+    values = np.unique(X.sum(axis=1))
+    weights = [[np.sum(X[y == c].sum(axis=1) == n) for c in (0, 1)] for n in values]
+    estimate = expected_error(
+        counts / counts.sum(axis=1, keepdims=True), length=(values, weights), method=method,
+        support=found.get_support(indices=True),
+    )  # fmt: skip
+    assert found.error_ == pytest.approx(estimate.error, abs=1e-12)
+
+
 def test_selector_warns_when_branch_and_bound_proves_nothing():
     X, y = documents(1)
     with pytest.warns(UserWarning, match="stopped at `max_nodes`"):
@@ -244,6 +303,8 @@ def test_selector_warns_when_branch_and_bound_proves_nothing():
     ("parameters", "message"),
     [
         ({"strategy": "best"}, "`strategy` must be one of best_individual"),
+        ({"method": "best"}, "`method` must be one of exact"),
+        ({"rivals": "simulated"}, "`rivals` must be one of mean, product"),
         ({"strategy": "plus_l_minus_r", "plus": 1}, "must differ"),
         ({"plus": 1.5}, "`plus` must be an int"),
         ({"k": -1}, "`k` must be an int"),

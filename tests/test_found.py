@@ -344,7 +344,7 @@ def test_a_fit_that_fails_leaves_the_estimator_as_it_was(make, method):
         lambda X, y: SparseMultinomialNB("auto").fit(X * 0 + 1, y),
         lambda X, y: SparseMultinomialNB("fdr", q=1e-9).fit(X * 0 + 1, y),
         lambda X, y: ErrorSearchSelector(9).fit(X, y),
-        lambda X, y: HybridNB(regions=2).fit(X, y),
+        lambda X, y: HybridNB(regions=2, penalty=0).fit(X, y),
     ],
 )
 def test_a_warning_points_at_the_line_of_the_caller(call):

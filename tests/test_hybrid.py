@@ -11,6 +11,8 @@ import pandas as pd
 import polars as pl
 import pytest
 import scipy.sparse as sp
+from hypothesis import given, strategies as st
+from scipy.special import log_softmax
 from sklearn import config_context
 from sklearn.base import clone
 from sklearn.feature_selection import SelectKBest, chi2
@@ -23,6 +25,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import reference_hybrid as reference
 from naively import HybridNB, SeparationWarning, SparseBernoulliNB, SparseMultinomialNB
+from naively.models.rules import HybridRule
 
 EXPECTED = {
     "check_class_weight_classifiers": "its data are negative, whatever the tags say",
@@ -77,7 +80,7 @@ def test_the_model_of_the_paper(documents, normalize, weighted):
     """Equations 3, 8, 9 and 11, from plain loops and scikit-learn."""
     X, y = documents[0][:60], documents[1][:60]
     weights = np.random.default_rng(1).uniform(0.2, 2, 60) if weighted else np.ones(60)
-    model = HybridNB(2, normalize=normalize).fit(sp.csr_matrix(X), y, weights)
+    model = HybridNB(2, normalize=normalize, penalty=0).fit(sp.csr_matrix(X), y, weights)
     shape = {
         "n_classes": 2,
         "regions": np.arange(60).reshape(2, 30).tolist(),
@@ -97,6 +100,88 @@ def test_the_model_of_the_paper(documents, normalize, weighted):
     log_odds = model.intercept_[0] + model.theta_ @ (evidence[:, 1] - evidence[:, 0])
     assert model.decision_function([new])[0] == pytest.approx(log_odds, rel=1e-9)
     assert model.predict_proba([new])[0, 1] == pytest.approx(1 / (1 + np.exp(-log_odds)))
+
+
+@pytest.mark.parametrize("leave_one_out", [True, False])
+def test_variants_of_the_paper(documents, leave_one_out):
+    """Equations 7, 8 (a is the log prior ratio) and 10 (rows among the counts), in plain loops."""
+    X, y = documents[0][:60], documents[1][:60]
+    shape = {
+        "n_classes": 2,
+        "regions": np.arange(60).reshape(2, 30).tolist(),
+        "alpha": np.ones(30).tolist(),
+        "shared": True,
+        "normalize": True,
+    }
+    rows, ones = (X.tolist(), y.tolist()), np.ones(60).tolist()
+    if leave_one_out:
+        b = reference.leave_one_out(*rows, ones, **shape)
+    else:
+        b = np.array([reference.features(*rows, ones, row, **shape) for row in rows[0]])
+    free = HybridNB(2, penalty=0, leave_one_out=leave_one_out).fit(X, y)
+    logistic = LogisticRegression(C=np.inf, solver="newton-cholesky", tol=1e-12, max_iter=1000)
+    logistic.fit(b[:, :, 1] - b[:, :, 0], y)
+    np.testing.assert_allclose(free.theta_, logistic.coef_[0], rtol=1e-6)
+    fixed = HybridNB(2, penalty=0, leave_one_out=leave_one_out, fit_intercept=False).fit(X, y)
+    prior = np.log(np.bincount(y) / 60)
+    assert fixed.intercept_[0] == pytest.approx(prior[1] - prior[0], rel=1e-12)
+    best = reference.conditional_log_likelihood(fixed.theta_, prior, b, y, ones)
+    for step in ([1e-2, 0], [-1e-2, 0], [0, 1e-2], [0, -1e-2]):
+        theta = fixed.theta_ + step
+        assert reference.conditional_log_likelihood(theta, prior, b, y, ones) < best
+
+
+@pytest.mark.filterwarnings("ignore::naively.SeparationWarning")
+def test_few_rows_do_not_make_a_chosen_penalty_too_sure():
+    """Ten documents of words that tell nothing, many times: about as good as the class shares."""
+    rng = np.random.default_rng(0)
+    losses = {"auto": [], 0: []}
+    y = np.tile([0, 1], 105)
+    for _ in range(20):
+        X = rng.poisson(0.5, (210, 60))
+        for penalty, found in losses.items():
+            model = HybridNB(2, penalty=penalty).fit(X[:10], y[:10])
+            found.append(log_loss(y[10:], model.predict_proba(X[10:])))
+    assert np.mean(losses["auto"]) < 1.15 * np.log(2) < np.mean(losses[0])
+
+
+def test_a_chosen_penalty_can_be_given_again(documents):
+    X, y = documents
+    chosen = HybridNB(2).fit(X, y)
+    again = HybridNB(2, penalty=chosen.penalty_).fit(X, y)
+    np.testing.assert_allclose(again.theta_, chosen.theta_, rtol=1e-6)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    n_regions=st.integers(1, 4),
+    eta=st.floats(0, 20),
+    change=st.floats(0, 5),
+)
+def test_lemma_3_of_the_paper(seed, n_regions, eta, change):
+    """Log probabilities that change by D change log P(y | x) by at most eta D, or 2 eta R D."""
+    rng = np.random.default_rng(seed)
+    words = 5
+    theta = eta * rng.uniform(-1, 1, n_regions)
+    before = np.log(rng.dirichlet(np.ones(words), 2))
+    moved = change * rng.choice([-1.0, 0.3, 1.0], before.shape)
+    one = np.zeros(before.shape)
+    one[rng.integers(2), rng.integers(words)] = change
+    x = sp.csr_matrix(rng.poisson(1.0, (1, words * n_regions)))
+
+    def log_posterior(weights):
+        starts = words * np.arange(n_regions + 1)
+        rule = HybridRule(
+            intercept=np.zeros(2), theta=theta, weights=weights, starts=starts,
+            offsets=starts[:-1], normalize=True,
+        )  # fmt: skip
+        return log_softmax(rule.scores(x), axis=1)[0]
+
+    rounding = 1e-9 * (1 + eta * n_regions * (change - before.min()))
+    bounds = [(moved, 2 * eta * n_regions * change), (one, eta * n_regions * change)]
+    for step, bound in bounds:
+        difference = np.abs(log_posterior(before + step) - log_posterior(before))
+        assert difference.max() <= bound + rounding
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])
@@ -188,6 +273,8 @@ def test_regions_that_cannot_be(documents, regions, message):
         ({"penalty": -1}, "penalty"),
         ({"penalty": "l2"}, "penalty"),
         ({"penalty": np.nan}, "penalty"),
+        ({"penalty": [1.0, -1.0]}, "penalty"),
+        ({"penalty": [1.0, 1.0, 1.0]}, "each of the 2 regions; got 3"),
     ],
 )
 def test_parameters_that_cannot_be(documents, parameters, message):
@@ -272,11 +359,11 @@ def test_any_selector_chooses_the_words(documents, selector):
 def test_separable_documents_warn_and_stay_finite():
     X = sp.csr_matrix([[3, 0, 1], [2, 0, 2], [0, 3, 1], [0, 2, 2], [1, 0, 2], [0, 1, 3]])
     y = [0, 0, 1, 1, 0, 1]
-    with pytest.warns(SeparationWarning, match=r"6 training rows .*penalty_"):
-        model = HybridNB().fit(X, y)
+    with pytest.warns(SeparationWarning, match=r"6 training rows .*`penalty`="):
+        model = HybridNB(penalty=0).fit(X, y)
     assert model.separable_
     assert np.isfinite(model.theta_).all()
-    assert model.penalty_ > 0
+    assert (model.penalty_ > 0).all()
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         again = HybridNB(penalty=model.penalty_).fit(X, y)

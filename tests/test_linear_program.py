@@ -1,12 +1,16 @@
 """NFS-long propositions 3.7 to 3.10 by a linear programming solver, beside what we do."""
 
+from functools import partial
+
 import numpy as np
 import pytest
 from scipy.optimize import linprog, minimize_scalar
 from scipy.special import xlogy
 
+from naively import Pairs, SparseBernoulliNB, SparseMultinomialNB, sparsity_path
 from naively.models.multinomial import multinomial
-from naively.selection.coupled import coupled_columns
+from naively.selection import coupled
+from naively.selection.coupled import ScreenedColumns, coupled_columns
 from naively.selection.dual import solve_dual
 from naively.selection.rounding import basic_solution
 from naively.selection.solve import solve
@@ -82,3 +86,48 @@ def test_program_34_gives_what_the_rounding_starts_from(seed):
     assert np.count_nonzero(np.abs(basic - np.rint(basic)) > 1e-7) <= 2
     totals = groups.problem.totals(basic)
     np.testing.assert_allclose(totals / totals.sum(), dual.shares, atol=1e-7)
+
+
+@pytest.mark.parametrize("screened", [False, True])
+@pytest.mark.parametrize("n_classes", [2, 3, 4])
+def test_a_few_columns_more_reach_the_bound(n_classes, screened, monkeypatch):
+    """Proposition 3.8, as a user gets it: phi(k) <= psi(k) <= OPT <= phi(k + |J|)."""
+    if screened:
+        monkeypatch.setattr(coupled, "SCREEN_ABOVE", 0)
+    wider = 0
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        table = rng.integers(1, 4, (8, n_classes))
+        # With a smoothing of their own, columns are never grouped; groups are never screened.
+        alpha = rng.random(8) if screened else 0.0
+        problem = coupled_columns(multinomial(alpha).problem(Counts(table)))
+        assert isinstance(problem, ScreenedColumns) == screened
+
+        log_likelihood = partial(multinomial_log_likelihood, (table.T + alpha).T.tolist())
+        path = sparsity_path(
+            SparseMultinomialNB(alpha=alpha), table.T, np.arange(n_classes), ks=np.arange(9)
+        )
+        for k in range(2, 9):
+            columns = path.widened(k).tolist()
+            wider += len(columns) > k
+            assert k <= len(columns) <= k + n_classes
+            reached = log_likelihood(set(columns))
+            assert path.bound[k] <= reached + 1e-9
+            assert reached <= best_by_brute_force(log_likelihood, range(8), len(columns)) + 1e-9
+    assert wider > 0
+
+
+def test_models_whose_gains_add_up_need_no_more_columns():
+    X = np.random.default_rng(0).integers(0, 2, (20, 6))
+    path = sparsity_path(SparseBernoulliNB(), X, np.arange(20) % 2)
+    for k in range(7):
+        np.testing.assert_array_equal(path.widened(k), path.support(k))
+    with pytest.raises(ValueError, match=r"`k` must be an int in \[0, 6\]"):
+        path.widened(7)
+
+
+def test_pairs_of_classes_have_no_such_point():
+    X = np.random.default_rng(0).integers(0, 2, (20, 6))
+    path = sparsity_path(SparseBernoulliNB(objective=Pairs()), X, np.arange(20) % 3, ks=[2])
+    with pytest.raises(ValueError, match="Use `support`"):
+        path.widened(2)

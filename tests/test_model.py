@@ -152,9 +152,9 @@ def test_hybrid_is_the_estimator_with_multinomial_selection(regions, shared, wei
 
 def test_hybrid_says_that_rows_are_separable():
     X = [[3, 0, 1], [2, 0, 2], [0, 3, 1], [0, 2, 2], [1, 0, 2], [0, 1, 3]]
-    model = of("hybrid")
+    model = MODELS["hybrid"].build(penalty=0)
     statistics = model.gather(np.array(X), [0, 0, 1, 1, 0, 1])
-    with pytest.warns(UserWarning, match=r"6 training rows .*penalty_"):
+    with pytest.warns(UserWarning, match=r"6 training rows .*`penalty`="):
         train(model, statistics, 3)
 
 

@@ -27,6 +27,10 @@ from naively.estimators.search import SparsityCV as SparsityCV
 from naively.estimators.stability import selection_stability as selection_stability
 from naively.estimators.whitener import Whitener as Whitener
 from naively.estimators.word_counts import WordCounts as WordCounts
+from naively.expected.bootstrap import (
+    BootstrapError as BootstrapError,
+    bootstrap_error as bootstrap_error,
+)
 from naively.expected.estimates import (
     ErrorEstimate as ErrorEstimate,
     expected_error as expected_error,

@@ -183,6 +183,7 @@ def candidate_errors(
     lengths: FloatArray,
     log_prior: FloatArray,
     pooled: bool,
+    product: bool,
     start: int,
     stop: int,
     errors: FloatArray,
@@ -203,6 +204,9 @@ def candidate_errors(
         Draws per document, and log prior, of each class.
     pooled : bool
         Whether the features outside of the set are ignored by the rule.
+    product : bool
+        Whether a row is right that beats all rivals at once, taken as independent; else the
+        error is the mean over the rivals.
     start, stop : int
         Range of features to treat.
     errors : ndarray of shape (m,)
@@ -253,7 +257,8 @@ def candidate_errors(
                 lost = _wrong(
                     mean, second, impossible, lengths[j], margin, j < k, near[j, k], scale
                 )
-                wrong += lost - wrong * lost  # 1 - product of (1 - lost), without cancellation
+                # 1 - product of (1 - lost), without cancellation
+                wrong += lost - wrong * lost if product else lost / (n_classes - 1)
             error += prior[j] * wrong
         errors[i] = error
 

@@ -17,8 +17,17 @@ from naively._types import BoolArray, K, MatrixLike
 from naively._warn import warn
 from naively.estimators.all_or_nothing import all_or_nothing
 from naively.estimators.base import checked_rows_of, texts_untold
-from naively.expected.estimates import check_priors, lengths_of
-from naively.expected.feature_search import Criterion, SearchResult, Strategy, search
+from naively.expected.decision_models import log_or_veto
+from naively.expected.estimates import Method, check_choice, check_priors, lengths_of
+from naively.expected.feature_search import (
+    Criterion,
+    EstimatedCriterion,
+    SearchResult,
+    SetErrors,
+    Strategy,
+    Together,
+    search,
+)
 from naively.models.family import checked_alpha, smoothing
 from naively.selection.train import is_auto, resolve_k
 from naively.statistics.counts import ClassCounts
@@ -29,8 +38,9 @@ from naively.statistics.matrix import check_numbers, has_sparse_columns, unmaske
 class ErrorSearchSelector(SelectorMixin, BaseEstimator):
     """Select k count features by the error that a multinomial classifier would make with them.
 
-    The error is predicted from the class counts alone: normal approximation of the log-odds, with
-    the exact mean and variance. Trying one more feature costs the same however many are in.
+    The error is predicted from the class counts alone. By the normal approximation of the log-odds,
+    with the exact mean and variance, trying one more feature costs the same however many are in;
+    any other method computes an estimate for each set tried, and is for some hundred features.
 
     Parameters
     ----------
@@ -41,12 +51,20 @@ class ErrorSearchSelector(SelectorMixin, BaseEstimator):
         `plus` steps forward and `minus` back in turn; or search all sets, cutting off those that
         cannot win as long as taking a feature away never lowers the predicted error. Where that
         fails, a warning says so. Branch and bound is for a few dozen features at most.
+    method : {"normal", "exact", "saddlepoint", "compensated", "uncorrelated"}
+        How the error is predicted; see :func:`expected_error`.
+    rivals : {"mean", "product"}, default="mean"
+        The error for more than two classes: the mean of the errors against each rival, or the
+        product of the comparisons (ERR eq. 30), by which a search on short documents of many
+        classes finds little (experiments/RESULTS.md).
     length : number, default=None
-        Draws per document; by default the mean row total of each class.
+        Draws per document; by default the mean row total of each class or, where `method` is not
+        "normal", the histogram of row totals.
     alpha : float or array-like of shape (n_features,), default=1.0
         Smoothing, added to the count of every class and feature.
     priors : array-like of shape (n_classes,), default=None
-        How often each class occurs; by default as often as in the training rows.
+        How often each class occurs; by default equally often, so that features are sought for
+        rare classes too.
     pooled : bool, default=True
         Whether the classifier ignores the features left out, as one trained on the selected
         columns does. If False, their total count is a feature of its own, as in the paper.
@@ -62,7 +80,8 @@ class ErrorSearchSelector(SelectorMixin, BaseEstimator):
     result_ : SearchResult
         Predicted error, order and course of the search.
     error_ : float
-        Predicted error of the selected features; optimistic, as it was minimised.
+        Predicted error of the selected features, as `method`, `rivals` and `priors` have it;
+        optimistic, as it was minimised.
     statistics_ : ClassCounts
         The class statistics.
     classes_ : ndarray of shape (n_classes,)
@@ -90,6 +109,8 @@ class ErrorSearchSelector(SelectorMixin, BaseEstimator):
         k: K = 10,
         *,
         strategy: Strategy = "forward",
+        method: Method = "normal",
+        rivals: Together = "mean",
         length: float | None = None,
         alpha: ArrayLike = 1.0,
         priors: ArrayLike | None = None,
@@ -100,6 +121,8 @@ class ErrorSearchSelector(SelectorMixin, BaseEstimator):
     ) -> None:
         self.k = k
         self.strategy = strategy
+        self.method = method
+        self.rivals = rivals
         self.length = length
         self.alpha = alpha
         self.priors = priors
@@ -163,17 +186,19 @@ class ErrorSearchSelector(SelectorMixin, BaseEstimator):
         self._warn(self.result_)
         return self
 
-    def _criterion(self, statistics: ClassCounts) -> Criterion:
+    def _criterion(self, statistics: ClassCounts) -> SetErrors:
         counts = statistics.table + smoothing(checked_alpha(self.alpha), statistics.n_features)
         total = counts.sum(axis=0)
-        probability = counts / np.where(total > 0, total, 1.0)
-        weight = statistics.class_weight
-        priors = weight / weight.sum() if self.priors is None else self.priors
-        return Criterion.from_probabilities(
-            probability.T,
-            lengths_of(statistics, self.length).mean,
-            check_priors(priors, len(weight)),
-            pooled=self.pooled,
+        probability = (counts / np.where(total > 0, total, 1.0)).T
+        priors = check_priors(self.priors, len(total))
+        lengths = lengths_of(statistics, self.length)
+        if self.method == "normal":
+            return Criterion.from_probabilities(
+                probability, lengths.mean, priors, pooled=self.pooled, rivals=self.rivals
+            )
+        log_prior = log_or_veto(priors)
+        return EstimatedCriterion(
+            probability.T, lengths, log_prior, self.pooled, self.rivals, self.method
         )
 
     def _check_parameters(self) -> None:
@@ -183,9 +208,9 @@ class ErrorSearchSelector(SelectorMixin, BaseEstimator):
                 "features it selected, and cannot choose how many; got 'auto'. Choose `k` by "
                 "cross-validation."
             )
-        if self.strategy not in get_args(Strategy):
-            allowed = ", ".join(get_args(Strategy))
-            raise ValueError(f"`strategy` must be one of {allowed}; got {self.strategy!r}.")
+        choices = {"strategy": Strategy, "method": Method, "rivals": Together}
+        for name, allowed in choices.items():
+            check_choice(name, getattr(self, name), get_args(allowed))
         for name in ("plus", "minus", "max_nodes"):
             value = getattr(self, name)
             if not isinstance(value, Integral) or value < 0:

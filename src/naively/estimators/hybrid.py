@@ -29,8 +29,9 @@ from naively.estimators.base import (
 )
 from naively.models.conditional import ConditionalFit
 from naively.models.hybrid import (
+    Learning,
+    Penalty,
     RegionRows,
-    checked_penalty,
     learn,
     selected_columns,
     separation,
@@ -71,10 +72,19 @@ class HybridNB(PosteriorMixin, AbstractSelectingClassifier):
     alpha : float or array-like, default=1.0
         Smoothing, positive: added to the count of every class and word. An array has a value per
         word, (n_features / n_regions,), or per column if the vocabulary is not shared.
-    penalty : float, default=0.0
-        Subtract (penalty / 2) ``|theta|^2`` from the log-likelihood; 1 / penalty is the `C` of
-        :class:`~sklearn.linear_model.LogisticRegression`. Where 0 leaves no finite optimum (few or
-        separable rows), a :class:`SeparationWarning` says which penalty was used.
+    penalty : "auto", float or array-like of shape (n_regions,), default="auto"
+        Subtract (penalty / 2) ``theta^2`` for each region from the log-likelihood; 1 / penalty is
+        the `C` of :class:`~sklearn.linear_model.LogisticRegression`. "auto" chooses, by the
+        likelihood of each row under the weights of the other rows, how many rows the penalty is
+        worth: from 3 + 150 / n_samples up to inf, where theta is 0 and only the class shares speak.
+        Where 0 leaves no finite optimum (few or separable rows), a :class:`SeparationWarning` says
+        which penalty was used.
+    fit_intercept : bool, default=True
+        Whether the intercept is learned (equation 9) or is the logarithm of the class shares
+        (equations 7, 8).
+    leave_one_out : bool, default=True
+        Whether a row is judged by word counts without itself (equation 11). False: by counts that
+        it is part of (equation 10), which makes the weights too large; for comparison.
     estimator : object, default=None
         A selector with `get_support`, such as `SparseMultinomialNB(k=500)`; only the words that it
         selects are used. With a shared vocabulary it sees the counts of each word summed over the
@@ -92,12 +102,12 @@ class HybridNB(PosteriorMixin, AbstractSelectingClassifier):
     intercept_ : ndarray of shape (1,) or (n_classes,)
         Two classes: log-odds of the second without any evidence; otherwise per class, the first
         (with rows) at 0.
-    penalty_ : float
+    penalty_ : ndarray of shape (n_regions,)
         The penalty behind `theta_`.
     separable_ : bool
         Whether `penalty_` had to be chosen because `penalty` leaves no finite optimum.
     conditional_ : ConditionalFit
-        Log-likelihood in nats, gradient at the optimum, number of Newton steps.
+        Log-likelihood in nats, gradient at the optimum, number of Newton steps, penalties.
     word_log_prob_ : ndarray of shape (n_classes, n_words)
         Log probability of each word used (per column if the vocabulary is not shared).
     support_ : ndarray of shape (n_features,)
@@ -130,12 +140,12 @@ class HybridNB(PosteriorMixin, AbstractSelectingClassifier):
     too sure: judge accuracy by cross-validation around the whole classifier.
 
     A theta can come out negative where a region tells nothing: a row taken out of its class makes
-    that class a little less likely. `penalty` draws it to 0.
+    that class a little less likely. The penalty draws it to 0.
 
     References
     ----------
     Raina, Shen, Ng, McCallum, "Classification with hybrid generative/discriminative models", NIPS
-    2003; equations 8, 9 and 11.
+    2003; equations 7 to 11.
 
     Examples
     --------
@@ -162,7 +172,9 @@ class HybridNB(PosteriorMixin, AbstractSelectingClassifier):
         shared_vocabulary: bool = True,
         normalize: bool = True,
         alpha: ArrayLike = 1.0,
-        penalty: float = 0.0,
+        penalty: Penalty = "auto",
+        fit_intercept: bool = True,
+        leave_one_out: bool = True,
         estimator: BaseEstimator | None = None,
         class_weight: Mapping[Any, float] | str | None = None,
     ) -> None:
@@ -171,6 +183,8 @@ class HybridNB(PosteriorMixin, AbstractSelectingClassifier):
         self.normalize = normalize
         self.alpha = alpha
         self.penalty = penalty
+        self.fit_intercept = fit_intercept
+        self.leave_one_out = leave_one_out
         self.estimator = estimator
         self.class_weight = class_weight
 
@@ -208,11 +222,14 @@ class HybridNB(PosteriorMixin, AbstractSelectingClassifier):
         shared = bool(self.shared_vocabulary)
         sample_weight = row_weights(self.class_weight, y, sample_weight)
         rows = RegionRows.from_matrix(X, y, sample_weight, regions=self.regions, shared=shared)
-        alpha, penalty = word_alpha(self.alpha, rows.regions), checked_penalty(self.penalty)
+        alpha = word_alpha(self.alpha, rows.regions)
+        learning = Learning.checked(
+            self.normalize, self.penalty, self.fit_intercept, self.leave_one_out
+        )
         estimator, words = self._select(rows, y, sample_weight)
-        learned = learn(rows, words, alpha, normalize=bool(self.normalize), penalty=penalty)
+        learned = learn(rows, words, alpha, learning)
         if not learned.fit.finite:
-            text = separation(learned.fit, len(y), penalty)
+            text = separation(learned.fit, len(y))
             warn(text, SeparationWarning)
         self._reading = None
         self.statistics_ = rows.counts
@@ -273,8 +290,8 @@ class HybridNB(PosteriorMixin, AbstractSelectingClassifier):
         return contrast(self.rule_.intercept)
 
     @property
-    def penalty_(self) -> float:
-        """The penalty behind `theta_`."""
+    def penalty_(self) -> FloatArray:
+        """The penalty behind `theta_`, (n_regions,)."""
         return self.conditional_.penalty
 
     @property

@@ -13,6 +13,7 @@ from naively.models.family import Coupled, Family, objective_of
 from naively.models.rules import LinearRule
 
 Law = Literal["model", "classes"]
+Likelihood = Literal["multinomial", "binomials"]
 
 
 def log_or_veto(p: Any) -> FloatArray:
@@ -22,7 +23,12 @@ def log_or_veto(p: Any) -> FloatArray:
 
 
 def from_probabilities(
-    probability: FloatArray, log_prior: FloatArray, *, support: Any = None, pooled: bool = False
+    probability: FloatArray,
+    log_prior: FloatArray,
+    *,
+    support: Any = None,
+    pooled: bool = False,
+    binomials: bool = False,
 ) -> DecisionModel:
     """Documents whose words are drawn with the given class probabilities.
 
@@ -38,6 +44,9 @@ def from_probabilities(
     pooled : bool, default=False
         Whether the rule ignores the rest cell, as the sparse models do: only the shares of the
         features among the selected ones count then.
+    binomials : bool, default=False
+        Whether the rule takes the counts as independent binomial numbers (ERR eq. 2), instead of
+        one multinomial draw.
 
     Returns
     -------
@@ -48,12 +57,28 @@ def from_probabilities(
     total = kept.sum(axis=1)
     rest = np.where(total < 1 - 1e-12, 1 - total, 0.0)
     weight = log_or_veto(kept)
-    if pooled:
+    if binomials:
+        weight, rest_weight = _binomial_weights(kept)
+    elif pooled:
         scale = np.where(total > 0, total, 1.0)
         weight, rest_weight = weight - np.log(scale)[:, None], np.zeros(len(kept))
     else:
         rest_weight = log_or_veto(rest)
     return draws(kept, rest, weight, rest_weight, bias=log_prior, log_prior=log_prior)
+
+
+def _binomial_weights(kept: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Nats of one draw of each feature (C, D), and of none of them (C,).
+
+    ERR eq. (2), sum_d x_d log p_d + (N - x_d) log(1 - p_d), is a sum over the N draws: one of
+    feature d adds log p_d and the log(1 - p_e) of all others. Its (10) to (33) hold as they stand.
+    """
+    absent = log_or_veto(np.maximum(1 - kept, 0.0))
+    sure = np.isneginf(absent)  # a feature of probability 1 is never absent
+    absent = np.where(sure, 0.0, absent)
+    total, n_sure = absent.sum(axis=1, keepdims=True), sure.sum(axis=1, keepdims=True)
+    others = np.where(n_sure > sure, -np.inf, total - absent)
+    return log_or_veto(kept) + others, np.where(n_sure > 0, -np.inf, total)[:, 0]
 
 
 def draws(

@@ -19,7 +19,13 @@ import numpy as np
 from naively._notebook import table_html
 from naively._types import FloatArray, IntArray
 from naively.expected import gaussian
-from naively.expected.decision_models import Law, from_fitted, from_probabilities, log_or_veto
+from naively.expected.decision_models import (
+    Law,
+    Likelihood,
+    from_fitted,
+    from_probabilities,
+    log_or_veto,
+)
 from naively.expected.exact import exact_tail
 from naively.expected.lengths import Lengths, as_lengths
 from naively.expected.log_odds import DecisionModel, LogOdds, log_odds, moments
@@ -114,6 +120,7 @@ def expected_error(
     rivals: Rivals = "product",
     support: Any = None,
     pooled: bool = False,
+    likelihood: Likelihood = "multinomial",
     law: Law = "classes",
     ties: Ties = "lowest",
     n_rows: int = 100_000,
@@ -147,6 +154,10 @@ def expected_error(
     pooled : bool, default=False
         With probabilities: whether the rest cell carries weight 0 in the rule, as in the sparse
         models, which compare shares among the selected features only.
+    likelihood : {"multinomial", "binomials"}, default="multinomial"
+        With probabilities: whether the rule takes the counts of a document as one multinomial
+        draw, or as independent binomial numbers (ERR eq. 1 and 2). The documents are multinomial
+        in both cases, and there is no rest cell in the second rule.
     law : {"classes", "model"}
         With a fitted multinomial model: whether the share of the selected features in a document
         is that of each class, or the same for all classes as the sparse model has it.
@@ -175,11 +186,28 @@ def expected_error(
     >>> estimate.error
     0.15625
     """
-    _check_choice("law", law, get_args(Law))
+    check_choice("law", law, get_args(Law))
+    check_choice("likelihood", likelihood, get_args(Likelihood))
+    binomials = likelihood == "binomials"
     if hasattr(model, "statistics_"):
-        decision, lengths, prior = _of_fitted(model, length, priors, law, support)
+        if binomials:
+            raise ValueError(
+                "`likelihood`='binomials' goes with probabilities; a fitted model has its own rule."
+            )
+        decision, lengths, prior = of_fitted(model, length, priors, law, support)
     else:
-        decision, lengths, prior = _of_probabilities(model, length, priors, support, pooled=pooled)
+        if binomials and method in {"compensated", "uncorrelated"}:
+            raise ValueError(
+                f"`method`={method!r} is a variance of the multinomial likelihood; with "
+                "`likelihood`='binomials' use 'normal', whose variance is exact."
+            )
+        if binomials and pooled:
+            raise ValueError(
+                "`pooled`=True has no part in `likelihood`='binomials', whose rule has no rest "
+                "cell; leave it out."
+            )
+        asked = {"pooled": pooled, "binomials": binomials}
+        decision, lengths, prior = _of_probabilities(model, length, priors, support, **asked)
     return estimate(
         decision,
         lengths,
@@ -193,20 +221,21 @@ def expected_error(
 
 
 def _of_probabilities(
-    probabilities: Any, length: Any, priors: Any, support: Any, *, pooled: bool
+    probabilities: Any, length: Any, priors: Any, support: Any, **rule: bool
 ) -> tuple[DecisionModel, Lengths, FloatArray]:
     P = _check_probabilities(probabilities)
     prior = check_priors(priors, len(P))
     if length is None:
         raise ValueError("`length` must be given with probabilities: draws per document.")
     support = _check_support(support, P.shape[1])
-    decision = from_probabilities(P, log_or_veto(prior), support=support, pooled=pooled)
+    decision = from_probabilities(P, log_or_veto(prior), support=support, **rule)
     return decision, as_lengths(length, len(P)), prior
 
 
-def _of_fitted(
+def of_fitted(
     model: Any, length: Any, priors: Any, law: Law, support: Any
 ) -> tuple[DecisionModel, Lengths, FloatArray]:
+    """Law, lengths and priors of a fitted estimator."""
     if support is not None:
         raise ValueError("`support` goes with probabilities; a fitted model has its own.")
     statistics, selected = model.statistics_, model.selection_.support
@@ -242,9 +271,9 @@ def estimate(
     random_state: Any = 0,
 ) -> ErrorEstimate:
     """Error of a :class:`DecisionModel`; see :func:`expected_error`."""
-    _check_choice("method", method, get_args(Method))
-    _check_choice("rivals", rivals, get_args(Rivals))
-    _check_choice("ties", ties, get_args(Ties))
+    check_choice("method", method, get_args(Method))
+    check_choice("rivals", rivals, get_args(Rivals))
+    check_choice("ties", ties, get_args(Ties))
     if not isinstance(n_rows, Integral) or n_rows < 1:
         raise ValueError(f"`n_rows` must be an int >= 1; got {n_rows!r}.")
     if not model.repeats:
@@ -397,6 +426,7 @@ def _check_support(support: Any, n_features: int) -> IntArray | None:
     return np.asarray(used, dtype=np.int64)
 
 
-def _check_choice(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
+def check_choice(name: str, value: Any, allowed: tuple[Any, ...]) -> None:
+    """Refuse a value that is none of those allowed."""
     if value not in allowed:
         raise ValueError(f"`{name}` must be one of {', '.join(allowed)}; got {value!r}.")

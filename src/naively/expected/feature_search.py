@@ -1,8 +1,13 @@
 """Search for features by the predicted error (ERR section 1).
 
-The criterion is the normal approximation with the exact variance: two moments per pair of classes
-describe a set of features, so that trying one feature more, or one less, costs the same whatever
-the size of the set. Ties go to the lowest feature index.
+The criterion is the normal approximation with the exact variance (`Criterion`): two moments per
+pair of classes describe a set of features, so that trying one feature more, or one less, costs the
+same whatever the size of the set. Or it is any other estimate of the error (`EstimatedCriterion`),
+computed anew for each set. Ties go to the lowest feature index.
+
+With more than two classes the comparisons of the true class with its rivals become one error by
+their product (ERR eq. 30), or by their mean. On short documents the product hardly moves until a
+class beats all its rivals at once; the mean falls with every pair that is told apart.
 
 - best individual: the k features with the smallest error, each on its own against the rest of the
   document. Features that say the same are all taken.
@@ -18,14 +23,19 @@ from __future__ import annotations
 
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Protocol
 
 import numba
 import numpy as np
 
 from naively._kernels.search_errors import candidate_errors, set_sums
 from naively._types import BoolArray, FloatArray, IntArray
+from naively.expected.decision_models import from_probabilities
+from naively.expected.estimates import Method, preference
+from naively.expected.lengths import Lengths
+from naively.expected.log_odds import DecisionModel, log_odds
 
+Together = Literal["mean", "product"]
 Strategy = Literal["best_individual", "forward", "plus_l_minus_r", "branch_and_bound"]
 
 _SAME = 1e-10  # errors that differ by less, relatively, are one error computed along two ways
@@ -46,39 +56,71 @@ class SearchResult:
     violations: int = 0  # feature sets met that were better than a set which contains them
 
 
+class SetErrors(Protocol):
+    """Predicted error of feature sets of one problem: what a search asks for."""
+
+    @property
+    def probability(self) -> FloatArray:
+        """Class probabilities (m, C)."""
+
+    @property
+    def log_prior(self) -> FloatArray:
+        """Of each class (C,), nats."""
+
+    @property
+    def pooled(self) -> bool:
+        """Whether the features left out are ignored by the rule."""
+
+    def unpooled(self) -> SetErrors:
+        """Return the same of a rule that sees how much was left out."""
+
+    def errors(self, members: IntArray, candidate: BoolArray, sign: int) -> FloatArray:
+        """Error (m,) of `members` with each candidate added (1) or taken away (-1); else inf.
+
+        With sign 0 it is that of the members themselves.
+        """
+
+
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """Predicted error of feature sets of one problem."""
+    """Predicted error of feature sets by the normal approximation."""
 
     probability: FloatArray  # (m, C)
     logarithm: FloatArray  # (m, C), 0 where the probability is 0
     lengths: FloatArray  # (C,) draws per document
     log_prior: FloatArray  # (C,)
     pooled: bool  # whether the features left out are ignored by the rule
+    rivals: Together = "product"
 
     @classmethod
     def from_probabilities(
-        cls, probability: FloatArray, lengths: FloatArray, priors: FloatArray, *, pooled: bool
+        cls,
+        probability: FloatArray,
+        lengths: FloatArray,
+        priors: FloatArray,
+        *,
+        pooled: bool,
+        rivals: Together = "product",
     ) -> Criterion:
         """Criterion for class probabilities (C, m)."""
         table = np.ascontiguousarray(probability.T, dtype=np.float64)
         with np.errstate(divide="ignore"):
             logarithm, log_prior = np.log(table), np.log(priors)
         logarithm[table == 0] = 0.0
-        return cls(table, logarithm, np.asarray(lengths, np.float64), log_prior, pooled)
+        return cls(table, logarithm, np.asarray(lengths, np.float64), log_prior, pooled, rivals)
 
-    @property
-    def n_features(self) -> int:
-        """Number of features m."""
-        return len(self.probability)
+    def unpooled(self) -> Criterion:
+        """Return the same of a rule that sees how much was left out."""
+        return replace(self, pooled=False)
 
     def errors(self, members: IntArray, candidate: BoolArray, sign: int) -> FloatArray:
-        """Error (m,) of `members` with each candidate added (1) or taken away (-1); else inf."""
+        """Error of each set; see `SetErrors`."""
         m, C = self.probability.shape
         mass, sums, errors = np.empty(C), np.empty((C, C, 3)), np.empty(m)
         # The sums start anew at each step: rounding never piles up, and k is small against m.
         set_sums(self.probability, self.logarithm, members, mass, sums)
-        state = (float(sign), mass, sums, self.lengths, self.log_prior, self.pooled)
+        rule = self.lengths, self.log_prior, self.pooled, self.rivals == "product"
+        state = (float(sign), mass, sums, *rule)
 
         def part(start: int, stop: int) -> None:
             args = (self.probability, self.logarithm, candidate, *state, start, stop, errors)
@@ -92,27 +134,74 @@ class Criterion:
                 list(pool.map(part, starts, [min(start + _PART, m) for start in starts]))
         return errors
 
-    def next_errors(self, members: IntArray, candidate: BoolArray, sign: int) -> FloatArray:
-        """Errors (m,) to choose the next step by.
 
-        When only shares among the selected features count, one feature says nothing (its share is
-        1 in every class), and all tie. A single one is chosen against the rest of the document.
-        """
-        alone = self.pooled and len(members) + sign == 1
-        criterion = replace(self, pooled=False) if alone else self
-        return criterion.errors(members, candidate, sign)
+@dataclass(frozen=True, slots=True)
+class EstimatedCriterion:
+    """Predicted error of feature sets by any method, one estimate for each set."""
 
-    def error(self, members: IntArray) -> float:
-        """Error of one set."""
-        if self.n_features == 0:
-            return float(1 - np.exp(self.log_prior).max())
-        one = np.zeros(self.n_features, dtype=np.bool_)
-        one[0] = True
-        return float(self.errors(members, one, 0)[0])
+    probability: FloatArray  # (m, C)
+    lengths: Lengths
+    log_prior: FloatArray  # (C,)
+    pooled: bool  # whether the features left out are ignored by the rule
+    rivals: Together
+    method: Method
+
+    def unpooled(self) -> EstimatedCriterion:
+        """Return the same of a rule that sees how much was left out."""
+        return replace(self, pooled=False)
+
+    def errors(self, members: IntArray, candidate: BoolArray, sign: int) -> FloatArray:
+        """Error of each set; see `SetErrors`."""
+        member = np.isin(np.arange(len(candidate)), members)
+        errors = np.full(len(candidate), np.inf)
+        for i in np.flatnonzero(candidate):
+            one = member.copy()
+            one[i] = {1: True, -1: False, 0: one[i]}[sign]
+            errors[i] = self._error(np.flatnonzero(one))
+        return errors
+
+    def _error(self, support: IntArray) -> float:
+        model = from_probabilities(
+            self.probability.T, self.log_prior, support=support, pooled=self.pooled
+        )
+        C, error = model.n_classes, 0.0
+        for j in range(C):
+            lost = np.array([self._lost(model, j, k) for k in range(C) if k != j])
+            product = self.rivals == "product"
+            wrong = 1 - np.prod(1 - lost) if product else lost.sum() / max(C - 1, 1)
+            error += float(np.exp(self.log_prior[j]) * wrong)
+        return error
+
+    def _lost(self, model: DecisionModel, j: int, k: int) -> float:
+        """Probability that a row of class j goes to k, of these two; ties to the lower index."""
+        law = log_odds(model, min(j, k), max(j, k), j)
+        lengths = self.lengths.values, self.lengths.weights[:, j]
+        first = preference(law, *lengths, self.method)
+        return first if k < j else 1 - first
+
+
+def _next_errors(
+    criterion: SetErrors, members: IntArray, candidate: BoolArray, sign: int
+) -> FloatArray:
+    """Errors (m,) to choose the next step by.
+
+    When only shares among the selected features count, one feature says nothing (its share is
+    1 in every class), and all tie. A single one is chosen against the rest of the document.
+    """
+    alone = criterion.pooled and len(members) + sign == 1
+    return (criterion.unpooled() if alone else criterion).errors(members, candidate, sign)
+
+
+def set_error(criterion: SetErrors, members: IntArray) -> float:
+    """Error of one set of features."""
+    m = len(criterion.probability)
+    if m == 0:
+        return float(1 - np.exp(criterion.log_prior).max())
+    return float(criterion.errors(members, np.arange(m) == 0, 0)[0])
 
 
 def search(
-    criterion: Criterion,
+    criterion: SetErrors,
     k: int,
     strategy: Strategy = "forward",
     *,
@@ -124,7 +213,7 @@ def search(
 
     Parameters
     ----------
-    criterion : Criterion
+    criterion : Criterion or EstimatedCriterion
         The problem.
     k : int
         Number of features, in [0, m].
@@ -149,18 +238,18 @@ def search(
     return _BranchAndBound(criterion, k, max_nodes).run()
 
 
-def _best_individual(criterion: Criterion, k: int) -> SearchResult:
-    everything = np.ones(criterion.n_features, dtype=np.bool_)
-    errors = criterion.next_errors(np.empty(0, np.int64), everything, 1)
+def _best_individual(criterion: SetErrors, k: int) -> SearchResult:
+    everything = np.ones(len(criterion.probability), dtype=np.bool_)
+    errors = _next_errors(criterion, np.empty(0, np.int64), everything, 1)
     order = _ranking(errors)[:k]
     support = np.sort(order)
     return SearchResult(
         support=support,
-        error=criterion.error(support),
+        error=set_error(criterion, support),
         sizes=np.ones(k, dtype=np.int64),
         errors=errors[order],
         order=order,
-        evaluations=criterion.n_features + 1,
+        evaluations=len(criterion.probability) + 1,
         complete=True,
     )
 
@@ -187,11 +276,11 @@ def _first_of_equal(probability: FloatArray, support: IntArray) -> IntArray:
     return np.sort(order[rank < wanted[number[order]]])
 
 
-def _stepwise(criterion: Criterion, k: int, plus: int, minus: int) -> SearchResult:
+def _stepwise(criterion: SetErrors, k: int, plus: int, minus: int) -> SearchResult:
     """Walk forward and back from nothing (plus > minus), or from everything (plus < minus)."""
     if plus == minus or min(plus, minus) < 0:
         raise ValueError(f"`plus` and `minus` must differ and be >= 0; got {plus} and {minus}.")
-    member = np.full(criterion.n_features, plus < minus)
+    member = np.full(len(criterion.probability), plus < minus)
     course: list[tuple[int, int, float]] = []
     evaluations = 0
 
@@ -199,21 +288,21 @@ def _stepwise(criterion: Criterion, k: int, plus: int, minus: int) -> SearchResu
         nonlocal evaluations
         candidate = ~member if sign > 0 else member
         members = np.flatnonzero(member)
-        errors = criterion.next_errors(members, candidate, sign)
+        errors = _next_errors(criterion, members, candidate, sign)
         chosen = _chosen(errors, sign)
         evaluations += int(candidate.sum())
         member[chosen] = sign > 0
         alone = len(members) + sign == 1
-        error = criterion.error(np.flatnonzero(member)) if alone else float(errors[chosen])
+        error = set_error(criterion, np.flatnonzero(member)) if alone else float(errors[chosen])
         course.append((int(member.sum()), chosen, error))
 
-    for sign in _moves(k, criterion.n_features, plus, minus):
+    for sign in _moves(k, len(criterion.probability), plus, minus):
         move(sign)
     support = np.flatnonzero(member)
     sizes, order, errors = zip(*course, strict=True) if course else ((), (), ())
     return SearchResult(
         support=support,
-        error=errors[-1] if errors else criterion.error(support),
+        error=errors[-1] if errors else set_error(criterion, support),
         sizes=np.array(sizes, dtype=np.int64),
         errors=np.array(errors, dtype=np.float64),
         order=np.array(order, dtype=np.int64),
@@ -241,7 +330,7 @@ def _moves(k: int, m: int, plus: int, minus: int) -> list[int]:
 class _BranchAndBound:
     """Depth first from all features, taking away indices in ascending order (each set once)."""
 
-    def __init__(self, criterion: Criterion, k: int, max_nodes: int) -> None:
+    def __init__(self, criterion: SetErrors, k: int, max_nodes: int) -> None:
         self.criterion = criterion
         self.k = k
         self.max_nodes = max_nodes
@@ -250,9 +339,9 @@ class _BranchAndBound:
         self.evaluations, self.violations = first.evaluations, 0
 
     def run(self) -> SearchResult:
-        m = self.criterion.n_features
+        m = len(self.criterion.probability)
         everything = np.arange(m)
-        stack = [(everything, 0, self.criterion.error(everything))] if self.k < m else []
+        stack = [(everything, 0, set_error(self.criterion, everything))] if self.k < m else []
         nodes = 0
         while stack and nodes < self.max_nodes:
             members, start, error = stack.pop()
@@ -278,7 +367,7 @@ class _BranchAndBound:
         surplus = len(members) - self.k
         later = members[members >= start]
         takeable = later[: len(later) - surplus + 1]
-        candidate = np.zeros(self.criterion.n_features, dtype=np.bool_)
+        candidate = np.zeros(len(self.criterion.probability), dtype=np.bool_)
         candidate[takeable] = True
         errors = self.criterion.errors(members, candidate, -1)
         self.evaluations += len(takeable)

@@ -36,7 +36,7 @@ def chosen(
     """Position of the number of features to choose: the rule of every `auto`, and of searches.
 
     It is the smallest k whose mean loss is within some standard errors of the least mean loss: a
-    quarter ("auto": near the best on open sets, experiments/README.md), one ("simplest":
+    quarter ("auto": near the best on open sets, experiments/RESULTS.md), one ("simplest":
     Breiman et al. 1984, section 3.4.3) or none ("best"). The standard error is that of the spread
     over the folds or, where the loss is a share of rows, that of counting them if this is larger:
     where e of n rows are decided wrongly, sqrt((e + 1) (1 - e / n)) / n, which is one row if none

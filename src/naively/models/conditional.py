@@ -17,7 +17,22 @@ Newton's method runs in coordinates in which the curvature at the origin is the 
 directions without any curvature (intercepts raised together; a region that is empty everywhere;
 two regions that agree) drop out and their weight is zero. If the curvature of a remaining
 direction dies away, the likelihood rises for ever along it: the data are separable and no finite
-optimum exists. The same likelihood less (penalty / 2) |theta|^2 then has one.
+optimum exists. The same likelihood less sum_r (penalty_r / 2) theta_r^2 then has one. Parameters
+can be held: an infinite penalty holds theta_r at 0, and intercepts may be held at given values.
+
+The penalty can be chosen. Candidates are multiples q of what a usual row tells about theta_r at the
+origin: its information is the variance v_ir of b_irc over c, and I_r the share of the rows that
+have any, times their median v_ir / 0.455 (the mean, were b normal: long documents must not decide).
+penalty_r = q I_r is worth q rows, and q = inf leaves the class shares. Each is judged by the
+likelihood of every row under the weights of the other rows, by one Newton step from the optimum
+with the intercepts following (for one row of residual e and curvature W):
+
+    J = B - E K,   K = H_tt^-1 H_ttheta,   S = H_thetatheta - H_thetat K,
+    theta_-i = theta - (S - J'WJ)^-1 J'e,       eta_-i = eta - J (theta - theta_-i).
+
+Of those within a quarter of a standard error (of the paired differences) of the best, the largest q
+is taken. Features of few rows without themselves share their errors, the fewer rows the more, which
+the likelihood does not know: q is at least 3 + 150 / n (found on pairs of newsgroups).
 """
 
 from __future__ import annotations
@@ -29,7 +44,7 @@ from typing import final
 import numpy as np
 
 from naively._kernels.conditional import conditional_derivatives
-from naively._types import Array, FloatArray
+from naively._types import Array, BoolArray, FloatArray
 from naively.statistics.threads import in_threads
 
 _FEW = 64  # classes up to which matrix products are not worth their overhead
@@ -39,6 +54,11 @@ _VANISHED = 1e-12  # curvature, relative to the start, at which a direction has 
 _ROUNDING = 1e-10  # by which a sum over many rows may fall for no other reason
 _STEP = 1e-7  # the error after a Newton step is of the order of its square
 _MAX_STEPS = 200
+_LEAST_WORTH = (3.0, 150.0)  # rows that a chosen penalty is worth, at least: a + b / n
+_WORTH_STEP = 10.0
+_CHI_SQUARED_MEDIAN = 0.4549  # of one degree of freedom, whose mean is 1
+_MOST_WORTH = 100.0  # times n: beyond it only the class shares are tried
+_ERRORS = 0.25  # standard errors from the best within which the largest penalty is taken
 _THINNING = 8  # one row in so many shows where the optimum is about
 _LEAST_SAMPLE = 256
 _SAMPLE_STEPS = 12  # a start need not be an optimum
@@ -52,6 +72,11 @@ class Expansion:
     value: float  # nats
     gradient: FloatArray  # (C + R,)
     curvature: FloatArray  # (C + R, C + R)
+
+    def held(self, free: BoolArray) -> Expansion:
+        """Take the derivatives with respect to some parameters, the others being held."""
+        gradient, curvature = self.gradient * free, self.curvature * np.outer(free, free)
+        return Expansion(self.value, gradient, curvature)
 
     def penalised(self, ridge: FloatArray, point: FloatArray) -> Expansion:
         """Subtract sum_q ridge_q p_q^2 / 2."""
@@ -69,7 +94,7 @@ class ConditionalFit:
     intercept: FloatArray  # (C,) the first class that has rows at 0; -inf: a class without any
     log_likelihood: float  # nats, without the penalty
     gradient: float  # largest absolute entry of the gradient of what was maximised
-    penalty: float
+    penalty: FloatArray  # (R,) inf: theta is held at 0
     finite: bool  # whether the likelihood without the penalty that was added has an optimum
     steps: int
 
@@ -86,8 +111,7 @@ def expand(point: FloatArray, features: FloatArray, codes: Array, weights: Float
     codes, weights : ndarrays of shape (n,)
         Class and weight of each row.
     """
-    chunk = max(_CHUNK // (features.shape[1] * features.shape[2]), 1)
-    chunks = [slice(begin, begin + chunk) for begin in range(0, len(codes), chunk)]
+    chunks = _chunks(features)
 
     def part(rows: slice) -> Expansion:
         return _expand_chunk(point, features[rows], codes[rows], weights[rows])
@@ -98,6 +122,12 @@ def expand(point: FloatArray, features: FloatArray, codes: Array, weights: Float
         np.sum([one.gradient for one in parts], axis=0),
         np.sum([one.curvature for one in parts], axis=0),
     )
+
+
+def _chunks(features: FloatArray) -> list[slice]:
+    """Rows to do at a time."""
+    size = max(_CHUNK // (features.shape[1] * features.shape[2]), 1)
+    return [slice(begin, begin + size) for begin in range(0, len(features), size)]
 
 
 def _expand_chunk(
@@ -119,7 +149,12 @@ def _expand_chunk(
 
 
 def fit_conditional(
-    features: FloatArray, codes: Array, weights: FloatArray, *, penalty: float = 0.0
+    features: FloatArray,
+    codes: Array,
+    weights: FloatArray,
+    *,
+    penalty: float | FloatArray | None = 0.0,
+    fit_intercept: bool = True,
 ) -> ConditionalFit:
     """Maximise the conditional likelihood, with a penalty if it has no finite optimum.
 
@@ -129,8 +164,11 @@ def fit_conditional(
         b_irc, finite.
     codes, weights : ndarrays of shape (n,)
         Class and weight of each row. Classes without weight get the intercept -inf.
-    penalty : float, default=0.0
-        L2 penalty: (penalty / 2) |theta|^2 is subtracted. The intercepts are free.
+    penalty : float or ndarray of shape (R,), or None, default=0.0
+        L2 penalty: sum_r (penalty_r / 2) theta_r^2 is subtracted; inf holds theta_r at 0. The
+        intercepts are free. None chooses it by the leave-one-out likelihood.
+    fit_intercept : bool, default=True
+        False: the intercepts are the logarithms of the class shares.
 
     Returns
     -------
@@ -138,15 +176,23 @@ def fit_conditional(
         `finite` says whether the optimum asked for exists. If not, the penalty is the information
         of one average row, at theta = 0, about the region that has least of it.
     """
-    n_classes = features.shape[2]
-    active = np.bincount(codes, weights, n_classes) > 0
+    n_regions, n_classes = features.shape[1:]
+    share = np.bincount(codes, weights, n_classes)
+    active = share > 0
     if not active.all():
         features, codes = features[:, :, active], (np.cumsum(active) - 1)[codes]
     rows = slice(None) if weights.all() else weights > 0
-    problem = _Problem(_centred(features[rows]), codes[rows], weights[rows])
-    fit = problem.solve(penalty)
-    if not fit.finite:
-        fit = replace(problem.solve(problem.least_information()), finite=False)
+    held = None if fit_intercept else np.log(share[active] / share.sum())
+    problem = _Problem(_centred(features[rows]), codes[rows], weights[rows], held)
+    if penalty is None:
+        fit = problem.chosen()
+    else:
+        ridge = np.array(np.broadcast_to(np.asarray(penalty, np.float64), n_regions))
+        fit = problem.solve(ridge)
+        if not fit.finite:
+            least = problem.information().min(initial=np.inf, where=problem.information() > 0)
+            added = float(least / problem.weights.sum()) if np.isfinite(least) else 1.0
+            fit = replace(problem.solve(np.full(n_regions, added)), finite=False)
     intercept = np.full(n_classes, -np.inf)
     intercept[active] = fit.intercept - fit.intercept[0]
     return replace(fit, intercept=intercept)
@@ -165,65 +211,156 @@ class _Problem:
     features: FloatArray  # (n, R, C), centred
     codes: Array  # (n,)
     weights: FloatArray  # (n,) positive
+    held: FloatArray | None = None  # (C,) intercepts; None: they are free
 
-    def at(self, point: FloatArray) -> Expansion:
-        return expand(point, self.features, self.codes, self.weights)
+    @property
+    def origin(self) -> FloatArray:
+        """Point (C + R,) from which parameters are counted."""
+        n_regions, n_classes = self.features.shape[1:]
+        intercept = np.zeros(n_classes) if self.held is None else self.held
+        return np.concatenate([intercept, np.zeros(n_regions)])
 
-    def least_information(self) -> float:
-        """Information of an average row about theta_r at theta = 0, for the least known region."""
+    def at(self, point: FloatArray, free: BoolArray | None = None) -> Expansion:
+        """Expand around the origin plus a point; some parameters may be held."""
+        here = expand(self.origin + point, self.features, self.codes, self.weights)
+        return here if free is None else here.held(free)
+
+    def free(self, penalty: FloatArray) -> BoolArray:
+        """Which parameters, (C + R,), are not held."""
+        intercepts = np.full(self.features.shape[2], self.held is None)
+        return np.concatenate([intercepts, np.isfinite(penalty)])
+
+    def information(self) -> FloatArray:
+        """Information of all rows about each theta_r at the origin, (R,)."""
         n_regions, n_classes = self.features.shape[1:]
         curvature = self.at(np.zeros(n_classes + n_regions)).curvature
-        information = np.diag(curvature)[n_classes:]
-        least = information[information > 0].min(initial=np.inf)
-        return float(least / self.weights.sum()) if np.isfinite(least) else 1.0
+        return np.asarray(np.diag(curvature)[n_classes:])
 
-    def _start(self, penalty: float) -> FloatArray:
+    def usual_information(self) -> FloatArray:
+        """Information I_r of a usual row about each theta_r at the origin, (R,)."""
+        each = self.features.var(axis=2)
+        told = np.where(each > 0, each, np.nan)
+        shares = (each > 0).mean(axis=0) if len(each) else np.zeros(each.shape[1])
+        return np.array([
+            share * np.nanmedian(column) / _CHI_SQUARED_MEDIAN if share else 0.0
+            for share, column in zip(shares, told.T, strict=True)
+        ])  # fmt: skip
+
+    def _start(self, penalty: FloatArray) -> FloatArray:
         """Return the optimum of a sample of the rows, from where few steps remain."""
         n, n_regions, n_classes = self.features.shape
         sample = slice(None, None, _THINNING)
         enough = n // _THINNING >= _LEAST_SAMPLE and len(set(self.codes[sample])) == n_classes
         if not enough:
             return np.zeros(n_classes + n_regions)
-        part = _Problem(self.features[sample], self.codes[sample], self.weights[sample])
-        ridge = part.ridge(max(penalty / _THINNING, part.least_information()))
+        rows = (self.features[sample], self.codes[sample], self.weights[sample])
+        part = _Problem(*rows, self.held)
+        one = part.information() / part.weights.sum()
+        least = one.min(initial=np.inf, where=one > 0)
+        ridge = np.maximum(penalty / _THINNING, least if np.isfinite(least) else 1.0)
         return _newton(part.objective(ridge), part._start(penalty), max_steps=_SAMPLE_STEPS)[0]
 
     def ceiling(self) -> float:
         """Log-likelihood above which no row can have a posterior below 1/2.
 
         The parameters then separate the classes, and so do all their multiples: no multiple is
-        the optimum.
+        the optimum. Held intercepts have no multiples.
         """
-        several = self.features.shape[2] > 1
+        several = self.features.shape[2] > 1 and self.held is None
         return float(np.log(0.5) * self.weights.min()) if several and len(self.weights) else np.inf
 
-    def ridge(self, penalty: float) -> FloatArray:
-        """Penalty of each parameter, (C + R,): the intercepts are free."""
-        n_regions, n_classes = self.features.shape[1:]
-        return np.repeat([0.0, penalty], [n_classes, n_regions])
+    def ridge(self, penalty: FloatArray) -> FloatArray:
+        """Penalty of each parameter, (C + R,): the intercepts have none, nor has what is held."""
+        finite = np.where(np.isfinite(penalty), penalty, 0.0)
+        return np.concatenate([np.zeros(self.features.shape[2]), finite])
 
-    def objective(self, ridge: FloatArray) -> Callable[[FloatArray], Expansion]:
+    def objective(self, penalty: FloatArray) -> Callable[[FloatArray], Expansion]:
         """Return the penalised likelihood of the rows as a function of the parameters."""
-        return lambda point: self.at(point).penalised(ridge, point)
+        ridge, free = self.ridge(penalty), self.free(penalty)
+        return lambda point: self.at(point, free).penalised(ridge, point)
 
-    def solve(self, penalty: float) -> ConditionalFit:
+    def solve(self, penalty: FloatArray, start: FloatArray | None = None) -> ConditionalFit:
         n_classes = self.features.shape[2]
-        ridge = self.ridge(penalty)
         point, steps, finite = _newton(
-            self.objective(ridge),
-            self._start(penalty),
-            ceiling=np.inf if penalty > 0 else self.ceiling(),
+            self.objective(penalty),
+            self._start(penalty) if start is None else start,
+            ceiling=self.ceiling() if (penalty == 0).all() else np.inf,
         )
-        likelihood = self.at(point)
+        there = self.origin + point
         return ConditionalFit(
             theta=point[n_classes:],
-            intercept=point[:n_classes],
-            log_likelihood=likelihood.value,
-            gradient=float(np.abs(likelihood.penalised(ridge, point).gradient).max()),
+            intercept=there[:n_classes],
+            log_likelihood=self.at(point).value,
+            gradient=float(np.abs(self.objective(penalty)(point).gradient).max(initial=0.0)),
             penalty=penalty,
             finite=finite,
             steps=steps,
         )
+
+    # -- the penalty that the rows want ---------------------------------------------------------
+
+    def chosen(self) -> ConditionalFit:
+        """Fit with the penalty that the leave-one-out likelihood chooses."""
+        n, n_regions, _ = self.features.shape
+        one = self.usual_information()
+        least = _LEAST_WORTH[0] + _LEAST_WORTH[1] / max(n, 1)
+        n_steps = max(int(np.log(_MOST_WORTH * max(n, 1) / least) / np.log(_WORTH_STEP)), 1)
+        start = None
+        tried: list[tuple[ConditionalFit, FloatArray]] = []
+        for worth in [*least * _WORTH_STEP ** np.arange(n_steps), np.inf]:
+            fit = self.solve(np.full(n_regions, np.inf) if np.isinf(worth) else worth * one, start)
+            start = np.concatenate([fit.intercept, fit.theta]) - self.origin
+            tried.append((fit, self.without_each(fit)))
+            best = max((each for _, each in tried), key=np.sum)
+            if not _near(tried[-1][1], best):
+                break
+        return [fit for fit, each in tried if _near(each, best)][-1]
+
+    def without_each(self, fit: ConditionalFit) -> FloatArray:
+        """Weighted log-likelihood of each row, (n,), under the weights of the others."""
+        n_classes = self.features.shape[2]
+        point = np.concatenate([fit.intercept, fit.theta]) - self.origin
+        curvature = self.objective(fit.penalty)(point).curvature
+        live = np.diag(curvature)[n_classes:] > 0
+        intercepts, regions = slice(None, n_classes), n_classes + np.flatnonzero(live)
+        cross = curvature[intercepts][:, regions]
+        follow = np.linalg.lstsq(curvature[intercepts, intercepts], cross)[0]
+        whole = curvature[np.ix_(regions, regions)] - cross.T @ follow
+
+        def part(rows: slice) -> FloatArray:
+            b, codes, weights = self.features[rows], self.codes[rows], self.weights[rows]
+            eta = fit.intercept + np.einsum("irc,r->ic", b, fit.theta)
+            if live.any():
+                J = b[:, live].transpose(0, 2, 1) - follow
+                step = _newton_without(J, np.exp(_log_posterior(eta)), codes, weights, whole)
+                eta = eta - np.einsum("icr,ir->ic", J, step)
+            return np.asarray(weights * _log_posterior(eta)[np.arange(len(codes)), codes])
+
+        return np.concatenate(in_threads(part, _chunks(self.features)))
+
+
+def _newton_without(
+    J: FloatArray, posterior: FloatArray, codes: Array, weights: FloatArray, whole: FloatArray
+) -> FloatArray:
+    """Step, (n, R), from the weights of all rows to those without each: (S - J'WJ)^-1 J'e."""
+    mean = np.einsum("icr,ic->ir", J, posterior)
+    pull = weights[:, None] * (J[np.arange(len(codes)), codes] - mean)
+    squares = np.einsum("icr,ic,icq->irq", J, posterior, J)
+    spread = squares - np.einsum("ir,iq->irq", mean, mean)
+    left = whole - weights[:, None, None] * spread
+    return np.asarray(np.linalg.solve(left, pull[:, :, None])[:, :, 0])
+
+
+def _near(judged: FloatArray, best: FloatArray) -> bool:
+    """Whether log-likelihoods of rows, (n,), are within a part of a standard error of the best."""
+    lost = best - judged
+    return bool(lost.sum() <= _ERRORS * np.sqrt(len(lost)) * lost.std())
+
+
+def _log_posterior(eta: FloatArray) -> FloatArray:
+    """Logarithms of the softmax of rows, (n, C)."""
+    top = eta.max(axis=1, keepdims=True)
+    return np.asarray(eta - top - np.log(np.exp(eta - top).sum(axis=1, keepdims=True)))
 
 
 def _newton(

@@ -18,7 +18,8 @@ likelihood (:mod:`naively.models.conditional`) of features that the row itself h
     log P_{-i}(w | y) = log(f_yw - s_i x_iw + alpha_w) - log(F_y - s_i n_i + A),
 
 where x_iw and n_i sum over the regions that share the counts, and by the unchanged P(w | c) for
-the other classes. One sweep over the entries of the matrix does this for all rows.
+the other classes. One sweep over the entries of the matrix does this for all rows. Two variants of
+the paper can be had: features with the row itself (eq. 10, biased), and t held at log P(c) (eq. 8).
 
 With k words selected, everything above holds for the matrix of these words: words outside the
 support have the same probability in every class and cancel. Leaving a row out does not revise
@@ -29,7 +30,6 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import partial
-from numbers import Real
 from typing import Any, Self, final
 
 import numpy as np
@@ -61,6 +61,8 @@ from naively.statistics.regions import (
 )
 from naively.statistics.threads import in_threads, n_threads
 
+Penalty = float | ArrayLike | str  # "auto", or of each region
+
 _LOGS = 1 << 18  # logarithms of counts up to this are looked up; larger ones are few
 _ENTRIES_PER_THREAD = 1 << 17  # fewer entries do not repay a second thread
 
@@ -71,7 +73,9 @@ def model(
     shared_vocabulary: bool = True,
     normalize: bool = True,
     alpha: ArrayLike = 1.0,
-    penalty: float = 0.0,
+    penalty: Penalty = "auto",
+    fit_intercept: bool = True,
+    leave_one_out: bool = True,
     exact: bool = False,
     max_nodes: int = 1000,
     time_limit: float | None = None,
@@ -82,7 +86,8 @@ def model(
     them. It is trained from rows, so its statistics are the rows, with their counts.
     """
     shared = bool(shared_vocabulary)
-    rule = partial(_rule, alpha, bool(normalize), checked_penalty(penalty))
+    learning = Learning.checked(normalize, penalty, fit_intercept, leave_one_out)
+    rule = partial(_rule, alpha, learning)
     return Model(
         name="hybrid",
         family=Family("hybrid", partial(_gain, alpha), partial(_problem, alpha), rule),
@@ -170,6 +175,25 @@ class RegionRows:
 
 @final
 @dataclass(frozen=True, slots=True)
+class Learning:
+    """How the weights of the regions are learned."""
+
+    normalize: bool  # whether evidence is a mean over words
+    penalty: float | FloatArray | None  # of the weights; None: chosen by leave-one-out
+    fit_intercept: bool
+    leave_one_out: bool
+
+    @classmethod
+    def checked(
+        cls, normalize: object, penalty: Penalty, fit_intercept: object, leave_one_out: object
+    ) -> Self:
+        """From what a user says."""
+        kept = checked_penalty(penalty)
+        return cls(bool(normalize), kept, bool(fit_intercept), bool(leave_one_out))
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class Learned:
     """The rule over some words, and how its weights were found."""
 
@@ -181,9 +205,7 @@ def learn(
     rows: RegionRows,
     words: BoolArray | None,
     alpha: FloatArray,
-    *,
-    normalize: bool,
-    penalty: float,
+    learning: Learning,
 ) -> Learned:
     """Take counts to word probabilities, features without the row itself, and weights.
 
@@ -194,24 +216,36 @@ def learn(
         Mask of the words used; None: all.
     alpha : (V,) or (1,)
         Smoothing by word, see `word_alpha`.
-    normalize, penalty
-        Whether evidence is a mean over words; of the weights.
+    learning : Learning
 
     Raises
     ------
     ValueError
-        If sums overflow.
+        If sums overflow, or there is not a penalty for each region.
     """
+    penalty = learning.penalty
+    if isinstance(penalty, np.ndarray) and len(penalty) != rows.regions.n_regions:
+        raise ValueError(
+            f"`penalty` must be one number, or one for each of the {rows.regions.n_regions} "
+            f"regions; got {len(penalty)}."
+        )
     X = selected_columns(rows.X, rows.regions.columns(words))
     counts = rows.counted(X, words)
     alpha = alpha if words is None or len(alpha) == 1 else alpha[words]
-    of_words = WordModel(rows.regions.keep(words), counts, alpha, normalize)
-    features = of_words.leave_one_out(X, rows.codes, rows.weights)
+    of_words = WordModel(rows.regions.keep(words), counts, alpha, learning.normalize)
+    taken_out = rows.weights if learning.leave_one_out else np.zeros(len(rows.codes))
+    features = of_words.leave_one_out(X, rows.codes, taken_out)
     if not np.isfinite(features).all():
         raise ValueError(
             "The values of X are too large for sums in double precision; divide X by a constant."
         )
-    fit = fit_conditional(features, rows.codes, rows.weights, penalty=penalty)
+    fit = fit_conditional(
+        features,
+        rows.codes,
+        rows.weights,
+        penalty=learning.penalty,
+        fit_intercept=learning.fit_intercept,
+    )
     return Learned(of_words.rule(fit.theta, fit.intercept), fit)
 
 
@@ -232,19 +266,34 @@ def word_alpha(alpha: ArrayLike, regions: Regions) -> FloatArray:
     return smooth if regions.shared or len(smooth) == 1 else regions.bring_together(smooth)
 
 
-def checked_penalty(penalty: object) -> float:
-    """Return the penalty as a float, refused unless it is a finite number >= 0."""
-    if not isinstance(penalty, Real) or not 0 <= float(penalty) < np.inf:
-        raise ValueError(f"`penalty` must be a finite number >= 0; got {penalty!r}.")
-    return float(penalty)
+def checked_penalty(penalty: Penalty) -> float | FloatArray | None:
+    """Return the penalty, one or one for each region; None: "auto".
+
+    Raises
+    ------
+    ValueError
+        If it is neither "auto" nor numbers >= 0.
+    """
+    if isinstance(penalty, str) and penalty == "auto":
+        return None
+    try:
+        given = np.asarray(penalty, dtype=np.float64)
+    except (TypeError, ValueError):
+        given = np.array(np.nan)
+    if given.ndim > 1 or not (given >= 0).all():
+        raise ValueError(
+            f"`penalty` must be 'auto', a number >= 0, or one for each region; got {penalty!r}."
+        )
+    return given if given.ndim else float(given)
 
 
-def separation(fit: ConditionalFit, n_rows: int, penalty: float) -> str:
+def separation(fit: ConditionalFit, n_rows: int) -> str:
     """Say that rows separate the classes, and what was done about it."""
     return (
-        f"The {n_rows} training rows separate the classes: with `penalty`={penalty:g} the weights "
-        f"of the regions have no finite optimum. `theta_` is the optimum with `penalty_`="
-        f"{fit.penalty:.6g}, the information of one average row. Give `penalty` to choose another."
+        f"The {n_rows} training rows separate the classes: without a penalty the weights of the "
+        "regions have no finite optimum. `theta_` is the optimum with "
+        f"`penalty`={fit.penalty.max(initial=0.0):.6g}, the information of one average row. Let "
+        "`penalty`='auto' choose one, or give another."
     )
 
 
@@ -271,17 +320,16 @@ def _problem(alpha: ArrayLike, rows: RegionRows) -> Problem:
 
 def _rule(
     alpha: ArrayLike,
-    normalize: bool,
-    penalty: float,
+    learning: Learning,
     rows: RegionRows,
     support: IntArray,
     log_prior: FloatArray,
 ) -> HybridRule:
     words = _mask(rows, support)
     smooth = word_alpha(alpha, rows.regions)
-    learned = learn(rows, words, smooth, normalize=normalize, penalty=penalty)
+    learned = learn(rows, words, smooth, learning)
     if not learned.fit.finite:
-        text = separation(learned.fit, len(rows.codes), penalty)
+        text = separation(learned.fit, len(rows.codes))
         warn(text)
     return learned.rule
 

@@ -173,7 +173,18 @@ MODELS: Mapping[str, Kind] = MappingProxyType(
             _kind(
                 "l1-centers", "values", None, MEDIANS, "priors", "missing", *_REDUNDANCY, "refit"
             ),
-            _kind("hybrid", "counts", None, COUNTS, *_REGIONS, "alpha", "penalty", *_EXACT),
+            _kind(
+                "hybrid",
+                "counts",
+                None,
+                COUNTS,
+                *_REGIONS,
+                "alpha",
+                "penalty",
+                "fit_intercept",
+                "leave_one_out",
+                *_EXACT,
+            ),
         )
     }
 )

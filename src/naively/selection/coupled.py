@@ -18,7 +18,7 @@ from naively.selection.dual import DualSolution, Problem, coupled_problem, solve
 from naively.selection.exact import SearchResult, branch_and_bound
 from naively.selection.groups import Groups, SingleColumns, count_groups
 from naively.selection.near import solve_near
-from naively.selection.rounding import round_solution
+from naively.selection.rounding import round_solution, widened
 from naively.selection.screen import ColumnTable, Window, column_table, solve_screened
 
 SCREEN_ABOVE = 1 << 15  # columns without groups; fewer are evaluated as a whole
@@ -86,6 +86,10 @@ class CoupledProblem(Protocol):
 
         The gain h_i at the class shares of the selection; over its columns it sums to its gain.
         """
+        ...
+
+    def widened(self, k: int) -> Array:
+        """Columns of which the dual for k takes any part: (d,) how many, k or up to C more."""
         ...
 
     def reachable(self, k: int, near: GroupSelection | None) -> float:
@@ -220,11 +224,11 @@ class GroupedColumns:
         )
 
     def _filled(self, take: IntArray, k: int) -> IntArray:
-        """Complete a selection of seen groups to k with columns without counts: (d,)."""
+        """Complete a selection of seen groups to at least k with columns without counts: (d,)."""
         full = np.zeros(len(self.groups.size), dtype=np.int64)
         full[self.seen] = take
         missing = k - take.sum()
-        if missing == 0:
+        if missing <= 0:
             return full
         unseen = np.ones(len(full), dtype=bool)
         unseen[self.seen] = False
@@ -239,6 +243,11 @@ class GroupedColumns:
         gains[self.seen] = np.maximum(self.problem.gains(log_a), 0.0)
         columns, group = self.groups.expand(take)
         return columns, gains[group]
+
+    def widened(self, k: int) -> Array:
+        """See `CoupledProblem`."""
+        dual = solve_dual(self.problem, min(k, self.n_seen))
+        return self._filled(widened(self.problem, dual), k)
 
     def reachable(self, k: int, near: GroupSelection | None) -> float:
         """See `CoupledProblem`."""
@@ -308,6 +317,14 @@ class ScreenedColumns:
         seen = self.columns.seen(columns)
         gains = problem.gains(log_shares(problem.totals(seen.astype(np.int64))))
         return columns, np.where(seen, np.maximum(gains, 0.0), 0.0)
+
+    def widened(self, k: int) -> Array:
+        """See `CoupledProblem`."""
+        selection = self.select(k, None, None)
+        take, window = selection.take, selection.window
+        if window is not None:
+            take[window.between] = widened(window.problem, window.dual)
+        return take
 
     def reachable(self, k: int, near: GroupSelection | None) -> float:
         """See `CoupledProblem`."""

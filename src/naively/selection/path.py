@@ -144,12 +144,51 @@ class SparsityPath:
         ValueError
             If `k` is not such a number.
         """
-        n_features = self.supports.n_features
-        if not isinstance(k, Integral) or not 0 <= int(k) <= n_features:
-            raise ValueError(
-                f"`k` must be an int in [0, {n_features}] (n_features={n_features}); got {k!r}."
-            )
-        return self.supports.at(int(k))
+        return self.supports.at(_checked_size(k, self.supports.n_features))
+
+    def widened(self, k: int) -> IntArray:
+        """Return up to one column more for each class, that reach the bound of k.
+
+        Where the best k columns stay below `bound`, the solution of the dual takes parts of some
+        columns, no more than there are classes. With all of these the objective is between the
+        bound of k and the best objective of as many columns (NFS-long proposition 3.8). Models
+        whose gains add up reach their bound with k columns.
+
+        Parameters
+        ----------
+        k : int
+            Number of features, from 0 to n_features.
+
+        Returns
+        -------
+        columns : ndarray of shape (k,) to (k + n_classes,)
+            Column indices, ascending.
+
+        Raises
+        ------
+        ValueError
+            If `k` is not such a number, or the path has a constraint, groups, redundancy or
+            pairs of classes: the proposition is about any k columns.
+
+        Examples
+        --------
+        >>> from naively import SparseMultinomialNB, sparsity_path
+        >>> X = [[1, 2, 3, 1, 3], [3, 1, 2, 2, 1]]
+        >>> path = sparsity_path(SparseMultinomialNB(alpha=0), X, [0, 1], ks=[3])
+        >>> path.support(3), path.widened(3)
+        (array([0, 3, 4]), array([0, 1, 3, 4]))
+        """
+        supports = self.supports
+        if isinstance(supports, SteppedSupports):
+            return supports.widened(_checked_size(k, supports.n_features))
+        if isinstance(supports, ClassedSupports) or (
+            isinstance(supports, OrderedSupports) and supports.optimal
+        ):
+            return self.support(k)
+        raise ValueError(
+            "`widened` is of paths over any k columns; this one is constrained, or its columns are "
+            "chosen in units, one after the other, or for pairs of classes. Use `support`."
+        )
 
     @property
     def entry(self) -> IntArray:
@@ -160,6 +199,14 @@ class SparsityPath:
     def order(self) -> IntArray:
         """Features in the order in which they enter; those that never do are left out."""
         return self.supports.order(self.k)
+
+
+def _checked_size(k: object, n_features: int) -> int:
+    if not isinstance(k, Integral) or not 0 <= int(k) <= n_features:
+        raise ValueError(
+            f"`k` must be an int in [0, {n_features}] (n_features={n_features}); got {k!r}."
+        )
+    return int(k)
 
 
 def path(family: Family[S], statistics: S, ks: Any = None) -> SparsityPath:
@@ -387,6 +434,10 @@ class SteppedSupports:
         if position < len(self.grid) and self.grid[position] == k:
             return self.coupled.groups.expand(self._take(position))[0]
         return self.coupled.groups.expand(self.coupled.select(k, None, None).take)[0]
+
+    def widened(self, k: int) -> IntArray:
+        """Columns of which the dual for k takes any part, ascending."""
+        return self.coupled.groups.expand(self.coupled.widened(k))[0]
 
     def first_grid_position(self, k: IntArray) -> IntArray:
         """See `Supports`."""

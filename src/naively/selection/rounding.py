@@ -86,6 +86,15 @@ def basic_solution(problem: Problem, dual: DualSolution) -> FloatArray:
     return x
 
 
+def widened(problem: Problem, dual: DualSolution) -> IntArray:
+    """Whole columns wherever the basic solution takes any part (NFS-long proposition 3.8): (d,).
+
+    At most C more than k. No gain h_i(a) is negative, so that their value is at least that of the
+    fractions, the bound.
+    """
+    return np.ceil(basic_solution(problem, dual) - WHOLE).astype(np.int64)
+
+
 def _completed(problem: Problem, take: IntArray, groups: IntArray, missing: int) -> IntArray:
     """Add the missing columns one by one from the groups, each time the one that gains most."""
     take = take.copy()
