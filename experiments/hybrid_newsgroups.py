@@ -7,6 +7,8 @@ the test rows are all others (figure 1), or half of the rows (figure 2). Naive B
 regression see the words of both regions added up. The L2 penalty of logistic regression is chosen
 from C = 0.01 to 100 by three folds of one training split from 50 rows on, and C = 1 below.
 
+The least penalty that is chosen was picked on these pairs: `hybrid_few_rows` has others.
+
 "hybrid" is `HybridNB` as it is: the penalty of theta is chosen by the leave-one-out likelihood.
 "penalty 0" is the paper's method to the letter (equation 11), "same rows" the biased one (equation
 10), "a = prior" has the intercept of equations 7 and 8; these three have no penalty. With ten rows
