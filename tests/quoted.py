@@ -53,11 +53,7 @@ def _value(expression):
 
 def bench(section, row, column, nth=0):
     """A cell of benchmarks/README.md: in a section, the nth row of tables that begins so."""
-    return _cells("benchmarks", section, row, column)[nth]
-
-
-def _cells(folder, section, row, column):
-    page = (ROOT / folder / "README.md").read_text("utf8")
+    page = (ROOT / "benchmarks" / "README.md").read_text("utf8")
     [part] = [part for part in page.split("\n## ") if part.startswith(section)]
     head, found = [], []
     for line in part.splitlines():
@@ -68,19 +64,19 @@ def _cells(folder, section, row, column):
             head = cells
         elif column in head and " | ".join(cells).startswith(row):
             found.append(cells[head.index(column)])
-    return found
+    return found[nth]
 
 
-def said(folder, pattern):
-    """What the groups of a pattern find in README.md of benchmarks or experiments."""
-    return re.search(pattern, (ROOT / folder / "README.md").read_text("utf8")).groups()
+def said(pattern):
+    """What the groups of a pattern find in benchmarks/README.md."""
+    return re.search(pattern, (ROOT / "benchmarks" / "README.md").read_text("utf8")).groups()
 
 
 def costs():
     """Rows of what the same job costs in others, in times of ours."""
     fit = "A whole fit"
-    authors = said("benchmarks", r"about (\d+) times faster on A and (\d+ to \d+) on B")
-    [grid] = said("benchmarks", r"The whole grid would take some\s+([\d,]+) s")
+    authors = said(r"about (\d+) times faster on A and (\d+ to \d+) on B")
+    [grid] = said(r"The whole grid would take some\s+([\d,]+) s")
     ours = float(bench("Cross-validation", "`SparsityCV(SparseMultinomialNB())`", "seconds"))
     times = int(grid.replace(",", "")) / (2 * ours) // 1000 * 1000  # on two processors
     return [
@@ -107,7 +103,7 @@ def large():
 
     two, twenty = "1.6 million messages | 2 |", "1.6 million messages | 20 |"
     later = "1.6 million messages, an hour later"
-    rate, peak = said("benchmarks", r"([\d,]+) rows per CPU s, peak ([\d,]+ MiB)")
+    rate, peak = said(r"([\d,]+) rows per CPU s, peak ([\d,]+ MiB)")
     return [
         of((two,)),
         of((twenty,)),
@@ -124,9 +120,12 @@ def _gib(mib):
 
 def measured(name, title, column):
     """A column of a table of experiments/results/NAME.json."""
-    record = json.loads((RESULTS / f"{name}.json").read_text("utf8"))
-    table = record["tables"][title]
+    table = _table_of(name, title)
     return [row[table["columns"].index(column)] for row in table["rows"]]
+
+
+def _table_of(name, title):
+    return json.loads((RESULTS / f"{name}.json").read_text("utf8"))["tables"][title]
 
 
 @cache
@@ -149,7 +148,8 @@ OTHERS = (
 def named(kind, k, way="of single estimators"):
     """The option that the folds of the training rows named."""
     size = "up to 20" if k <= 20 else "more"
-    [cell] = _cells("experiments", "Which default", f"{kind} | {size} |", way)
+    table = _table_of("default_choice", "Named by the rule, with the mean accuracy (%)")
+    [cell] = (row[table["columns"].index(way)] for row in table["rows"] if row[:2] == [kind, size])
     return cell.rpartition(", ")[0]
 
 
