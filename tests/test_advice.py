@@ -246,7 +246,7 @@ def test_a_class_without_features_stays_in_the_report():
     shown = page[page.index("<h2>What was found</h2>") :]
     shown = shown[: shown.index("</dl>")]
     for name in "abc":
-        of_class = shown[shown.index(f"<bdi>{name}</bdi>") :]
+        of_class = shown[shown.index(f">{name}</bdi>") :]
         of_class = of_class[: of_class.index("</dd>")]
         assert ("none speaks for it" in of_class) is (name != row["speaks_for"])
 

@@ -639,6 +639,7 @@ def bytes_and_signal():
         SparseMultinomialNB,
     ],
 )
+@pytest.mark.filterwarnings("ignore:The poisson model takes counts")
 def test_a_column_in_bytes_does_not_make_the_others_tie(make):
     X, y = bytes_and_signal()
     for factor in (1.0, 1e6):
@@ -921,6 +922,7 @@ def refusal(job):
 
 @pytest.mark.parametrize("make", MEASURES.values(), ids=MEASURES)
 @pytest.mark.parametrize("container", [np.asarray, sp.csr_array])
+@pytest.mark.filterwarnings("ignore:The poisson model takes counts")
 def test_very_large_values_are_answered_or_refused(make, container):
     """Never NaN, never a proof of nothing: squares end at 1e308, sums of them before."""
     y, refused = np.arange(20) % 2, []
@@ -942,6 +944,7 @@ def test_very_large_values_are_answered_or_refused(make, container):
 
 
 @pytest.mark.parametrize("make", MEASURES.values(), ids=MEASURES)
+@pytest.mark.filterwarnings("ignore:The poisson model takes counts")
 def test_very_large_values_to_predict_are_answered_or_refused(make):
     X, y = bytes_and_signal()
     model = make(k=3).fit(X, y)

@@ -45,7 +45,7 @@ def test_rows_and_columns_of_the_page_have_the_same_numbers():
     table = table[: table.index("</table>")]
     columns = re.findall(r'<bdi title="([^"]*)">(\d)</bdi>', table)
     assert columns == [(name, str(i)) for i, name in enumerate(CLASSES, 1)]
-    heads = re.findall(r'<th scope="row" class="text">(\d*) <bdi class="cut">(\w)</bdi>', table)
+    heads = re.findall(r'<th scope="row" class="text">(\d*) <bdi class="cut" title="\w">(\w)</bdi>', table)
     assert heads == [("2", "b"), ("", "z")]
     right = [" right" in cell for cell in re.findall(r'<td class="([^"]*)">', table)]
     assert right == [False, True, *[False] * 10]
@@ -57,7 +57,7 @@ def test_many_classes_of_short_names_have_them_above_their_columns():
     rows = tuple((i,) * 10 for i in range(10))
     object.__setattr__(summary.evaluation, "confusion", Confusion(digits, digits, rows))
     table = summary_html(summary).split('<table class="confusion">')[1].split("</table>")[0]
-    heads = re.findall(r'<bdi class="cut">(\d)</bdi>', table)
+    heads = re.findall(r'<bdi class="cut" title="\d">(\d)</bdi>', table)
     assert heads == [*digits, *digits]  # columns, then rows: no number that is none of theirs
 
 

@@ -381,9 +381,7 @@ def test_anndata_is_selected_from_as_its_file(layer):
     for name in ("features.csv", "model.npz"):
         assert Path("saved", name).read_bytes() == Path("result", name).read_bytes()
     other = naively.select(cells, label=Y, k=2, read=read)
-    assert [each["feature"] for each in other.features] == [
-        each["feature"] for each in found.features
-    ]
+    assert other.features["feature"].tolist() == found.features["feature"].tolist()
 
 
 # Tables of counts ---------------------------------------------------------------------------------

@@ -222,7 +222,7 @@ def test_four_hundred_pixels_are_enough(browser, tmp_path, classes):
     # The three answers stand above the fold.
     for answer in ("What was found", "How well it decides", "How sure each feature is"):
         found = f"[...document.querySelectorAll('h2')].find(e => e.textContent === '{answer}')"
-        assert browser.value(f"{found}.parentElement.querySelector('strong, dd').getBoundingClientRect().bottom") < 800  # fmt: skip  # noqa: E501
+        assert browser.value(f"{found}.parentElement.querySelector('strong, dd, p').getBoundingClientRect().bottom") < 800  # fmt: skip  # noqa: E501
     assert browser.value("getComputedStyle(document.querySelector('.wide')).display") == "none"
 
 

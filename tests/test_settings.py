@@ -73,7 +73,7 @@ KINDS = {  # what is read, and how
         "n.csv",
         (
             "--model=mixed",
-            "--read=kind=a=categorical",
+            "--read=kind=e=categorical",
             *(f"--read=ignore={name}" for name in BESIDE),
         ),
     ),

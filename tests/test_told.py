@@ -174,7 +174,7 @@ def test_two_names_for_one_thing_are_refused():
     ids = ("predict", "out", "words.csv", "--id", "text", "--id", "plate")
     keys = ("select", "words.csv", "--read", "groups=plate", "--read", "groups=text")
     for asked, option in ((ids, "--id"), (keys, "--read groups")):
-        assert f"{option} is given twice" in run(*asked, status=2).stderr
+        assert f"{option} is given more than once" in run(*asked, status=2).stderr
     run("select", "words.csv", "--text", "text", "--text", "plate", "-k", 2, "-o", "two", "-q")
 
 
@@ -446,7 +446,7 @@ def test_shards_of_counts_are_added_and_piped_in():
         assert summary_of(out)["features"] == summary_of("all")["features"]
     refused("select", "-", *asked, "new", match=("standard input", "--read format"))
     counts.set_axis(["label", "word", "n"], axis=1).to_csv("raw.csv", index=False)
-    match = ("raw.csv has no column 'feature'", "must be called feature, label and count")
+    match = ("raw.csv: it has no column 'feature'", "must be called feature, label and count")
     refused("select", "raw.csv", *asked, "new", match=match)
 
 

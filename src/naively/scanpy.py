@@ -96,7 +96,7 @@ def rank_genes(
     matrix, var = _matrix(adata, layer, use_raw)
     groups = _groups(adata, groupby)
     estimator = _estimator(model, k)
-    _check_values(estimator._asked().name, matrix)
+    _check_values(estimator._model().name, matrix)
     fitted = estimator.fit(matrix, np.asarray(groups).astype(str))
     names = np.asarray(var.index, dtype=object)
     n = len(names) if n_genes is None else n_genes
@@ -174,7 +174,7 @@ def _groups(adata: Any, groupby: str) -> Any:
 
 def _estimator(model: str | AbstractSparseClassifier[Any], k: K) -> AbstractSparseClassifier[Any]:
     if isinstance(model, AbstractSparseClassifier):
-        name = model._asked().name
+        name = model._model().name
         if name not in _MODELS:
             raise ValueError(f"`model` must be one of {', '.join(_MODELS)}; got that of {name}.")
         return model

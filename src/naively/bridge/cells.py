@@ -18,8 +18,16 @@ def is_anndata(table: Any) -> bool:
     return all(hasattr(table, name) for name in ("X", "obs", "var", "layers", "uns"))
 
 
-def written_anndata(path: Path, adata: Any, columns: Sequence[str], read: Mapping[str, Any]) -> str:
+def written_anndata(
+    path: Path,
+    adata: Any,
+    columns: Sequence[str],
+    read: Mapping[str, Any],
+    labels: Mapping[str, Any] | None = None,
+) -> str:
     """Write the matrix that is to be read and some columns of `obs`; return the name of the file.
+
+    `labels`, by the name of their column, stand beside them.
 
     Raises
     ------
@@ -41,7 +49,7 @@ def written_anndata(path: Path, adata: Any, columns: Sequence[str], read: Mappin
         raise ValueError("`read` must name a layer, as {'layer': 'counts'}: there is no X.")
     some = import_module("anndata").AnnData(
         X=adata.X if own else sp.csr_matrix((adata.n_obs, len(var))),
-        obs=adata.obs[list(columns)],
+        obs=adata.obs[list(columns)].assign(**(labels or {})),
         var=var[[]],
         layers={} if own or raw else {layer: adata.layers[layer]},
     )

@@ -274,13 +274,22 @@ def _written(
 def _written_cells(
     path: Path, adata: Any, label: Any, text: Any, options: Mapping[str, Any]
 ) -> tuple[str, str, dict[str, Any]]:
-    if not isinstance(label, str | None):
-        raise ValueError("`label` must be a column of `obs`, where `table` is AnnData.")
     if text is not None:
         raise ValueError("`text` names columns of text, and AnnData has none; leave it out.")
-    columns = list(dict.fromkeys([label or "label", *_beside(options)]))
-    file = written_anndata(path, adata, columns, options.get("read") or {})
+    columns, labels = _beside(options), None
+    if isinstance(label, str | None):
+        columns = [label or "label", *columns]
+    else:
+        values, label = _labels(adata, label), _free_name(columns)
+        labels = {label: values}
+    read = options.get("read") or {}
+    file = written_anndata(path, adata, list(dict.fromkeys(columns)), read, labels)
     return file, "pandas", {"text": (), "label": label}
+
+
+def _free_name(names: Sequence[str]) -> str:
+    """Name of a column of labels that none has."""
+    return next(name for name in ("label", *map("label {}".format, names)) if name not in names)
 
 
 def _written_frame(
@@ -299,7 +308,7 @@ def _written_frame(
         texts = () if numbers else (text,) if isinstance(text, str) else tuple(text or ("text",))
     own = label if isinstance(label, str) else None
     if label is not None and own is None:
-        own = next(name for name in ("label", *map("label {}".format, names)) if name not in names)
+        own = _free_name(names)
     beside = _beside(options)
     if texts and options["model"] != "mixed":
         wanted = [*texts, *beside, *([own or "label"] if isinstance(label, str | None) else [])]

@@ -456,9 +456,11 @@ def _of_tables(source: str, rows: str) -> Iterator[None]:
         try:
             yield
         except ValueError as error:
-            said = str(error).replace("`frame`", source).replace("`rows`", rows)
+            said = str(error)
+            named = "it" if said.startswith(f"{source}: ") else source
+            said = said.replace("`frame`", named).replace("`rows`", rows)
             said = said.replace(
-                "Name its columns with `feature`, `label` and `count`.",
+                "Rename it, or in Python name it with `feature`, `label` or `count`.",
                 "Its columns must be called feature, label and count.",
             )
             raise InputError(said) from error

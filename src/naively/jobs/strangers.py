@@ -8,7 +8,7 @@ from naively._nearest import short
 from naively.read.formats import is_written
 from naively.text.labels import folded
 
-_ABSENT_WORDS = (
+ABSENT_WORDS = (
     " (an empty cell, NA, NaN, N/A, None, null; if one of these is a class, write it otherwise)"
 )
 _SHOWN = 5
@@ -63,7 +63,7 @@ def unlabelled_note(
         of = f" of {source}" * bool(source)
         yield (
             f"{rows:,} row{'s' * (rows > 1)}{of} without a label "
-            f"{'were' if rows > 1 else 'was'} {what}{_ABSENT_WORDS * written}."
+            f"{'were' if rows > 1 else 'was'} {what}{ABSENT_WORDS * written}."
         )
 
 

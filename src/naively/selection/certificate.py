@@ -59,6 +59,8 @@ class Certificate:
         How often the k best features were selected on the way.
     nodes : int
         Nodes of branch and bound (`exact=True`).
+    is_empty : bool
+        Whether no feature was asked for (k = 0): nothing is proven.
     quantity, unit : str
         What the objective measures, in words.
     choice : str or None
