@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.stats import chi2
 
 import naively.scanpy
-from naively import SparseGaussianNB, SparseL2Centers, SparsePoissonNB, markers
+from naively import SparseGaussianNB, SparseL2Centers, SparsePoissonNB, SparsePoissonNB, markers
 
 GROUPS = ["B cell", "NK", "T cell"]
 
@@ -91,7 +91,7 @@ def test_figures_are_those_of_the_markers():
             i = order[rank - 1]
             least = min(least, p[i] * len(p) / rank)
             assert found["pvals_adj"][group][i] == pytest.approx(least, rel=1e-12)
-    assert model.predict(counts).tolist()  # what is returned decides
+    assert model.predict(cells.to_df("counts")).tolist()  # what is returned decides
 
 
 def test_the_panel_is_marked_in_var():
@@ -120,6 +120,27 @@ def test_raw_and_models_and_estimators():
         naively.scanpy.rank_genes(few, "type", layer="counts", model=model, k=5, key_added="mine")
         assert set(few.uns["mine"]["names"]["B cell"][:2]) == {"gene0", "gene1"}
         assert few.uns["mine"]["params"]["method"] == f"naively-{model}"
+
+
+@pytest.mark.parametrize("options", [{}, {"objective": "pairs"}, {"quota": "even"}])
+def test_genes_are_matched_by_name(options):
+    cells, _ = some_cells()
+    model = naively.scanpy.rank_genes(
+        cells, "type", layer="counts", model=SparsePoissonNB(k=6, exposure="total", **options)
+    )
+    table = cells.to_df("counts")
+    answers = model.predict(table).tolist()
+    assert np.mean(np.array(answers) == cells.obs["type"].astype(str)) > 0.9
+    with pytest.raises(ValueError, match="feature names should match"):
+        model.predict(table[table.columns[::-1]])
+    assert set(model.get_feature_names_out()) == set(cells.var_names[cells.var["naively_selected"]])
+
+
+def test_genes_of_one_name_are_refused():
+    cells, _ = some_cells()
+    cells.var_names = ["a", "a", *cells.var_names[2:]]
+    with pytest.raises(ValueError, match="'a' is given twice.*var_names_make_unique"):
+        naively.scanpy.rank_genes(cells, "type", layer="counts")
 
 
 def test_groups_come_in_the_order_of_their_categories():

@@ -83,7 +83,8 @@ def rank_genes(
     Returns
     -------
     estimator : fitted classifier
-        With the panel, its certificate, and `predict`.
+        With the panel, its certificate, and `predict`, which takes the genes by name:
+        `predict(other.to_df(layer))`, in any order.
 
     Raises
     ------
@@ -97,13 +98,20 @@ def rank_genes(
     groups = _groups(adata, groupby)
     estimator = _estimator(model, k)
     _check_values(estimator._model().name, matrix)
-    fitted = estimator.fit(matrix, np.asarray(groups).astype(str))
     names = np.asarray(var.index, dtype=object)
+    repeated = var.index[var.index.duplicated()]
+    if len(repeated):
+        raise ValueError(
+            f"genes must have names of their own; {repeated[0]!r} is given twice: call "
+            "adata.var_names_make_unique() first."
+        )
     n = len(names) if n_genes is None else n_genes
     if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 1 <= n <= len(names):
         raise ValueError(
             f"`n_genes` must be an int in [1, {len(names)}], or None; got {n_genes!r}."
         )
+    fitted = estimator.fit(matrix, np.asarray(groups).astype(str))
+    fitted.feature_names_in_ = names
     adata.uns[key_added] = {
         "params": {
             "groupby": groupby,
