@@ -45,7 +45,9 @@ def test_rows_and_columns_of_the_page_have_the_same_numbers():
     table = table[: table.index("</table>")]
     columns = re.findall(r'<bdi title="([^"]*)">(\d)</bdi>', table)
     assert columns == [(name, str(i)) for i, name in enumerate(CLASSES, 1)]
-    heads = re.findall(r'<th scope="row" class="text">(\d*) <bdi class="cut" title="\w">(\w)</bdi>', table)
+    heads = re.findall(
+        r'<th scope="row" class="text">(\d*) <bdi class="cut" title="\w">(\w)</bdi>', table
+    )
     assert heads == [("2", "b"), ("", "z")]
     right = [" right" in cell for cell in re.findall(r'<td class="([^"]*)">', table)]
     assert right == [False, True, *[False] * 10]

@@ -10,7 +10,7 @@ from scipy import sparse
 from scipy.stats import chi2
 
 import naively.scanpy
-from naively import SparseGaussianNB, SparseL2Centers, SparsePoissonNB, SparsePoissonNB, markers
+from naively import SparseGaussianNB, SparseL2Centers, SparsePoissonNB, markers
 
 GROUPS = ["B cell", "NK", "T cell"]
 
