@@ -124,6 +124,29 @@ def measured(name, title, column):
     return [row[table["columns"].index(column)] for row in table["rows"]]
 
 
+def kept(name, title, row, column, digits=1):
+    """A figure of a table of experiments/results/NAME.json: of the row that begins so."""
+    table = _table_of(name, title)
+    [found] = (each for each in table["rows"] if each[0] == row)
+    return f"{found[table['columns'].index(column)]:.{digits}f}"
+
+
+def hybrid(quantity, method, rows, digits):
+    """Mean of the hybrid's pairs of newsgroups."""
+    title = f"{quantity} by training rows, mean of the pairs"
+    return kept("hybrid_newsgroups", title, method, str(rows), digits)
+
+
+def error(method, rows):
+    """Test error in per cent."""
+    return hybrid("Test error (%)", method, rows, 1)
+
+
+def log_loss(method, rows):
+    """The same in nats."""
+    return hybrid("Log loss (nats)", method, rows, 2)
+
+
 def _table_of(name, title):
     return json.loads((RESULTS / f"{name}.json").read_text("utf8"))["tables"][title]
 
