@@ -112,7 +112,8 @@ def test_raw_and_models_and_estimators():
     cells.raw = cells
     few = cells[:, :30].copy()
     for model in ("gaussian", "bernoulli", SparseGaussianNB(k=5, variance="shared")):
-        naively.scanpy.rank_genes(few, "type", use_raw=True, model=model, k=5)
+        k = 5 if isinstance(model, str) else None
+        naively.scanpy.rank_genes(few, "type", use_raw=True, model=model, k=k)
         assert len(few.uns["rank_genes_groups"]["names"]) == 60
         assert few.raw.var["naively_selected"].sum() == 5
         assert few.uns["rank_genes_groups"]["params"]["use_raw"] is True
@@ -134,6 +135,30 @@ def test_genes_are_matched_by_name(options):
     with pytest.raises(ValueError, match="feature names should match"):
         model.predict(table[table.columns[::-1]])
     assert set(model.get_feature_names_out()) == set(cells.var_names[cells.var["naively_selected"]])
+
+
+def test_parameters_are_those_of_the_estimator():
+    cells, _ = some_cells()
+    options = {"objective": "pairs", "quota": 1}
+    one = naively.scanpy.rank_genes(cells, "type", layer="counts", k=6, **options)
+    other = SparsePoissonNB(k=6, exposure="total", **options)
+    other.fit(cells.to_df("counts"), cells.obs["type"].astype(str))
+    assert one.support_.tolist() == other.support_.tolist()
+    with pytest.raises(TypeError, match="`quotas` is no parameter of SparsePoissonNB.*`quota`"):
+        naively.scanpy.rank_genes(cells, "type", layer="counts", quotas=1)
+    for given in ({"k": 6}, {"quota": 1}):
+        with pytest.raises(ValueError, match=rf"`{next(iter(given))}`=. is that of `model`"):
+            naively.scanpy.rank_genes(cells, "type", layer="counts", model=other, **given)
+
+
+def test_the_model_is_saved_with_the_names_of_genes(tmp_path):
+    cells, _ = some_cells()
+    model = naively.scanpy.rank_genes(cells, "type", layer="counts", k=6)
+    naively.save(model, tmp_path / "m.npz")
+    other = cells[:, ::-1].copy()
+    expected = model.predict(cells.to_df("counts")).tolist()
+    loaded = naively.load(tmp_path / "m.npz")
+    assert loaded.predict(other.to_df("counts")).tolist() == expected
 
 
 def test_genes_of_one_name_are_refused():

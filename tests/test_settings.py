@@ -359,7 +359,7 @@ def test_a_run_is_repeated_by_its_settings_and_by_its_command(files, monkeypatch
     monkeypatch.chdir(files)
     asked = ("-k", 3, "--words", "ngrams=1,2", "--words", "stop-words=english", "--test", 0.25,
              "--judge", "seed=3", "--judge", "precision=p=0.7", "--choose", "exclude=pl*",
-             "--choose", "exclude=ne*", "--text", "text", "--text", "more")  # fmt: skip
+             "--choose", "exclude=ne*", "--text", "text", "--text", "more", "--on", 2)  # fmt: skip
     run("select", "t.csv", *asked, "-q")
     first = {path.name: path.read_bytes() for path in Path("result").iterdir()}
     shutil.copy("result/run.toml", tmp_path / "run.toml")
@@ -374,6 +374,16 @@ def test_a_run_is_repeated_by_its_settings_and_by_its_command(files, monkeypatch
     assert said["file"] == "t.csv"
     assert said["words"] == {"ngrams": "1,2", "stop-words": "english"}
     assert said["choose"] == {"exclude": ["pl*", "ne*"]}
+    assert said["on"] == 2
+
+
+@pytest.mark.parametrize(
+    "text", ["4", "dask", "dask:3", "spark", "spark:2", "tcp://h:1", "spark://h:7077", "sc://h"]
+)
+def test_where_a_run_was_is_written_as_it_is_given(text):
+    (option,) = (each for each in options_of("select") if "--on" in each.opts)
+    found = option.type.convert(text, None, None)
+    assert str(found) == text
 
 
 def test_the_command_line_goes_before_the_file(files, monkeypatch, tmp_path):

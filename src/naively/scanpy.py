@@ -46,9 +46,10 @@ def rank_genes(
     layer: str | None = None,
     use_raw: bool = False,
     model: str | AbstractSparseClassifier[Any] = "poisson",
-    k: K = 50,
+    k: K | None = None,
     n_genes: int | None = None,
     key_added: str = "rank_genes_groups",
+    **parameters: Any,
 ) -> AbstractSparseClassifier[Any]:
     """Choose a panel of k genes for all groups, and rank all genes for each group.
 
@@ -73,12 +74,14 @@ def rank_genes(
         What entries are, by default "poisson": counts, in proportion to the total of the cell
         (`exposure="total"`, also of "negative-binomial"). All but "gaussian" and "bernoulli" take
         counts, not their logarithms. An estimator is fitted as it is, `k` its own.
-    k : int, float, "all", "auto", "simplest", "best" or "fdr", default=50
-        Size of the panel, as in the estimators.
+    k : int, float, "all", "auto", "simplest", "best" or "fdr", default=None
+        Size of the panel, as in the estimators; by default 50.
     n_genes : int, default=None
         Genes that are ranked for each group; by default all.
     key_added : str, default="rank_genes_groups"
         Key in `uns`.
+    **parameters
+        Other parameters of the model's estimator, such as `quota=2` or `objective="pairs"`.
 
     Returns
     -------
@@ -96,7 +99,7 @@ def rank_genes(
     """
     matrix, var = _matrix(adata, layer, use_raw)
     groups = _groups(adata, groupby)
-    estimator = _estimator(model, k)
+    estimator = _estimator(model, k, parameters)
     _check_values(estimator._model().name, matrix)
     names = np.asarray(var.index, dtype=object)
     repeated = var.index[var.index.duplicated()]
@@ -180,8 +183,17 @@ def _groups(adata: Any, groupby: str) -> Any:
     return column
 
 
-def _estimator(model: str | AbstractSparseClassifier[Any], k: K) -> AbstractSparseClassifier[Any]:
+def _estimator(
+    model: str | AbstractSparseClassifier[Any], k: K | None, parameters: dict[str, Any]
+) -> AbstractSparseClassifier[Any]:
     if isinstance(model, AbstractSparseClassifier):
+        given = parameters if k is None else {"k": k, **parameters}
+        if given:
+            name, value = next(iter(given.items()))
+            raise ValueError(
+                f"`{name}`={value!r} is that of `model` where an estimator is given: "
+                f"{type(model).__name__}({name}={value!r}, ...)."
+            )
         name = model._model().name
         if name not in _MODELS:
             raise ValueError(f"`model` must be one of {', '.join(_MODELS)}; got that of {name}.")
@@ -190,8 +202,14 @@ def _estimator(model: str | AbstractSparseClassifier[Any], k: K) -> AbstractSpar
         raise ValueError(
             f"`model` must be one of {', '.join(_MODELS)}, or an estimator of them; got {model!r}."
         )
-    kind, parameters = _MODELS[model]
-    return kind(k=k, **parameters)
+    kind, usual = _MODELS[model]
+    unknown = [name for name in parameters if name not in kind().get_params()]
+    if unknown:
+        raise TypeError(
+            f"`{unknown[0]}` is no parameter of {kind.__name__}: "
+            f"{nearest(unknown[0], kind().get_params())}"
+        )
+    return kind(k=50 if k is None else k, **{**usual, **parameters})
 
 
 def _check_values(name: str, matrix: Any) -> None:
@@ -203,8 +221,9 @@ def _check_values(name: str, matrix: Any) -> None:
     if odd.size:
         raise ValueError(
             f"`model`={name!r} takes counts, and {odd.size:,} values are no whole numbers, such as "
-            f"{odd.flat[0]:g}. Name the layer of the counts (layer='counts'), round them, or use "
-            "model='gaussian' for logarithms."
+            f"{odd.flat[0]:g}. Name the layer of the counts (layer='counts'), or round them. Where "
+            "there are only logarithms, take SparseL2Centers(scale='std') itself; model='gaussian' "
+            "is for values that are seldom 0."
         )
 
 

@@ -359,6 +359,13 @@ class Engine:
     jobs: int | None = None  # workers; None: one, or two on an engine
     checkpoint: str | None = None  # folder of work done
 
+    def __str__(self) -> str:
+        """As `--on` has it: 4, dask, dask:4, tcp://HOST:PORT."""
+        if self.address is not None:
+            return self.address
+        named = [] if self.name == "local" else [self.name]
+        return ":".join([*named, *([] if self.jobs is None else [str(self.jobs)])])
+
 
 @dataclass(frozen=True, slots=True)
 class Recipe:
