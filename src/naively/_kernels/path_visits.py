@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from naively._kernels.compiled import kernel
+from naively._kernels.compiled import kernel, kernel_part
 from naively._types import Array, IntArray
 
 
@@ -43,11 +43,13 @@ def group_stays(
     int
         Number of columns with several visits, which may be above F.
     """
-    seen = np.zeros(len(pointer) - 1, np.int64)
+    seen = np.empty(len(pointer) - 1, np.int64)
+    first = np.empty(len(seen), np.int64)  # change at which the next column of the group enters
+    for g in range(len(seen)):
+        seen[g], first[g] = 0, pointer[g]
     level_at = np.empty(len(change), np.int64)  # columns of the group that are in after a change
     lowest = np.empty(len(change), np.int64)  # fewest that are in from there on
     _levels(pointer, change, level_at, lowest)
-    first = pointer.copy()  # change at which the next column of the group enters
     several = 0
     for j in range(len(group)):
         g = group[j]
@@ -82,7 +84,7 @@ def group_stays(
     return several
 
 
-@kernel
+@kernel_part
 def _levels(pointer: IntArray, change: IntArray, level_at: IntArray, lowest: IntArray) -> None:
     """Sum up the changes of each group, and find the smallest sum from each change on."""
     for g in range(len(pointer) - 1):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from naively._kernels.compiled import kernel
+from naively._kernels.compiled import kernel, kernel_part
 from naively._types import FloatArray, IntArray
 
 _SAMPLE = 64  # values that bracket the threshold
@@ -41,7 +41,7 @@ def weighted_threshold(values: FloatArray, sizes: IntArray, k: int) -> float:
     return _quickselect(inside, weights, n, k - above)
 
 
-@kernel
+@kernel_part
 def _sorted_sample(values: FloatArray, sample: FloatArray) -> None:
     """Fill the sample with values at equal distances, ascending."""
     step = len(values) // len(sample)
@@ -53,7 +53,7 @@ def _sorted_sample(values: FloatArray, sample: FloatArray) -> None:
         sample[at] = value
 
 
-@kernel
+@kernel_part
 def _weight_above(values: FloatArray, sizes: IntArray, limit: float) -> int:
     weight = 0
     for i in range(len(values)):
@@ -61,7 +61,7 @@ def _weight_above(values: FloatArray, sizes: IntArray, limit: float) -> int:
     return weight
 
 
-@kernel
+@kernel_part
 def _quickselect(v: FloatArray, w: IntArray, n: int, k: int) -> float:
     """k-th largest of the first n, v[i] occurring w[i] times; reorders both."""  # noqa: D403
     low, high, missing = 0, n, k
@@ -93,55 +93,17 @@ def _quickselect(v: FloatArray, w: IntArray, n: int, k: int) -> float:
             low = smaller
 
 
-@kernel
 def take_largest(values: FloatArray, sizes: IntArray, k: int, take: IntArray) -> float:
     """Fill `take` with how many of each value are among the k largest; returns the k-th largest.
 
     Equal values are taken in order. 0 <= k <= sum of sizes; returns the largest value if k = 0.
     """
     if k == 0:
-        largest = values[0] if len(values) else 0.0
-        for i in range(len(values)):
-            take[i] = 0
-            largest = max(largest, values[i])
-        return largest
+        take[:] = 0
+        return float(values.max()) if len(values) else 0.0
     threshold = weighted_threshold(values, sizes, k)
-    missing = k
-    for i in range(len(values)):
-        take[i] = sizes[i] if values[i] > threshold else 0
-        missing -= take[i]
-    for i in range(len(values)):
-        if values[i] == threshold:
-            take[i] = min(sizes[i], missing)
-            missing -= take[i]
+    np.multiply(sizes, values > threshold, out=take)
+    equal = np.flatnonzero(values == threshold)
+    size = sizes[equal]
+    take[equal] = np.clip(k - take.sum() - (np.cumsum(size) - size), 0, size)
     return threshold
-
-
-@kernel
-def contested(
-    values: FloatArray, sizes: IntArray, take: IntArray, scale: FloatArray, rounding: float
-) -> IntArray:
-    """Places of values from the least taken to the largest left, to rounding; none if these part.
-
-    Parameters
-    ----------
-    values, sizes : (d,)
-    take : (d,) how many are taken of each
-    scale : (d,) what errors are relative to
-    rounding : twice this share of the scale is what two values may differ by and be equal
-    """
-    least, most, n = -1, -1, 0
-    for i in range(len(values)):
-        if take[i] > 0 and (least < 0 or values[i] < values[least]):
-            least = i
-        if take[i] < sizes[i] and (most < 0 or values[i] > values[most]):
-            most = i
-    low, high = np.inf, -np.inf
-    if min(least, most) >= 0:
-        slack = 2.0 * rounding * max(abs(scale[least]), abs(scale[most]))
-        low, high = values[least] - slack, values[most] + slack
-    found = np.empty(len(values) if low <= high else 0, np.int64)
-    for i in range(len(values) if low <= high else 0):
-        found[n] = i
-        n += (values[i] >= low) & (values[i] <= high)
-    return found[:n].copy()
