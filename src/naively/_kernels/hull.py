@@ -56,7 +56,9 @@ def _mix(totals: FloatArray, weights: FloatArray, ghost: float, mixed: FloatArra
 
 
 @kernel_part
-def _climb(values: FloatArray, totals: FloatArray, ghost: float, mixed: FloatArray, gradient: FloatArray) -> None:
+def _climb(
+    values: FloatArray, totals: FloatArray, ghost: float, mixed: FloatArray, gradient: FloatArray
+) -> None:
     """Write the gradient of q."""
     logs = log_shares(mixed)
     for v in range(len(values)):
@@ -66,7 +68,9 @@ def _climb(values: FloatArray, totals: FloatArray, ghost: float, mixed: FloatArr
 
 
 @kernel_part
-def _bend(totals: FloatArray, ghost: float, mixed: FloatArray, difference: FloatArray, matrix: FloatArray) -> None:
+def _bend(
+    totals: FloatArray, ghost: float, mixed: FloatArray, difference: FloatArray, matrix: FloatArray
+) -> None:
     """Write minus the Hessian of q, up to what does not matter to steps that keep the sum of w.
 
     That freedom is used to replace every vertex by its difference from the mixture (v, C; then its
@@ -112,7 +116,9 @@ def _solve(matrix: FloatArray, right: FloatArray) -> None:
 
 
 @kernel_part
-def _move(weights: FloatArray, slack: FloatArray, right: FloatArray, mu: float) -> tuple[float, float]:
+def _move(
+    weights: FloatArray, slack: FloatArray, right: FloatArray, mu: float
+) -> tuple[float, float]:
     """Step as far as weights and slack stay positive; return the step's length and price."""
     above, below = 0.0, 0.0
     for v in range(len(weights)):
@@ -138,7 +144,7 @@ def _move(weights: FloatArray, slack: FloatArray, right: FloatArray, mu: float) 
 
 
 @kernel
-def best_point(
+def best_point(  # noqa: C901 (a kernel that calls another is compiled with it again)
     values: FloatArray, totals: FloatArray, ghost: float
 ) -> tuple[FloatArray, float, FloatArray]:
     """Maximise q over the simplex.
@@ -174,7 +180,7 @@ def best_point(
             for v in range(n):
                 slack[v] = price - gradient[v] + 1e-2 * scale
         for v in range(n):
-            mu += now[v] * slack[v] 
+            mu += now[v] * slack[v]
         mu /= n
         # No point of the simplex exceeds q by more than this (Frank and Wolfe 1956).
         gap = most - mean

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from naively._kernels.compiled import kernel, kernel_part
+from naively._kernels.compiled import kernel
 from naively._types import Array, IntArray
 
 
@@ -13,7 +13,8 @@ def group_stays(
     group: IntArray,
     pointer: IntArray,
     position: IntArray,
-    change: IntArray,
+    level_at: IntArray,
+    lowest: IntArray,
     n_points: int,
     stay: Array,
     more_feature: IntArray,
@@ -28,8 +29,9 @@ def group_stays(
         Group of each column; the columns of a group enter lowest index first.
     pointer : ndarray of shape (d + 1,)
         Where the changes of each group start.
-    position, change : ndarray
-        Grid position and number of columns of each change, ascending within a group.
+    position, level_at, lowest : ndarray
+        Of each change, ascending within a group: its grid position, how many columns of the group
+        are in after it, and the fewest that are in from there on.
     n_points : int
         Number of grid points G.
     stay : ndarray of shape (m, 3)
@@ -43,13 +45,8 @@ def group_stays(
     int
         Number of columns with several visits, which may be above F.
     """
-    seen = np.empty(len(pointer) - 1, np.int64)
-    first = np.empty(len(seen), np.int64)  # change at which the next column of the group enters
-    for g in range(len(seen)):
-        seen[g], first[g] = 0, pointer[g]
-    level_at = np.empty(len(change), np.int64)  # columns of the group that are in after a change
-    lowest = np.empty(len(change), np.int64)  # fewest that are in from there on
-    _levels(pointer, change, level_at, lowest)
+    seen = np.zeros(len(pointer) - 1, np.int64)
+    first = pointer.copy()  # change at which the next column of the group enters
     several = 0
     for j in range(len(group)):
         g = group[j]
@@ -82,19 +79,6 @@ def group_stays(
             more_ptr[several + 1] = more_ptr[several] + visits
         several += 1
     return several
-
-
-@kernel_part
-def _levels(pointer: IntArray, change: IntArray, level_at: IntArray, lowest: IntArray) -> None:
-    """Sum up the changes of each group, and find the smallest sum from each change on."""
-    for g in range(len(pointer) - 1):
-        level = 0
-        for at in range(pointer[g], pointer[g + 1]):
-            level += change[at]
-            level_at[at] = level
-        for at in range(pointer[g + 1] - 1, pointer[g] - 1, -1):
-            level = min(level, level_at[at])
-            lowest[at] = level
 
 
 @kernel
