@@ -16,16 +16,18 @@ with mu going to 0.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from naively._kernels.compiled import kernel, kernel_part
+from naively._kernels.compiled import kernel, kernel_part, patient
 from naively._types import FloatArray
 
 TINY = 1e-300  # shares are kept above this, so that their logarithms are finite
 
 
 @kernel
-def log_shares(totals: FloatArray) -> FloatArray:
+def _log_shares(totals: FloatArray) -> FloatArray:
     """log(F_c / F), bounded below; equal shares if F = 0: (C,)."""  # noqa: D403
     total = 0.0
     for c in range(len(totals)):
@@ -33,7 +35,7 @@ def log_shares(totals: FloatArray) -> FloatArray:
     logs = np.empty(len(totals))
     for c in range(len(totals)):
         if total <= 0:
-            logs[c] = -np.log(len(totals))
+            logs[c] = -math.log(len(totals))
         elif totals[c] > 0.5 * total:
             # Of a share close to 1 the logarithm is small, and many counts multiply it: what is
             # left to the other classes has digits that 1 minus it has not.
@@ -41,10 +43,13 @@ def log_shares(totals: FloatArray) -> FloatArray:
             for other in range(len(totals)):
                 if other != c:
                     rest += totals[other]
-            logs[c] = np.log1p(-rest / total)
+            logs[c] = math.log1p(-rest / total)
         else:
-            logs[c] = np.log(max(totals[c] / total, TINY))
+            logs[c] = math.log(max(totals[c] / total, TINY))
     return logs
+
+
+log_shares = patient(_log_shares)
 
 
 @kernel_part
@@ -60,7 +65,7 @@ def _climb(
     values: FloatArray, totals: FloatArray, ghost: float, mixed: FloatArray, gradient: FloatArray
 ) -> None:
     """Write the gradient of q."""
-    logs = log_shares(mixed)
+    logs = _log_shares(mixed)
     for v in range(len(values)):
         gradient[v] = values[v]
         for c in range(len(mixed)):
@@ -103,7 +108,7 @@ def _solve(matrix: FloatArray, right: FloatArray) -> None:
             s = matrix[i, j]
             for t in range(j):
                 s -= matrix[i, t] * matrix[j, t]
-            matrix[i, j] = np.sqrt(max(s, TINY)) if i == j else s / matrix[j, j]
+            matrix[i, j] = math.sqrt(max(s, TINY)) if i == j else s / matrix[j, j]
     for r in range(n_right):
         for i in range(n):
             for t in range(i):
@@ -143,6 +148,7 @@ def _move(
     return length, change
 
 
+@patient
 @kernel
 def best_point(  # noqa: C901 (a kernel that calls another is compiled with it again)
     values: FloatArray, totals: FloatArray, ghost: float
@@ -191,7 +197,7 @@ def best_point(  # noqa: C901 (a kernel that calls another is compiled with it a
         # Close to the solution, rounding spoils the steps: then the best point so far is it.
         if gap <= accuracy or mu <= 1e-3 * accuracy or (mu <= accuracy and gap > best_gap):
             break
-        if not np.isfinite(gap):  # a step lost all its digits: the best point so far is the answer
+        if not math.isfinite(gap):  # a step lost all its digits: the best point so far is the answer
             break
         _bend(totals, ghost, mixed, difference, matrix)
         for v in range(n):
@@ -202,11 +208,11 @@ def best_point(  # noqa: C901 (a kernel that calls another is compiled with it a
         length, change = _move(now, slack, right, mu)
         price += length * change
     _mix(totals, weights, 0.0, mixed)
-    logs = log_shares(mixed)
+    logs = _log_shares(mixed)
     reached = 0.0
     for v in range(n):
         reached += weights[v] * values[v]
     for c in range(n_classes):
         reached -= mixed[c] * logs[c]
         mixed[c] += ghost
-    return weights, reached, log_shares(mixed)
+    return weights, float(reached), _log_shares(mixed)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from naively._kernels.compiled import kernel
 from naively._types import Array, IntArray
 
@@ -16,6 +14,8 @@ def group_stays(
     level_at: IntArray,
     lowest: IntArray,
     n_points: int,
+    seen: IntArray,
+    first: IntArray,
     stay: Array,
     more_feature: IntArray,
     more_rank: IntArray,
@@ -34,6 +34,10 @@ def group_stays(
         are in after it, and the fewest that are in from there on.
     n_points : int
         Number of grid points G.
+    seen : ndarray of shape (d,)
+        Zeros; receives the number of columns of each group.
+    first : ndarray of shape (d,)
+        The change at which the next column of each group enters: its first one; changes.
     stay : ndarray of shape (m, 3)
         Receives the stays, see `leave_one_out_counts_csr`.
     more_feature, more_rank, more_ptr : ndarray of shape (F,), (F,) and (F + 1,)
@@ -45,8 +49,6 @@ def group_stays(
     int
         Number of columns with several visits, which may be above F.
     """
-    seen = np.zeros(len(pointer) - 1, np.int64)
-    first = pointer.copy()  # change at which the next column of the group enters
     several = 0
     for j in range(len(group)):
         g = group[j]

@@ -8,22 +8,28 @@ from naively._kernels.compiled import kernel, kernel_part
 from naively._types import FloatArray, IntArray
 
 _SAMPLE = 64  # values that bracket the threshold
-_FEW = 4 * _SAMPLE  # so few values are not bracketed
+_FEW = 8 * _SAMPLE  # so few values are sorted
+
+
+def weighted_threshold(values: FloatArray, sizes: IntArray, k: int) -> float:
+    """Return the k-th largest value when value i occurs sizes[i] times; 1 <= k <= sum of sizes."""
+    if len(values) > _FEW:
+        return _bracketed_threshold(values, sizes, k)
+    order = np.argsort(values)[::-1]  # nothing has to be compiled for a few values
+    return float(values[order[np.searchsorted(np.cumsum(sizes[order]), k)]])
 
 
 @kernel
-def weighted_threshold(values: FloatArray, sizes: IntArray, k: int) -> float:
-    """Return the k-th largest value when value i occurs sizes[i] times; 1 <= k <= sum of sizes.
+def _bracketed_threshold(values: FloatArray, sizes: IntArray, k: int) -> float:
+    """As `weighted_threshold`, in one pass over many values.
 
     Counting the weight above a value is a loop without branches, many times faster than moving
     values: a sample brackets the threshold, and only the values in between are partitioned. Only
     the value matters, so the result does not depend on the order of equal elements.
     """
-    bracketed = len(values) > _FEW
-    low, high, above = -1, _SAMPLE if bracketed else 0, 0
+    low, high, above = -1, _SAMPLE, 0
     sample = np.empty(_SAMPLE)
-    if bracketed:
-        _sorted_sample(values, sample)
+    _sorted_sample(values, sample)
     while high - low > 1:
         middle = (low + high) // 2
         weight = _weight_above(values, sizes, sample[middle])
@@ -31,8 +37,7 @@ def weighted_threshold(values: FloatArray, sizes: IntArray, k: int) -> float:
             low = middle
         else:
             high, above = middle, weight
-    from_below = low < 0  # no sampled value on that side
-    to_above = not bracketed or high == _SAMPLE
+    from_below, to_above = low < 0, high == _SAMPLE  # no sampled value on that side
     least, most = sample[max(low, 0)], sample[min(high, _SAMPLE - 1)]
     inside, weights, n = np.empty(len(values)), np.empty(len(values), np.int64), 0
     for i in range(len(values)):

@@ -139,7 +139,10 @@ def path_stays(path: SparsityPath) -> Stays:
         room = several
         feature, rank = np.empty((2, room), np.int64)
         ptr = np.zeros(room + 1, np.int64)
-        several = group_stays(group, pointer, position, level, lowest, G, stay, feature, rank, ptr)
+        seen, first = np.zeros(len(groups.size), np.int64), pointer[:-1].copy()
+        several = group_stays(
+            group, pointer, position, level, lowest, G, seen, first, stay, feature, rank, ptr
+        )
     feature, rank, ptr = feature[:several], rank[:several], ptr[: several + 1]
     enter, leave = np.empty((2, ptr[-1]), np.int64)
     list_visits(group[feature], rank, pointer, position, change, G, ptr, enter, leave)
