@@ -197,7 +197,9 @@ def best_point(  # noqa: C901 (a kernel that calls another is compiled with it a
         # Close to the solution, rounding spoils the steps: then the best point so far is it.
         if gap <= accuracy or mu <= 1e-3 * accuracy or (mu <= accuracy and gap > best_gap):
             break
-        if not math.isfinite(gap):  # a step lost all its digits: the best point so far is the answer
+        if not math.isfinite(
+            gap
+        ):  # a step lost all its digits: the best point so far is the answer
             break
         _bend(totals, ghost, mixed, difference, matrix)
         for v in range(n):
