@@ -138,7 +138,8 @@ def _chart(panels: Sequence[_Panel], axis: _Axis) -> Chart:
 
 
 def _drawing(panels: Sequence[_Panel], axis: _Axis, width: int) -> Drawing:
-    right, top, parts = width - _RIGHT, _TOP, []
+    right, top = width - _RIGHT, _TOP
+    parts: list[str] = []
 
     def x(value: float) -> float:
         return round(_LEFT + (right - _LEFT) * axis.share(value), 1)
