@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from naively._kernels.hull import best_weights
+from naively._kernels.hull import best_point
 from naively._kernels.weighted_top import take_largest, weighted_threshold
 from naively.models.model import Limits
 from naively.models.multinomial import multinomial
@@ -282,12 +282,12 @@ def test_weighted_top_is_the_top_of_the_repeated_values(kind, most):
 
 
 @pytest.mark.parametrize("n_classes", [2, 5, 40])
-def test_best_weights_satisfy_the_optimality_conditions(n_classes):
+def test_best_points_satisfy_the_optimality_conditions(n_classes):
     rng = np.random.default_rng(n_classes)
     for n in (1, 2, 3, 8):
         counts = rng.poisson(rng.gamma(0.5, 200, (n, n_classes))).astype(float) + 1e-9
         values = -counts.sum(axis=1) * rng.random(n)
-        weights = best_weights(values, counts)
+        weights = best_point(values, counts, 0.0)[0]
         mixed = weights @ counts
         gradient = values - counts @ np.log(mixed / mixed.sum())
         assert weights.sum() == pytest.approx(1)

@@ -12,7 +12,7 @@ from html.parser import HTMLParser
 
 import pytest
 
-from naively.jobs.charts import charts_of
+from naively.report.charts import charts_of
 from naively.report.documents import features_csv, summary_json
 from naively.report.markdown import escaped, summary_markdown
 from naively.report.names import printable, shortened, visible

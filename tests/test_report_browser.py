@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from browser import Browser, executable
-from naively.jobs.charts import charts_of
 from naively.report import pictures
+from naively.report.charts import charts_of
 from naively.report.names import shortened
 from naively.report.page import summary_html
 from test_report import HOSTILE, summary_of

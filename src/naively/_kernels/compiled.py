@@ -5,13 +5,20 @@ from __future__ import annotations
 import functools
 import logging
 from collections.abc import Callable
+from pathlib import Path
+from time import thread_time
+from types import FunctionType
 from typing import Any, TypeVar, cast
 
+import numpy as np
 from numba import config, njit
 from numba.core.caching import FunctionCache
 
 from naively._kernels.first_use import COMPILING
 from naively._types import Array
+
+_PATIENCE = 0.3  # seconds of plain Python, after which a patient kernel is compiled after all
+_SMALL = 64  # numbers in the arrays of a call that may be made in plain Python
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -29,6 +36,11 @@ class _Cache(FunctionCache):  # type: ignore[misc]
         if found is None:
             COMPILING.start()
         return found
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether nothing has been kept yet."""
+        return not Path(self._cache_file._index_path).exists()
 
     def save_overload(self, *args: Any, **kwargs: Any) -> None:
         """Keep what was compiled, if there is room for it."""
@@ -48,7 +60,8 @@ def _tell_of_cache() -> None:
 
 
 def _compiled(function: Function, **options: Any) -> Function:
-    dispatcher = njit(nogil=True, **options)(function)
+    # What a kernel would need to be called by C is a fifth of the time that it takes to compile.
+    dispatcher = njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
     if not config.DISABLE_JIT:
         try:
             dispatcher._cache = _Cache(dispatcher.py_func)  # as cache=True does, but to be forgiven
@@ -78,6 +91,47 @@ def summing_kernel(function: Function) -> Function:
     the number of threads.
     """
     return _compiled(function, fastmath={"reassoc", "nsz"})
+
+
+def patient(compiled: Function) -> Function:
+    """Compile a kernel only when it pays: a few small calls are made in plain Python.
+
+    To the kernel and all that it calls both ways are one: what it does must be the same in Python
+    to the last bit (`math.log` instead of `np.log`, no integers that overflow). Kernels that call
+    it name the kernel itself.
+    """
+    if config.DISABLE_JIT:
+        return compiled
+    cache, spent = cast(Any, compiled)._cache, 0.0
+
+    @functools.cache
+    def plain() -> Callable[..., Any] | None:
+        known = isinstance(cache, _Cache) and not cache.is_empty
+        return None if known else _interpreted(cast(Any, compiled).py_func)
+
+    @functools.wraps(compiled)
+    def called(*arguments: Any) -> Any:
+        nonlocal spent
+        size = sum(each.size for each in arguments if isinstance(each, np.ndarray))
+        function = plain() if size <= _SMALL and spent < _PATIENCE else None
+        if function is None:
+            return compiled(*arguments)
+        start = thread_time()
+        with np.errstate(all="ignore"):
+            result = function(*arguments)
+        spent += thread_time() - start
+        return result
+
+    return cast(Function, called)
+
+
+def _interpreted(function: Any) -> Callable[..., Any]:
+    """Return a function in plain Python, with all kernels that it calls."""
+    names = dict(function.__globals__)
+    for name in function.__code__.co_names:
+        if hasattr(names.get(name), "py_func"):
+            names[name] = _interpreted(names[name].py_func)
+    return FunctionType(function.__code__, names, function.__name__)
 
 
 def read_only(array: Array) -> Array:

@@ -10,13 +10,13 @@ from __future__ import annotations
 import numpy as np
 from numba import uint64
 
-from naively._kernels.compiled import kernel
+from naively._kernels.compiled import kernel, kernel_part
 from naively._types import Array, FloatArray, IntArray
 
 SIDE = 256  # counts below this share the direct table of SIDE x SIDE cells
 
 
-@kernel
+@kernel_part
 def _cell(first: float, second: float) -> int:
     """Cell of a pair of non-negative counts, -1 if it has none."""
     if first < 256 and second < 256:

@@ -16,22 +16,26 @@ with mu going to 0.
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
-from naively._kernels.compiled import kernel
+from naively._kernels.compiled import kernel, kernel_part, patient
 from naively._types import FloatArray
 
 TINY = 1e-300  # shares are kept above this, so that their logarithms are finite
 
 
 @kernel
-def log_shares(totals: FloatArray) -> FloatArray:
+def _log_shares(totals: FloatArray) -> FloatArray:
     """log(F_c / F), bounded below; equal shares if F = 0: (C,)."""  # noqa: D403
-    total = totals.sum()
+    total = 0.0
+    for c in range(len(totals)):
+        total += totals[c]
     logs = np.empty(len(totals))
     for c in range(len(totals)):
         if total <= 0:
-            logs[c] = -np.log(len(totals))
+            logs[c] = -math.log(len(totals))
         elif totals[c] > 0.5 * total:
             # Of a share close to 1 the logarithm is small, and many counts multiply it: what is
             # left to the other classes has digits that 1 minus it has not.
@@ -39,58 +43,63 @@ def log_shares(totals: FloatArray) -> FloatArray:
             for other in range(len(totals)):
                 if other != c:
                     rest += totals[other]
-            logs[c] = np.log1p(-rest / total)
+            logs[c] = math.log1p(-rest / total)
         else:
-            logs[c] = np.log(max(totals[c] / total, TINY))
+            logs[c] = math.log(max(totals[c] / total, TINY))
     return logs
 
 
-@kernel
-def _mixed(totals: FloatArray, weights: FloatArray) -> FloatArray:
-    mixed = np.zeros(totals.shape[1])
-    for v in range(len(weights)):
-        for c in range(len(mixed)):
-            mixed[c] += weights[v] * totals[v, c]
-    return mixed
+log_shares = patient(_log_shares)
 
 
-@kernel
-def _gradient(values: FloatArray, totals: FloatArray, mixed: FloatArray) -> FloatArray:
-    logs = log_shares(mixed)
-    gradient = values.copy()
+@kernel_part
+def _mix(totals: FloatArray, weights: FloatArray, ghost: float, mixed: FloatArray) -> None:
+    for c in range(len(mixed)):
+        mixed[c] = 0.0
+        for v in range(len(weights)):
+            mixed[c] += weights[v] * (totals[v, c] + ghost)
+
+
+@kernel_part
+def _climb(
+    values: FloatArray, totals: FloatArray, ghost: float, mixed: FloatArray, gradient: FloatArray
+) -> None:
+    """Write the gradient of q."""
+    logs = _log_shares(mixed)
     for v in range(len(values)):
+        gradient[v] = values[v]
         for c in range(len(mixed)):
-            gradient[v] -= totals[v, c] * logs[c]
-    return gradient
+            gradient[v] -= (totals[v, c] + ghost) * logs[c]
 
 
-@kernel
-def _curvature(totals: FloatArray, mixed: FloatArray) -> FloatArray:
-    """Minus the Hessian of q, up to what does not matter to steps that keep the sum of w: (v, v).
+@kernel_part
+def _bend(
+    totals: FloatArray, ghost: float, mixed: FloatArray, difference: FloatArray, matrix: FloatArray
+) -> None:
+    """Write minus the Hessian of q, up to what does not matter to steps that keep the sum of w.
 
-    That freedom is used to replace every vertex by its difference from the mixture; otherwise the
-    large totals would drown the small differences.
+    That freedom is used to replace every vertex by its difference from the mixture (v, C; then its
+    sum); otherwise the large totals would drown the small differences. On and below the diagonal.
     """
     n, n_classes = totals.shape
-    size = mixed.sum()
-    difference = np.empty((n, n_classes))
-    excess = np.zeros(n)
+    size = 0.0
+    for c in range(n_classes):
+        size += mixed[c]
     for v in range(n):
+        excess = 0.0
         for c in range(n_classes):
-            difference[v, c] = totals[v, c] - mixed[c]
-            excess[v] += difference[v, c]
-    curvature = np.empty((n, n))
-    for v in range(n):
+            difference[v, c] = totals[v, c] + ghost - mixed[c]
+            excess += difference[v, c]
+        difference[v, n_classes] = excess
         for u in range(v + 1):
-            s = -excess[v] * excess[u] / size
+            s = -excess * difference[u, n_classes] / size
             for c in range(n_classes):
                 if mixed[c] > 0:
                     s += difference[v, c] * difference[u, c] / mixed[c]
-            curvature[v, u] = curvature[u, v] = s
-    return curvature
+            matrix[v, u] = s
 
 
-@kernel
+@kernel_part
 def _solve(matrix: FloatArray, right: FloatArray) -> None:
     """Solve a symmetric positive definite system by Cholesky factors; both are overwritten."""
     n, n_right = right.shape
@@ -99,7 +108,7 @@ def _solve(matrix: FloatArray, right: FloatArray) -> None:
             s = matrix[i, j]
             for t in range(j):
                 s -= matrix[i, t] * matrix[j, t]
-            matrix[i, j] = np.sqrt(max(s, TINY)) if i == j else s / matrix[j, j]
+            matrix[i, j] = math.sqrt(max(s, TINY)) if i == j else s / matrix[j, j]
     for r in range(n_right):
         for i in range(n):
             for t in range(i):
@@ -111,86 +120,101 @@ def _solve(matrix: FloatArray, right: FloatArray) -> None:
             right[i, r] /= matrix[i, i]
 
 
-@kernel
-def _longest_step(x: FloatArray, direction: FloatArray) -> float:
-    longest = 1.0
-    for v in range(len(x)):
-        if direction[v] < 0:
-            longest = min(longest, -0.99 * x[v] / direction[v])
-    return longest
+@kernel_part
+def _move(
+    weights: FloatArray, slack: FloatArray, right: FloatArray, mu: float
+) -> tuple[float, float]:
+    """Step as far as weights and slack stay positive; return the step's length and price."""
+    above, below = 0.0, 0.0
+    for v in range(len(weights)):
+        above += right[v, 0]
+        below += right[v, 1]
+    change, length = above / below, 1.0
+    for v in range(len(weights)):
+        step = right[v, 0] - change * right[v, 1]
+        step_slack = (0.1 * mu - slack[v] * step) / weights[v] - slack[v]
+        if step < 0:
+            length = min(length, -0.99 * weights[v] / step)
+        if step_slack < 0:
+            length = min(length, -0.99 * slack[v] / step_slack)
+        right[v, 0], right[v, 1] = step, step_slack
+    total = 0.0
+    for v in range(len(weights)):
+        weights[v] += length * right[v, 0]
+        slack[v] += length * right[v, 1]
+        total += weights[v]
+    for v in range(len(weights)):
+        weights[v] /= total
+    return length, change
 
 
+@patient
 @kernel
-def best_weights(values: FloatArray, totals: FloatArray) -> FloatArray:
+def best_point(  # noqa: C901 (a kernel that calls another is compiled with it again)
+    values: FloatArray, totals: FloatArray, ghost: float
+) -> tuple[FloatArray, float, FloatArray]:
     """Maximise q over the simplex.
 
     Parameters
     ----------
     values : (v,) c_v
     totals : (v, C) F_v
+    ghost : counts added to every class of a vertex where shares are concerned
 
     Returns
     -------
-    (v,) positive weights, sum 1
+    (v,) positive weights, sum 1; q; (C,) log shares
     """
-    n = len(values)
-    weights = np.full(n, 1.0 / n)
-    mixed = _mixed(totals, weights)
-    gradient = _gradient(values, totals, mixed)
-    price = gradient.max()
-    scale = max(abs(price), 1e-30)
-    slack = price - gradient + 1e-2 * scale
-    accuracy = 2e-15 * (scale + np.abs(values).max())  # of a gradient: a difference of such sums
-    best_gap, best = np.inf, weights.copy()
-    for _ in range(60):
-        mu = np.sum(weights * slack) / n
+    n, n_classes = totals.shape
+    weights, now, slack, gradient = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    mixed, difference = np.empty(n_classes), np.empty((n, n_classes + 1))
+    matrix, right = np.empty((n, n)), np.empty((n, 2))
+    price, accuracy, best_gap = 0.0, 0.0, np.inf
+    for v in range(n):
+        now[v] = weights[v] = 1.0 / n
+    for turn in range(60):
+        _mix(totals, now, ghost, mixed)
+        _climb(values, totals, ghost, mixed, gradient)
+        mu, mean, most, largest = 0.0, 0.0, gradient[0], 0.0
+        for v in range(n):
+            most = max(most, gradient[v])
+            largest = max(largest, abs(values[v]))
+            mean += now[v] * gradient[v]
+        if turn == 0:
+            price, scale = most, max(abs(most), 1e-30)
+            accuracy = 2e-15 * (scale + largest)  # of a gradient: a difference of such sums
+            for v in range(n):
+                slack[v] = price - gradient[v] + 1e-2 * scale
+        for v in range(n):
+            mu += now[v] * slack[v]
+        mu /= n
         # No point of the simplex exceeds q by more than this (Frank and Wolfe 1956).
-        gap = gradient.max() - np.sum(weights * gradient)
+        gap = most - mean
         if gap < best_gap:
-            best_gap, best = gap, weights.copy()
+            best_gap = gap
+            for v in range(n):
+                weights[v] = now[v]
         # Close to the solution, rounding spoils the steps: then the best point so far is it.
         if gap <= accuracy or mu <= 1e-3 * accuracy or (mu <= accuracy and gap > best_gap):
             break
-        if not np.isfinite(gap):  # a step lost all its digits: the best point so far is the answer
+        if not math.isfinite(
+            gap
+        ):  # a step lost all its digits: the best point so far is the answer
             break
-        matrix = _curvature(totals, mixed)
-        right = np.ones((n, 2))
+        _bend(totals, ghost, mixed, difference, matrix)
         for v in range(n):
-            matrix[v, v] += slack[v] / weights[v]
-            right[v, 0] = gradient[v] - price + 0.1 * mu / weights[v]
+            matrix[v, v] += slack[v] / now[v]
+            right[v, 0] = gradient[v] - price + 0.1 * mu / now[v]
+            right[v, 1] = 1.0
         _solve(matrix, right)
-        change = right[:, 0].sum() / right[:, 1].sum()
-        step = right[:, 0] - change * right[:, 1]
-        step_slack = (0.1 * mu - slack * step) / weights - slack
-        length = min(_longest_step(weights, step), _longest_step(slack, step_slack))
-        weights += length * step
-        weights /= weights.sum()
-        slack += length * step_slack
+        length, change = _move(now, slack, right, mu)
         price += length * change
-        mixed = _mixed(totals, weights)
-        gradient = _gradient(values, totals, mixed)
-    return best
-
-
-@kernel
-def best_point(
-    values: FloatArray, totals: FloatArray, ghost: float
-) -> tuple[FloatArray, float, FloatArray]:
-    """Find the best point of the hull: its weights (v,), q, and its log shares (C,).
-
-    `ghost` counts are added to every class of a vertex where shares are concerned.
-    """
-    raised = np.empty(totals.shape)
-    for v in range(len(totals)):
-        for c in range(totals.shape[1]):
-            raised[v, c] = totals[v, c] + ghost
-    weights = best_weights(values, raised)
-    mixed = _mixed(totals, weights)
-    logs = log_shares(mixed)
+    _mix(totals, weights, 0.0, mixed)
+    logs = _log_shares(mixed)
     reached = 0.0
-    for v in range(len(values)):
+    for v in range(n):
         reached += weights[v] * values[v]
-    for c in range(len(mixed)):
+    for c in range(n_classes):
         reached -= mixed[c] * logs[c]
         mixed[c] += ghost
-    return weights, reached, log_shares(mixed)
+    return weights, float(reached), _log_shares(mixed)

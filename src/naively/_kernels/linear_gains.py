@@ -9,7 +9,6 @@ from __future__ import annotations
 import numpy as np
 
 from naively._kernels.compiled import kernel
-from naively._kernels.weighted_top import take_largest
 from naively._types import Array, FloatArray, IntArray
 
 _BLOCK = 256  # terms added up before they join a sum
@@ -32,7 +31,9 @@ def linear_gains(counts: FloatArray, entropy: FloatArray, log_a: FloatArray) -> 
 def taken_totals(counts: FloatArray, take: Array) -> FloatArray:
     """sum_i take_i counts_ic: (C,)."""  # noqa: D403
     d, n_classes = counts.shape
-    totals = np.zeros(n_classes)
+    totals = np.empty(n_classes)
+    for c in range(n_classes):
+        totals[c] = 0.0
     for i in range(d):
         if take[i] != 0:
             for c in range(n_classes):
@@ -41,42 +42,8 @@ def taken_totals(counts: FloatArray, take: Array) -> FloatArray:
 
 
 @kernel
-def best_selection(
-    counts: FloatArray,
-    entropy: FloatArray,
-    alpha: FloatArray,
-    sizes: IntArray,
-    log_a: FloatArray,
-    k: int,
-    take: IntArray,
-    totals: FloatArray,
-) -> tuple[FloatArray, float, float]:
-    """Select the k columns of largest gain; column i may be taken sizes[i] times.
-
-    Parameters
-    ----------
-    counts : (d, C)
-    entropy : (d,)
-    alpha : (1,) or (d,) smoothing, added to the counts of each class
-    sizes : (d,)
-    log_a : (C,)
-    k : at most the sum of the sizes
-    take : (d,) receives how many of each
-    totals : (C,) receives their smoothed counts
-
-    Returns
-    -------
-    gains : (d,)
-    threshold : smallest gain selected, see `take_largest`
-    value : sum of the entropies selected
-    """
-    gains = linear_gains(counts, entropy, log_a)
-    slope = 0.0
-    for c in range(len(log_a)):
-        slope += log_a[c]
-    for i in range(len(gains)):
-        gains[i] -= slope * alpha[i if len(alpha) > 1 else 0]
-    threshold = take_largest(gains, sizes, k, take)
+def taken_sums(entropy: FloatArray, alpha: FloatArray, take: IntArray) -> tuple[float, float]:
+    """Sums of take_i entropy_i and take_i alpha_i; alpha is (1,) or (d,)."""  # noqa: D401
     value, smoothing = 0.0, 0.0
     for start in range(0, len(take), _BLOCK):  # sums of sums: thousands of terms lose digits
         value_here, smoothing_here = 0.0, 0.0
@@ -85,10 +52,7 @@ def best_selection(
             smoothing_here += take[i] * alpha[i if len(alpha) > 1 else 0]
         value += value_here
         smoothing += smoothing_here
-    summed = taken_totals(counts, take)
-    for c in range(len(totals)):
-        totals[c] = summed[c] + smoothing
-    return gains, threshold, value
+    return value, smoothing
 
 
 @kernel

@@ -69,8 +69,8 @@ def path_scores_csr(
         Receives the scores.
     """
     n_points, n_classes = base.shape
-    change = np.zeros((n_points + 1, n_classes + 1))
-    changed_veto = np.zeros((n_points + 1, n_classes if len(base_veto) else 0))
+    change = np.empty((n_points + 1, n_classes + 1))
+    changed_veto = np.empty((n_points + 1, n_classes if len(base_veto) else 0))
     for row in range(len(scores)):
         change[:] = 0.0
         changed_veto[:] = 0.0
@@ -102,7 +102,7 @@ def note_visit(
     change[leave, n_classes] -= value
 
 
-@kernel
+@kernel_part
 def _add_up(change: FloatArray, base: FloatArray, shift: FloatArray, scores: FloatArray) -> None:
     """Sum the changes up over the grid, to scores (G, C)."""
     n_points, n_classes = base.shape
@@ -113,7 +113,7 @@ def _add_up(change: FloatArray, base: FloatArray, shift: FloatArray, scores: Flo
             change[g + 1, c] += change[g, c]
 
 
-@kernel
+@kernel_part
 def _rule_out(
     changed_veto: FloatArray, base_veto: FloatArray, log_prior: FloatArray, scores: FloatArray
 ) -> None:
@@ -128,7 +128,8 @@ def _rule_out(
                 possible += 1
             changed_veto[g + 1, c] += changed_veto[g, c]
         if possible == 0:
-            scores[g, :] = log_prior
+            for c in range(n_classes):
+                scores[g, c] = log_prior[c]
 
 
 @kernel

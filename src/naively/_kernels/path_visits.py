@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from naively._kernels.compiled import kernel
 from naively._types import Array, IntArray
 
@@ -13,8 +11,11 @@ def group_stays(
     group: IntArray,
     pointer: IntArray,
     position: IntArray,
-    change: IntArray,
+    level_at: IntArray,
+    lowest: IntArray,
     n_points: int,
+    seen: IntArray,
+    first: IntArray,
     stay: Array,
     more_feature: IntArray,
     more_rank: IntArray,
@@ -28,10 +29,15 @@ def group_stays(
         Group of each column; the columns of a group enter lowest index first.
     pointer : ndarray of shape (d + 1,)
         Where the changes of each group start.
-    position, change : ndarray
-        Grid position and number of columns of each change, ascending within a group.
+    position, level_at, lowest : ndarray
+        Of each change, ascending within a group: its grid position, how many columns of the group
+        are in after it, and the fewest that are in from there on.
     n_points : int
         Number of grid points G.
+    seen : ndarray of shape (d,)
+        Zeros; receives the number of columns of each group.
+    first : ndarray of shape (d,)
+        The change at which the next column of each group enters: its first one; changes.
     stay : ndarray of shape (m, 3)
         Receives the stays, see `leave_one_out_counts_csr`.
     more_feature, more_rank, more_ptr : ndarray of shape (F,), (F,) and (F + 1,)
@@ -43,11 +49,6 @@ def group_stays(
     int
         Number of columns with several visits, which may be above F.
     """
-    seen = np.zeros(len(pointer) - 1, np.int64)
-    level_at = np.empty(len(change), np.int64)  # columns of the group that are in after a change
-    lowest = np.empty(len(change), np.int64)  # fewest that are in from there on
-    _levels(pointer, change, level_at, lowest)
-    first = pointer.copy()  # change at which the next column of the group enters
     several = 0
     for j in range(len(group)):
         g = group[j]
@@ -80,19 +81,6 @@ def group_stays(
             more_ptr[several + 1] = more_ptr[several] + visits
         several += 1
     return several
-
-
-@kernel
-def _levels(pointer: IntArray, change: IntArray, level_at: IntArray, lowest: IntArray) -> None:
-    """Sum up the changes of each group, and find the smallest sum from each change on."""
-    for g in range(len(pointer) - 1):
-        level = 0
-        for at in range(pointer[g], pointer[g + 1]):
-            level += change[at]
-            level_at[at] = level
-        for at in range(pointer[g + 1] - 1, pointer[g] - 1, -1):
-            level = min(level, level_at[at])
-            lowest[at] = level
 
 
 @kernel

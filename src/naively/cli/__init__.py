@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import gc
 import sys
+
+_OBJECTS = 100_000  # more than before garbage is looked for: imports and compiling make few cycles
 
 
 def main() -> None:
     """Run the command, or say how to install what it needs."""
+    gc.set_threshold(_OBJECTS)
     try:
         from naively.cli.commands import naively
     except ModuleNotFoundError as error:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from naively.jobs.charts import charts_of
 from naively.read.bytes import opened
 from naively.read.errors import InputError
+from naively.report.charts import charts_of
 from naively.report.documents import summary_json
 from naively.report.markdown import summary_markdown
 from naively.report.page import summary_html

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from naively.jobs.charts import charts_of
 from naively.jobs.model_file import ModelFile, save_model
 from naively.jobs.repeat import Settings, toml_of
+from naively.report.charts import charts_of
 from naively.report.documents import features_csv, markers_csv, summary_json
 from naively.report.page import summary_html
 from naively.report.summary import Summary

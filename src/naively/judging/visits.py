@@ -133,16 +133,29 @@ def path_stays(path: SparsityPath) -> Stays:
     group, pointer, position, change = _changes(supports, G)
     small = max(G, len(groups.size)) < 1 << 15
     stay = np.empty((len(group), 3), dtype=np.int16 if small else np.int32)
+    level, lowest = _levels(pointer, change)
     room, several = 0, 1 << 12
     while room < several:
         room = several
         feature, rank = np.empty((2, room), np.int64)
         ptr = np.zeros(room + 1, np.int64)
-        several = group_stays(group, pointer, position, change, G, stay, feature, rank, ptr)
+        seen, first = np.zeros(len(groups.size), np.int64), pointer[:-1].copy()
+        several = group_stays(
+            group, pointer, position, level, lowest, G, seen, first, stay, feature, rank, ptr
+        )
     feature, rank, ptr = feature[:several], rank[:several], ptr[: several + 1]
     enter, leave = np.empty((2, ptr[-1]), np.int64)
     list_visits(group[feature], rank, pointer, position, change, G, ptr, enter, leave)
     return Stays(stay, feature, ptr, enter, leave, supports)
+
+
+def _levels(pointer: IntArray, change: IntArray) -> tuple[IntArray, IntArray]:
+    """Columns of a group that are in after each of its changes; the fewest from there on."""
+    group = np.repeat(np.arange(len(pointer) - 1), np.diff(pointer))
+    level = np.append(0, np.cumsum(change))
+    level = level[1:] - level[pointer[group]]
+    above = (1 + level.max(initial=0)) * group  # no group reaches up to the next
+    return level, np.minimum.accumulate((level + above)[::-1])[::-1] - above
 
 
 def _stepped_visits(path: SparsityPath) -> Visits:

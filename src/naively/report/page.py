@@ -53,7 +53,7 @@ class Chart:
 
 @dataclass(frozen=True, slots=True)
 class Charts:
-    """The charts of a page; None where there is nothing to draw, or nothing to draw with."""
+    """The charts of a page; None where there is nothing to draw."""
 
     path: Chart | None = None
     coverage: Chart | None = None

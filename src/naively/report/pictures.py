@@ -110,7 +110,7 @@ def _scatter(placed: list[tuple[int, float, float, str]], width: int, height: in
     logs = [math.log10(n) for _, n, _, _ in placed]
     weights = [weight for _, _, weight, _ in placed]
     low, high = math.floor(min(logs)), max(math.ceil(max(logs)), math.floor(min(logs)) + 1)
-    step = _step(max(*weights, 0.0) - min(*weights, 0.0), 6)
+    step = tick_step(max(*weights, 0.0) - min(*weights, 0.0), 6)
     bottom, top = (
         step * math.floor(min(*weights, 0.0) / step),
         step * math.ceil(max(*weights, 0.0) / step),
@@ -135,7 +135,7 @@ def _scatter(placed: list[tuple[int, float, float, str]], width: int, height: in
     return Scatter(width, height, xs, ys, y(0.0), tuple(ticks_x), tuple(ticks_y), labels)
 
 
-def _step(span: float, most: int) -> float:
+def tick_step(span: float, most: int) -> float:
     """Round distance of ticks, so that a span has so many of them or fewer."""
     power = 10.0 ** math.floor(math.log10(span / most)) if span > 0 else 1.0
     return next((m * power for m in (1, 2, 5) if m * power * most >= span), 10 * power)

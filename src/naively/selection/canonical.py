@@ -15,7 +15,6 @@ from scipy import sparse
 from naively._kernels.compiled import read_only
 from naively._kernels.count_groups import number_equal_rows, number_equal_sparse_rows
 from naively._kernels.residue import RESIDUE
-from naively._kernels.weighted_top import contested
 from naively._types import Array, FloatArray, IntArray
 from naively.selection.dual import Problem
 from naively.selection.groups import Groups, Matrix, PairColumns
@@ -105,7 +104,7 @@ def lowest_of_equal(problem: Problem, gains: FloatArray, take: IntArray) -> IntA
     take : (d,)
         How many are taken of each.
     """
-    near = contested(gains, problem.size, take, problem.entropy, ROUNDING)
+    near = _contested(problem, gains, take)
     if len(near) < 2 or not _may_repeat(problem, near):
         return take
     near = _tied(problem, gains, take, near)
@@ -120,6 +119,16 @@ def lowest_of_equal(problem: Problem, gains: FloatArray, take: IntArray) -> IntA
     lowest = take.copy()
     lowest[near] = np.clip(total[number] - (before - before[first]), 0, size)
     return lowest
+
+
+def _contested(problem: Problem, gains: FloatArray, take: IntArray) -> IntArray:
+    """Places from the least gain taken to the largest left, to rounding; none if these part."""
+    taken, left = np.flatnonzero(take > 0), np.flatnonzero(take < problem.size)
+    if not (len(taken) and len(left)):
+        return taken[:0]
+    least, most = taken[gains[taken].argmin()], left[gains[left].argmax()]
+    slack = 2.0 * ROUNDING * np.abs(problem.entropy[[least, most]]).max()
+    return np.flatnonzero((gains >= gains[least] - slack) & (gains <= gains[most] + slack))
 
 
 def _may_repeat(problem: Problem, columns: IntArray) -> bool:

@@ -31,9 +31,9 @@ from scipy.special import xlogy
 
 from naively._kernels.hull import best_point, log_shares
 from naively._kernels.linear_gains import (
-    best_selection,
     linear_gains,
     linear_gains_csr,
+    taken_sums,
     taken_totals,
     taken_totals_csr,
 )
@@ -106,12 +106,12 @@ class Problem:
             return Vertex(x, np.nan, self.linear_value(x), self.totals(x)), gains
         take = np.empty(len(self.size), dtype=np.int64)
         if isinstance(self.counts, np.ndarray):
-            alpha, totals = np.atleast_1d(np.asarray(self.alpha)), np.empty(len(log_a))
-            gains, threshold, value = best_selection(
-                self.counts, self.entropy, alpha, self.size, log_a, k, take, totals
-            )
-            value, totals = value + self.base_value, totals + self.base_totals
-            return Vertex(take, threshold, value, totals), gains
+            alpha, slope = np.atleast_1d(np.asarray(self.alpha)), np.cumsum(log_a)[-1]
+            gains = linear_gains(self.counts, self.entropy, log_a) - slope * alpha
+            threshold = take_largest(gains, self.size, k, take)
+            value, smoothing = taken_sums(self.entropy, alpha, take)
+            totals = taken_totals(self.counts, take) + smoothing + self.base_totals
+            return Vertex(take, threshold, value + self.base_value, totals), gains
         gains = self.gains(log_a)
         threshold = take_largest(gains, self.size, k, take)
         return Vertex(take, threshold, self.linear_value(take), self.totals(take)), gains
