@@ -75,7 +75,8 @@ def _scatter_taken(name: str, whole: Any, part: Any, rest: Any) -> FloatArray | 
     if whole.scatter is None:
         return None
     scatter = whole.scatter - part.scatter - _between(rest, part)
-    return np.where(rest.feature_weight > 0, np.maximum(scatter, 0.0), 0.0)
+    kept = (rest.feature_weight > 0) & (scatter > RESIDUE * whole.scatter)
+    return np.where(kept, scatter, 0.0)
 
 
 SIGNED = Way(_sums_added, _sums_taken, wider)
