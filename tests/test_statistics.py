@@ -104,6 +104,16 @@ def test_what_counts_as_nothing(kind):
                 assert (np.any(array) == stays) or array is None, name
 
 
+@pytest.mark.parametrize("value", [1.0, 0.1, -3e5])
+def test_rows_that_are_alike_have_no_squares_however_they_came_to_be_alone(value):
+    rng = np.random.default_rng(0)
+    X, y = np.vstack([np.full((5, M), value), rng.normal(0, 3, (40, M))]), np.zeros(45, int)
+    rest = ClassMoments.from_matrix(X, y) - ClassMoments.from_matrix(X[5:], y[5:])
+    assert not rest.scatter.any()
+    far = ClassMoments.from_matrix(X, y) - ClassMoments.from_matrix(X[:5], y[:5])
+    np.testing.assert_allclose(far.scatter[:, 0], 40 * X[5:].var(axis=0), rtol=1e-4)
+
+
 def test_rounding_of_a_fold_is_no_absence():
     """Weights that were summed in another order must not lift the veto of a word in all rows."""
     from naively.models.bernoulli import bernoulli
