@@ -180,7 +180,7 @@ def ended_well(*arguments: object, out: str = "out") -> None:
     said = ended.stdout + ended.stderr
     assert all(c.isprintable() or c in "\n\u200c\u200d" for c in said), repr(said)
     if ended.exit_code == 0:
-        assert created == [out] * (out != ""), created
+        assert created == [out] * (out != "") or out == "any" and len(created) == 1, created
         return
     assert ended.exit_code == 2, ended.output
     assert (ended.stdout, created) == ("", [])
@@ -222,7 +222,7 @@ def commands(files: dict[str, bytes]) -> list[Source]:
             out="out.csv"),
         run("predict model.npz", "predict", "FILE", "dense.npz", "--out", "out.csv", out="out.csv"),
         run("explain text-model.npz", "explain", "FILE", "--file", "comma.csv", "--row", 1, out=""),
-        run("config run.toml", "select", "comma.csv", "--config", "FILE", "--quick"),
+        run("config run.toml", "select", "comma.csv", "--config", "FILE", "--quick", out="any"),
     ]  # fmt: skip
 
 

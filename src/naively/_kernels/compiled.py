@@ -7,6 +7,7 @@ import logging
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
+import numpy as np
 from numba import config, njit
 from numba.core.caching import FunctionCache
 
@@ -48,12 +49,13 @@ def _tell_of_cache() -> None:
 
 
 def _compiled(function: Function, **options: Any) -> Function:
+    if config.DISABLE_JIT:  # compiled code does not warn of what overflows or is divided by 0
+        return cast(Function, np.errstate(all="ignore")(function))
     dispatcher = njit(nogil=True, **options)(function)
-    if not config.DISABLE_JIT:
-        try:
-            dispatcher._cache = _Cache(dispatcher.py_func)  # as cache=True does, but to be forgiven
-        except RuntimeError:  # neither the package nor the home can be written
-            _tell_of_cache()
+    try:
+        dispatcher._cache = _Cache(dispatcher.py_func)  # as cache=True does, but to be forgiven
+    except RuntimeError:  # neither the package nor the home can be written
+        _tell_of_cache()
     return cast(Function, dispatcher)
 
 
