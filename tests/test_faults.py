@@ -178,7 +178,7 @@ def test_a_folder_that_vanishes_meanwhile(gone):
     if running.returncode:
         assert (running.returncode, error.count("\n")) == (2, 1), error
     else:
-        assert set(content("there/out" if gone == "there" else "result")) == RESULT
+        assert set(content("there/out" if gone == "there" else "result")) >= RESULT
 
 
 # -- stopped and killed --------------------------------------------------------------------------
@@ -282,7 +282,7 @@ def test_two_runs_into_one_folder_at_once():
     assert set(ends) <= {0, 2}
     told = ("another run is writing its result there", "the earlier result in result was replaced")
     assert all(not each or any(words in each for words in told) for each in said), said
-    assert set(content("result")) == RESULT
+    assert set(content("result")) == RESULT | {"markers.csv"}
     assert sorted(os.listdir(".")) == ["a.csv", "result"]
 
 
@@ -300,7 +300,7 @@ MODELS = [naively.SparseMultinomialNB, naively.SparseGaussianNB, naively.SparseL
 
 def fitted(Model):
     model = Model(k=5).fit(X, y)
-    return model.support_.tolist(), model.predict_proba(X).tolist()
+    return model.support_.tolist(), model.scores_.tolist(), model.predict(X).tolist()
 
 if __name__ == "__main__":
     here = [fitted(each) for each in MODELS]
@@ -337,15 +337,16 @@ def test_sixteen_threads_on_one_estimator(model):
     rng = np.random.default_rng(0)
     X, y = rng.poisson(1.0, (2000, 30)), np.arange(2000) % 3
     fitted = type(model)(**model.get_params()).fit(X, y)
-    proba, statistics = fitted.predict_proba(X), fitted.statistics_
+    decide = getattr(fitted, "predict_proba", fitted.predict)
+    usual = decide(X)
 
     def work(i):
         if i % 4 == 0:
             model.fit(X, y)  # all of them the same
-        found = fitted.predict_proba(X[i::16])
-        return np.array_equal(found, proba[i::16])
+        return np.array_equal(decide(X), usual)
 
     with ThreadPoolExecutor(16) as pool:
         assert all(pool.map(work, range(16)))
-    agree(model.statistics_, statistics)
-    assert np.array_equal(model.predict_proba(X), proba)
+    agree(model.statistics_, fitted.statistics_, rounded=())
+    assert np.array_equal(model.scores_, fitted.scores_)
+    assert np.array_equal(model.predict(X), fitted.predict(X))
