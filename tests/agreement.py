@@ -1,6 +1,7 @@
 """Whether two statistics are the same, and an estimator what scikit-learn asks of it."""
 
-from dataclasses import fields
+from collections.abc import Mapping
+from dataclasses import fields, is_dataclass
 
 import numpy as np
 from sklearn.utils import get_tags
@@ -11,11 +12,30 @@ def agree(found, expected, but=(), rounded=("scatter",)):
     assert type(found) is type(expected)
     for name in {each.name for each in fields(found)} - set(but):
         one, two = (getattr(each, name) for each in (found, expected))
+        if isinstance(one, Mapping):  # statistics of columns of each kind
+            assert one.keys() == two.keys()
+            for kind in one:
+                agree(one[kind], two[kind], but, rounded)
+            continue
+        if is_dataclass(one) and not hasattr(one, "toarray"):
+            agree(one, two, but, rounded)
+            continue
         one, two = (each.toarray() if hasattr(each, "toarray") else each for each in (one, two))
         if name in rounded and one is not None:
             np.testing.assert_allclose(one, two, rtol=1e-8, atol=1e-7, err_msg=name)
         else:
             np.testing.assert_array_equal(one, two, err_msg=name)
+
+
+def arrays_of(statistics):
+    """Arrays of numbers of statistics by name, those of all kinds of columns among them."""
+    if hasattr(statistics, "parts"):
+        every = {**statistics.parts, "rows": statistics.rows}.items()
+        return {f"{kind} {n}": a for kind, part in every for n, a in arrays_of(part).items()}
+    return {
+        name: array.values if hasattr(array, "toarray") else array
+        for name, array in statistics._arrays().items()
+    }
 
 
 def not_for_counts(estimator):

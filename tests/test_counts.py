@@ -12,7 +12,18 @@ import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
 
 import reference
-from naively import ClassCounts
+from naively import (
+    ClassCategories,
+    ClassCounts,
+    ClassMedians,
+    ClassMixed,
+    ClassMoments,
+    HybridNB,
+    SparseGaussianNB,
+    SparseL1Centers,
+    SparseMixedNB,
+    SparseMultinomialNB,
+)
 from naively.statistics.sparse_table import SparseTable
 
 rng = np.random.default_rng(0)
@@ -357,18 +368,39 @@ def test_data_that_are_no_matrix_of_numbers(X):
         ClassCounts.from_matrix(X, np.zeros(len(X)))
 
 
-def test_indices_out_of_range_do_not_touch_foreign_memory():
-    for indices in ([0, 5], [0, -1]):
-        for dtype in (np.int32, np.int64):
-            X = sp.csr_matrix(([1, 1], [0, 1], [0, 2]), shape=(1, 3))
-            X.indices = np.array(indices, dtype)
-            for matrix, y in ((X, [0]), (X.T, [0, 0, 0])):
-                with pytest.raises(ValueError, match="indices of sparse X must lie in"):
-                    ClassCounts.from_matrix(matrix, y)
-    X = sp.csr_matrix(([1, 1], [0, 1], [0, 1, 2]), shape=(2, 3))
-    X.indptr = np.array([0, 3, 2])
-    with pytest.raises(ValueError, match="`indptr` of sparse X must ascend"):
-        ClassCounts.from_matrix(X, [0, 1])
+POINTING = {
+    "beyond the columns": ({"indices": [0, 5]}, "indices of sparse X must lie in"),
+    "before the columns": ({"indices": [0, -1]}, "indices of sparse X must lie in"),
+    "down": ({"indptr": [0, 3, 2]}, "`indptr` of sparse X must ascend"),
+    "out and back": ({"indptr": [0, 1 << 28, 0]}, "`indptr` of sparse X must ascend"),
+    "before the entries": ({"indptr": [0, -(1 << 28), 2]}, "`indptr` of sparse X must ascend"),
+    "beyond the entries": ({"indptr": [0, 1, 9]}, "`indptr` of sparse X must ascend"),
+    "for fewer rows": ({"indptr": [0, 2]}, "`indptr` of sparse X must have 3 bounds"),
+}
+
+
+@pytest.mark.parametrize("case", POINTING)
+@pytest.mark.parametrize("dtype", [np.int32, np.int64])
+@pytest.mark.parametrize("form", [sp.csr_matrix, sp.csc_matrix])
+def test_what_points_elsewhere_does_not_touch_foreign_memory(case, dtype, form):
+    changes, match = POINTING[case]
+    X = form(np.eye(2, dtype=int))
+    for name, values in changes.items():
+        setattr(X, name, np.array(values, dtype))
+    y = [0, 1]
+    for statistic in (ClassCounts, ClassMoments, ClassCategories, ClassMedians, ClassMixed):
+        with pytest.raises(ValueError, match=match):
+            statistic.from_matrix(X, y)
+    with pytest.raises(ValueError, match=match):
+        ClassMoments.from_matrix(X, y, deviations=False)
+    with pytest.raises(ValueError, match=match):
+        HybridNB().fit(X, y)
+    for model in (SparseMultinomialNB, SparseGaussianNB, SparseMixedNB, SparseL1Centers):
+        with pytest.raises(ValueError, match=match):
+            model(k=1).fit(X, y)
+        fitted = model(k=1).fit(np.eye(2, dtype=int), y)
+        with pytest.raises(ValueError, match=match):
+            fitted.predict(X)
 
 
 # -- labels and weights ---------------------------------------------------------------------------

@@ -7,7 +7,7 @@ from sklearn.naive_bayes import BernoulliNB, MultinomialNB
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from agreement import not_for_counts
-from naively import ClassCounts, SparseBernoulliNB, SparseMultinomialNB, sparsity_path
+from naively import ClassCounts, SparseBernoulliNB, SparseMultinomialNB
 
 
 @parametrize_with_checks(
@@ -143,16 +143,3 @@ def test_feature_names_of_statistics(counts):
     assert list(model.get_feature_names_out()) == list(np.array(names)[model.support_])
     with pytest.raises(ValueError, match="feature_names"):
         SparseMultinomialNB.from_statistics(statistics, k=3, feature_names=names[:-1])
-
-
-@pytest.mark.parametrize("estimator", [SparseMultinomialNB, SparseBernoulliNB])
-def test_path_agrees_with_single_fits(estimator, counts):
-    X, y, _ = counts
-    path = sparsity_path(estimator(), X, y, ks=[2, 5, 20, 60])
-    again = sparsity_path(estimator(), estimator().gather(X, y), ks=[2, 5, 20, 60])
-    for i, k in enumerate(path.k):
-        model = estimator(k=int(k)).fit(X, y)
-        assert (path.support(k) == model.get_support(indices=True)).all()
-        assert path.objective[i] == pytest.approx(model.certificate_.objective, rel=1e-12)
-        assert path.bound[i] == pytest.approx(model.certificate_.bound, rel=1e-9)
-    assert (again.objective == path.objective).all()

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given, strategies as st
 from scipy import sparse
 
 from naively import (
@@ -36,44 +35,6 @@ MEASURED = [
 
 def named(estimator):
     return str(estimator).split("(")[0] + ("-asked" if "=" in str(estimator)[12:] else "")
-
-
-@st.composite
-def rows(draw):
-    """Rows of two classes, of which the last and some others are to go and two of each stay."""
-    n, m = draw(st.integers(5, 9)), 4
-    cells = draw(st.lists(st.integers(0, 3), min_size=n * m, max_size=n * m))
-    some = {"min_size": n - 4, "max_size": n - 4}
-    y = ["a", "a", "b", "b", *draw(st.lists(st.sampled_from("ab"), **some))]
-    gone = [False] * 4 + draw(st.lists(st.booleans(), **some))
-    return np.array(cells).reshape(n, m), np.array(y), np.array([*gone[:-1], True])
-
-
-@pytest.mark.parametrize("estimator", COUNTED, ids=named)
-@given(case=rows())
-def test_counts_are_those_of_a_fit_on_the_rest_bit_for_bit(estimator, case):
-    X, y, gone = case
-    if estimator.get_params().get("exposure"):
-        X = X + 1
-    model = type(estimator)(**estimator.get_params()).fit(X, y).forget(X[gone], y[gone])
-    refit = type(estimator)(**estimator.get_params()).fit(X[~gone], y[~gone])
-    assert model.statistics_.equals(refit.statistics_)
-    assert np.array_equal(model.support_, refit.support_)
-    assert np.array_equal(model.predict_proba(X), refit.predict_proba(X))
-
-
-@pytest.mark.parametrize("estimator", MEASURED, ids=named)
-@given(case=rows())
-def test_moments_are_those_of_a_fit_on_the_rest(estimator, case):
-    X, y, gone = case
-    X = X + 0.25 * np.arange(len(X))[:, None] * [1, 0, 2, 1] * (estimator not in MEASURED[3:])
-    model = type(estimator)(**estimator.get_params()).fit(X, y).forget(X[gone], y[gone])
-    refit = type(estimator)(**estimator.get_params()).fit(X[~gone], y[~gone])
-    for name in ("class_rows", "total", "scatter"):
-        ours, theirs = (getattr(each.statistics_, name) for each in (model, refit))
-        if theirs is not None:
-            assert np.allclose(ours, theirs, rtol=1e-12, atol=1e-12)
-    assert np.allclose(model.scores_, refit.scores_, rtol=1e-6, atol=1e-6)
 
 
 def test_rows_of_a_frame_are_forgotten_by_all_kinds_of_columns():

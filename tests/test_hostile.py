@@ -6,7 +6,7 @@ from contextlib import suppress
 
 import pytest
 from hypothesis import HealthCheck, given, settings, strategies as st
-from tests.hostile.damage import damaged
+from tests.hostile.damage import damage
 from tests.hostile.sources import sources
 
 from naively.read import fence
@@ -41,7 +41,7 @@ def limit(monkeypatch):
 def test_undamaged_they_are_read(files):
     folder, known = files
     for source in known.values():
-        path = folder / source.name.removeprefix("numbers-")
+        path = folder / source.file
         path.write_bytes(source.content)
         assert source.read(path) is not None
 
@@ -55,8 +55,8 @@ def test_damaged_they_are_read_or_refused_in_one_sentence(files, limit, data, st
     folder, known = files
     # HDF5 itself may break down over a damaged file, and this process with it.
     source = known[data.draw(st.sampled_from([n for n in known if ".h5ad" not in n]))]
-    path = folder / source.name.removeprefix("numbers-")
-    path.write_bytes(damaged(source.content, steps))
+    path = folder / source.file
+    path.write_bytes(damage(source.content, steps))
     signal.setitimer(signal.ITIMER_VIRTUAL, SECONDS)
     refusals = ValueError if source.name == "record.npz" else InputError
     with warnings.catch_warnings(), suppress(refusals):
@@ -71,6 +71,6 @@ def test_damaged_hdf5_is_read_or_refused(files, steps, which):
     folder, known = files
     source = known[f"{which}.h5ad"]
     path = folder / source.name
-    path.write_bytes(damaged(source.content, steps))
+    path.write_bytes(damage(source.content, steps))
     with suppress(InputError):
         source.read(path)

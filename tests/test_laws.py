@@ -1,10 +1,9 @@
-"""Laws that every estimator obeys, on data that Hypothesis makes up."""
+"""Laws of every statistic, model, path and search, on data that Hypothesis makes up."""
 
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
-from itertools import pairwise
-from typing import Any
+from itertools import combinations, pairwise, product
 
 import numba
 import numpy as np
@@ -14,72 +13,31 @@ from hypothesis import assume, given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy.spatial.distance import cdist
 from scipy.special import logsumexp
+from sklearn.base import clone
 from sklearn.model_selection import cross_val_score
-from sklearn.naive_bayes import BernoulliNB, CategoricalNB, GaussianNB, MultinomialNB
 from sklearn.neighbors import NearestCentroid
 from threadpoolctl import threadpool_limits
 
 import naively
+from agreement import agree, arrays_of
+from naively import ClassCategories, ClassCounts, ClassMixed
+from subjects import (
+    EVEN,
+    HYBRIDS,
+    MODELS,
+    SELECTORS,
+    STATISTICS,
+    M,
+    Model,
+    batches,
+    gathered,
+    stacked,
+    tables,
+)
 
-ANY, EVEN = st.integers(2, 6), st.sampled_from([2, 4, 6])  # numbers of columns
 ALPHAS = np.ones(1)  # stands for smoothing by feature
 TIE = 1e-9  # gains closer than this, relatively, may change their order with the order of a sum
-
-
-@dataclass(frozen=True)
-class Model:
-    """A sparse estimator, and what is known about it."""
-
-    make: Any
-    twin: Any = None  # scikit-learn's estimator, equal at k = "all"
-    coupled: bool = False  # the gain of a set is not the sum of the gains of its columns
-    smoothed: bool = False  # `alpha` is a number of rows or counts
-    averaged: bool = False  # the gain is a distance averaged over the rows
-
-
-MODELS = {
-    "multinomial": Model(naively.SparseMultinomialNB, MultinomialNB(), True, True),
-    "multinomial, exact": Model(
-        partial(naively.SparseMultinomialNB, exact=True), MultinomialNB(), True, True
-    ),
-    "bernoulli": Model(naively.SparseBernoulliNB, BernoulliNB(), smoothed=True),
-    "poisson": Model(naively.SparsePoissonNB, smoothed=True),
-    "negative binomial": Model(naively.SparseNegativeBinomialNB, smoothed=True),
-    "negative binomial, given dispersion": Model(
-        partial(naively.SparseNegativeBinomialNB, dispersion=0.7), smoothed=True
-    ),
-    "gaussian": Model(naively.SparseGaussianNB, GaussianNB()),
-    "gaussian, shared variance": Model(partial(naively.SparseGaussianNB, variance="shared")),
-    "categorical": Model(
-        # Rows without weight do not count, but how many categories there are is seen from them.
-        partial(naively.SparseCategoricalNB, min_categories=20),
-        CategoricalNB(min_categories=20),
-        smoothed=True,
-    ),
-    "gaussian, missing ignored": Model(
-        partial(naively.SparseGaussianNB, missing="ignore"), GaussianNB()
-    ),
-    "bernoulli, missing ignored": Model(
-        partial(naively.SparseBernoulliNB, missing="ignore"), BernoulliNB(), smoothed=True
-    ),
-    "mixed": Model(naively.SparseMixedNB, GaussianNB()),  # all columns are of numbers
-    "l1 centers": Model(
-        naively.SparseL1Centers, NearestCentroid(metric="manhattan"), averaged=True
-    ),
-    "l2 centers": Model(naively.SparseL2Centers, NearestCentroid(), averaged=True),
-    "l2 centers, std": Model(partial(naively.SparseL2Centers, scale="std"), averaged=True),
-    "l2 centers, variance": Model(
-        partial(naively.SparseL2Centers, scale="variance"), averaged=True
-    ),
-}
-SELECTORS = {
-    f"search, {strategy}": partial(naively.ErrorSearchSelector, strategy=strategy, length=5.0)
-    for strategy in ("best_individual", "forward", "plus_l_minus_r", "branch_and_bound")
-}
-HYBRIDS = {
-    "hybrid": partial(naively.HybridNB, regions=2, penalty=1.0),
-    "hybrid, own words": partial(naively.HybridNB, regions=2, shared_vocabulary=False, penalty=1.0),
-}
+every_statistic = pytest.mark.parametrize("kind", STATISTICS.values(), ids=STATISTICS)
 every_model = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 every_maker = pytest.mark.parametrize(
     "make",
@@ -99,17 +57,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:branch and bound:UserWarning"),
     pytest.mark.filterwarnings("ignore::naively.SeparationWarning"),
 ]
-quickly = settings(max_examples=20)
-
-
-@st.composite
-def tables(draw, columns=ANY):
-    """Small whole numbers with every class twice or more: (X, y)."""
-    n_classes = draw(st.integers(2, 3))
-    n = draw(st.integers(2 * n_classes, 14))
-    X = draw(hnp.arrays(np.int64, (n, draw(columns)), elements=st.integers(0, 5)))
-    y = np.arange(n) % n_classes
-    return X, np.asarray(draw(st.permutations(y.tolist())))
+quickly, often = settings(max_examples=20), settings(max_examples=40)
 
 
 def same_selection(after, before, order=slice(None)):
@@ -139,6 +87,141 @@ def threads(count):
             yield
     finally:
         numba.set_num_threads(before)
+
+
+ROWS = {"class_rows"}  # a row of weight 2 is one row
+LENGTHS = {"length_values", "length_weight"}  # of whole rows
+
+
+# -- statistics ----------------------------------------------------------------------------------
+
+
+@every_statistic
+@often
+@given(data=st.data())
+def test_the_sum_of_batches_is_the_batch_of_all(kind, data):
+    parts = data.draw(batches(kind, 3))
+    together = gathered(kind, *stacked(parts))
+    each = [gathered(kind, *part) for part in parts]
+    agree(sum(each), together)
+    agree(each[0].update(*parts[1]).update(*parts[2]), together)
+
+
+@every_statistic
+@often
+@given(data=st.data())
+def test_addition_commutes_and_associates_over_any_classes(kind, data):
+    a, b, c = (gathered(kind, *part) for part in data.draw(batches(kind, 3)))
+    agree(a + b, b + a)
+    agree((a + b) + c, a + (b + c))
+    assert (a + b).classes.tolist() == sorted({*a.classes.tolist(), *b.classes.tolist()})
+
+
+@every_statistic
+@often
+@given(data=st.data())
+def test_nothing_is_neutral(kind, data):
+    (part,) = data.draw(batches(kind, 1))
+    found = gathered(kind, *part)
+    zero = kind.of.zero(M, **kind.settings)
+    assert zero.n_features == M
+    for result in (zero + found, found + zero, found - zero, found + (found - found)):
+        agree(result, found)
+    assert not any(np.any(array) for array in arrays_of(found - found).values())
+
+
+@every_statistic
+@often
+@given(data=st.data())
+def test_subtraction_undoes_addition(kind, data):
+    a, b = (gathered(kind, *part, classes=list("abcd")) for part in data.draw(batches(kind)))
+    agree(a + b - b, a + (b - b))
+    if kind.of not in (ClassCategories, ClassMixed):  # categories that were seen stay
+        agree(a + b - b, a)
+
+
+@every_statistic
+@often
+@given(data=st.data(), columns=st.lists(st.integers(-M, M - 1), max_size=6))
+def test_features_are_taken_before_or_after(kind, data, columns):
+    parts = data.draw(batches(kind))
+    a, b = (gathered(kind, *part, classes=list("abcd")) for part in parts)
+    agree((a + b).take(columns), a.take(columns) + b.take(columns))
+    agree((a + b - b).take(columns), (a + b).take(columns) - b.take(columns))
+    X, y = parts[0]
+    if "exposure" not in kind.settings:  # which is a total of all columns
+        few = {name: [given[j] for j in columns] for name, given in kind.settings.items()
+               if name == "kinds"}  # fmt: skip
+        few = replace(kind, settings=kind.settings | few)
+        narrow = gathered(few, X[:, np.array(columns, dtype=int)], y, classes=list("abcd"))
+        agree(a.take(columns), narrow, but=LENGTHS)
+    mask = np.isin(np.arange(M), np.mod(columns, M))
+    agree(a.take(mask), a.take(np.flatnonzero(mask)))
+
+
+@every_statistic
+@often
+@given(data=st.data())
+def test_weights_are_repetition_in_statistics(kind, data):
+    ((X, y),) = data.draw(batches(kind, 1))
+    times = np.array(data.draw(st.lists(st.integers(1, 3), min_size=len(y), max_size=len(y))), int)
+    rows = np.repeat(np.arange(len(y)), times)
+    agree(gathered(kind, X, y, times), gathered(kind, X[rows], y[rows]), but=ROWS)
+
+
+@every_statistic
+@often
+@given(data=st.data())
+def test_rows_come_in_any_order(kind, data):
+    ((X, y),) = data.draw(batches(kind, 1, rows=8))
+    order = np.array(data.draw(st.permutations(range(len(y)))), dtype=int)
+    agree(gathered(kind, X[order], y[order]), gathered(kind, X, y))
+
+
+@every_statistic
+@often
+@given(data=st.data(), chosen=st.lists(st.integers(0, 3), unique=True))
+def test_classes_are_those_of_their_rows(kind, data, chosen):
+    """So training and held-out rows can be counted in one pass, and told apart later."""
+    ((X, y),) = data.draw(batches(kind, 1, rows=8))
+    found = gathered(kind, X, y, classes=list("abcd"))
+    names = np.array(["zebra", "ant", "mule", "yak"])[chosen]
+    rows = np.isin(y, np.array(list("abcd"))[chosen])
+    name_of = dict(zip(np.array(list("abcd"))[chosen].tolist(), names.tolist(), strict=True))
+    labels = np.array([name_of[label] for label in y[rows].tolist()], dtype="U5")
+    agree(found.of_classes(chosen, names), gathered(kind, X[rows], labels, classes=names))
+    agree(found.of_classes(range(4)), found)
+
+
+@every_statistic
+@often
+@given(data=st.data(), dtype=st.sampled_from(["i1", "u2", "i8", "f4", ">f8"]))
+def test_types_and_widths_of_indices_are_not_counted(kind, data, dtype):
+    ((X, y),) = data.draw(batches(kind, 1, rows=8))
+    X = X.toarray() if sp.issparse(X) else X
+    whole = dtype[-2] != "f"
+    X = np.where(np.isnan(X), 0, np.trunc(np.clip(X, -2 * (dtype[0] != "u"), 5))) if whole else X
+    expected = gathered(kind, X, y)
+    agree(gathered(kind, X.astype(dtype), y), expected)
+    for form, width in product((sp.csr_array, sp.csc_matrix), (np.int32, np.int64)):
+        found = form(X.astype(dtype.lstrip(">")))
+        found.indices, found.indptr = found.indices.astype(width), found.indptr.astype(width)
+        agree(gathered(kind, found, y), expected)
+
+
+@every_statistic
+@settings(max_examples=3)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_threads_change_no_bit_of_a_statistic(kind, seed):
+    rng = np.random.default_rng(seed)
+    X = rng.choice(kind.values, (3000, M)) * rng.choice([0, 1], (3000, M))
+    y, weights = rng.integers(0, 5, 3000), rng.choice([0.0, 0.1, 0.7], 3000)
+    for form in (np.ascontiguousarray, sp.csr_array, sp.csc_array):
+        found = []
+        for count in (1, 2):
+            with threads(count):
+                found.append(gathered(kind, form(X), y, weights))
+        assert found[0].equals(found[1])
 
 
 # -- supports ------------------------------------------------------------------------------------
@@ -354,7 +437,7 @@ def test_categories_are_compared_in_nats(data, column):
     np.testing.assert_allclose(rough[others], fine[others], rtol=1e-12)
 
 
-# -- statistics ----------------------------------------------------------------------------------
+# -- rows ----------------------------------------------------------------------------------------
 
 
 @every_model
@@ -419,6 +502,132 @@ def test_threads_and_jobs_do_not_matter(make, counts):
     if hasattr(fits[0], "predict"):
         one, two = (cross_val_score(make(k=3), X, y, cv=2, n_jobs=jobs) for jobs in (1, 2))
         assert (one == two).all()
+
+
+# -- batches, paths and searches ------------------------------------------------------------------
+
+ADDING = {name: model for name, model in MODELS.items() if hasattr(model.make(), "partial_fit")}
+every_adding = pytest.mark.parametrize("model", ADDING.values(), ids=ADDING)
+
+
+@every_adding
+@quickly
+@given(data=tables(), k=st.integers(1, 2), cut=st.integers(0, 14))
+def test_batches_and_sums_are_the_fit(model, data, k, cut):
+    X, y = data
+    whole = model.make(k=k).fit(X, y)
+    parts = [rows for rows in np.split(np.arange(len(y)), [min(cut, len(y))]) if len(rows)]
+    batch = model.make(k=k)
+    for rows in parts:
+        batch.partial_fit(X[rows], y[rows], classes=np.unique(y))
+    each = [model.make().gather(X[rows], y[rows], classes=np.unique(y)) for rows in parts]
+    summed = type(whole).from_statistics(sum(each), **whole.get_params(deep=False))
+    for found in (batch, summed):
+        same_selection(found, whole)
+        if (found.support_ == whole.support_).all():
+            np.testing.assert_allclose(
+                found.predict_proba(X), whole.predict_proba(X), rtol=1e-6, atol=1e-9
+            )
+
+
+FORGETTING = {name: m for name, m in MODELS.items() if hasattr(m.make(), "forget")} | {
+    "poisson, by exposure": Model(partial(naively.SparsePoissonNB, exposure="total"))
+}
+
+
+@pytest.mark.parametrize("model", FORGETTING.values(), ids=FORGETTING)
+@quickly
+@given(data=tables(), more=tables(columns=st.just(6)), k=st.integers(1, 2))
+def test_what_is_forgotten_was_never_there(model, data, more, k):
+    """To the bit where sums are of whole numbers."""
+    X, y = data
+    m = X.shape[1]
+    X, gone, labels = X + 1, more[0][:, :m] + 1, more[1] % (y.max() + 1)
+    found = model.make(k=k).fit(np.vstack([X, gone]), np.append(y, labels)).forget(gone, labels)
+    fresh = model.make(k=k).fit(X, y)
+    if isinstance(fresh.statistics_, ClassCounts):
+        assert found.statistics_.equals(fresh.statistics_)
+        assert (found.support_ == fresh.support_).all()
+        assert (found.predict_proba(X) == fresh.predict_proba(X)).all()
+    else:
+        np.testing.assert_allclose(found.scores_, fresh.scores_, rtol=1e-6, atol=1e-6)
+
+
+@pytest.mark.parametrize(
+    "model",
+    [model for name, model in MODELS.items() if name != "multinomial, exact"],
+    ids=[name for name in MODELS if name != "multinomial, exact"],
+)
+@quickly
+@given(data=tables())
+def test_a_path_at_k_is_the_fit_at_k(model, data):
+    X, y = data
+    path = naively.sparsity_path(model.make(), X, y, ks=np.arange(1, X.shape[1] + 1))
+    if hasattr(model.make(), "gather"):
+        again = naively.sparsity_path(model.make(), model.make().gather(X, y), ks=path.k)
+        assert (again.objective == path.objective).all()
+    for i, k in enumerate(path.k.tolist()):
+        fit = model.make(k=k).fit(X, y)
+        proof = fit.certificate_
+        assert path.support(k).tolist() == fit.get_support(indices=True).tolist()
+        assert path.objective[i] == pytest.approx(proof.objective, rel=1e-9, abs=1e-9)
+        assert path.bound[i] == pytest.approx(proof.bound, rel=1e-9, abs=1e-9)
+        few = naively.sparsity_path(model.make(), X, y, ks=[k])
+        assert few.support(k).tolist() == path.support(k).tolist()
+
+
+@every_model
+@settings(max_examples=10)
+@given(data=tables(columns=st.integers(2, 5)), k=st.integers(1, 3))
+def test_certificates_are_true_by_trying_all_sets(model, data, k):
+    """What a set gains is what all features gain where there are no others."""
+    X, y = data
+    m = X.shape[1]
+    k, make = min(k, m), model.make
+    if "var_smoothing" in make().get_params():  # a share of the largest variance of all columns
+        make, X = partial(make, var_smoothing=0.0), X + np.sqrt(np.arange(X.size).reshape(X.shape))
+    gains = {
+        some: make(k="all").fit(X[:, some], y).certificate_.gain
+        for some in combinations(range(m), k)
+    }
+    fit = make(k=k).fit(X, y)
+    proof, best = fit.certificate_, max(gains.values())
+    baseline = proof.objective - proof.gain
+    room = 1e-7 * (1 + abs(baseline) + abs(best)) if np.isfinite(best) else 0.0
+    reached = gains[tuple(fit.get_support(indices=True).tolist())]
+    assert proof.gain == pytest.approx(reached, rel=1e-7, abs=room)
+    assert proof.objective <= proof.bound + room
+    assert best <= proof.bound - baseline + room or not np.isfinite(best)
+    if proof.proven_optimal:
+        assert proof.gain == pytest.approx(best, rel=1e-7, abs=room)
+
+
+@every_model
+@settings(max_examples=3)
+@given(seed=st.integers(0, 2**32 - 1))
+def test_what_a_search_finds_hangs_on_rows_alone(model, seed):
+    """Not on their order, the order or the type of columns, names of classes, or threads."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(60) % 3
+    X = rng.poisson(rng.gamma(0.5, 4.0, (3, 8))[y])
+    rows, columns = rng.permutation(60), rng.permutation(8)
+    folds = [(np.flatnonzero(rows % 3 != t), np.flatnonzero(rows % 3 == t)) for t in range(3)]
+    moved = [tuple(np.argsort(rows)[part] for part in fold) for fold in folds]
+    search = naively.SparsityCV(model.make(), ks=[1, 3, 8], cv=folds)
+    first = clone(search).fit(X, y)
+    names = np.array(["ant", "mule", "zebra"])  # ties of scores go to the first class
+    wide = sp.csr_array(X.astype(np.float32))
+    wide.indices, wide.indptr = wide.indices.astype(np.int64), wide.indptr.astype(np.int64)
+    again = [clone(search).fit(X, names[y]), clone(search).fit(wide, y)]
+    again += [clone(search).set_params(cv=moved).fit(X[rows], y[rows])]
+    again += [clone(search).fit(X[:, columns], y)]
+    with threads(1):
+        again += [clone(search).fit(X, y)]
+    for found in again:
+        assert found.best_params_ == first.best_params_
+        for t in range(3):
+            name = f"split{t}_test_score"
+            np.testing.assert_allclose(found.cv_results_[name], first.cv_results_[name], atol=1e-12)
 
 
 # -- scikit-learn --------------------------------------------------------------------------------

@@ -1,166 +1,19 @@
-"""Laws of everything that adds up: counts, presence, moments and categories."""
+"""Everything that adds up: what does not belong together, and what rounding leaves."""
 
 import pickle
-from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from hypothesis import given, strategies as st
-from hypothesis.extra.numpy import arrays
 
-from agreement import agree
+from agreement import agree, arrays_of
 from naively import ClassCategories, ClassCounts, ClassMoments
+from subjects import STATISTICS, M, gathered
 
-M = 4
-WHOLE, DYADIC, SIGNED = [0, 0, 1, 2, 5], [0, 0.25, 1, 3.5], [-2.5, -1, 0, 0, 1, 3e3]
-
-
-@dataclass(frozen=True)
-class Kind:
-    """A statistic, and values whose sums are exact in it."""
-
-    of: type
-    values: list
-    settings: dict = field(default_factory=dict)
-
-
-KINDS = {
-    "counts": Kind(ClassCounts, WHOLE),
-    "real counts": Kind(ClassCounts, DYADIC),
-    "sparse counts": Kind(ClassCounts, WHOLE, {"dense_cells": 0}),
-    "counts and documents": Kind(ClassCounts, WHOLE, {"documents": True}),
-    "sparse counts and documents": Kind(ClassCounts, WHOLE, {"documents": True, "dense_cells": 0}),
-    "presence": Kind(ClassCounts, DYADIC, {"presence": True, "threshold": 0.5}),
-    "moments": Kind(ClassMoments, SIGNED),
-    "sums": Kind(ClassMoments, SIGNED, {"deviations": False}),
-    "categories": Kind(ClassCategories, WHOLE),
-}
+KINDS = {name: kind for name, kind in STATISTICS.items() if name != "mixed"}  # in test_mixed.py
 every_kind = pytest.mark.parametrize("kind", KINDS.values(), ids=KINDS)
-
-
-@st.composite
-def batches(draw, kind, count=2, rows=5):
-    """Rows and labels of several batches over the same features."""
-    parts = []
-    for _ in range(count):
-        n = draw(st.integers(0, rows))
-        dtype = np.int64 if kind.values is WHOLE else np.float64
-        X = draw(arrays(dtype, (n, M), elements=st.sampled_from(kind.values)))
-        y = draw(st.lists(st.sampled_from("abcd"), min_size=n, max_size=n))
-        X = sp.csr_array(X) if draw(st.booleans()) else X
-        parts.append((X, np.array(y, dtype="U1")))
-    return parts
-
-
-def gathered(kind, X, y, weights=None, **options):
-    return kind.of.from_matrix(X, y, weights, **kind.settings, **options)
-
-
-def stacked(parts):
-    X = [X.toarray() if sp.issparse(X) else X for X, _ in parts]
-    return np.vstack(X), np.concatenate([y for _, y in parts])
-
-
-ROWS = {"class_rows"}  # a row of weight 2 is one row
-LENGTHS = {"length_values", "length_weight"}  # of whole rows
-
-
-# -- laws ----------------------------------------------------------------------------------------
-
-
-@every_kind
-@given(data=st.data())
-def test_the_sum_of_batches_is_the_batch_of_all(kind, data):
-    parts = data.draw(batches(kind, 3))
-    together = gathered(kind, *stacked(parts))
-    each = [gathered(kind, *part) for part in parts]
-    agree(sum(each), together)
-    agree(each[0].update(*parts[1]).update(*parts[2]), together)
-
-
-@every_kind
-@given(data=st.data())
-def test_addition_commutes_and_associates_over_any_classes(kind, data):
-    a, b, c = (gathered(kind, *part) for part in data.draw(batches(kind, 3)))
-    agree(a + b, b + a)
-    agree((a + b) + c, a + (b + c))
-    assert (a + b).classes.tolist() == sorted({*a.classes.tolist(), *b.classes.tolist()})
-
-
-@every_kind
-@given(data=st.data())
-def test_nothing_is_neutral(kind, data):
-    (part,) = data.draw(batches(kind, 1))
-    found = gathered(kind, *part)
-    zero = kind.of.zero(M, **found._settings)
-    assert zero.n_features == M
-    for result in (zero + found, found + zero, found - zero, found + (found - found)):
-        agree(result, found)
-    assert not any(np.any(array) for array in gone(found - found).values())
-
-
-def gone(statistics):
-    return {
-        name: array.values if hasattr(array, "toarray") else array
-        for name, array in statistics._arrays().items()
-    }
-
-
-@every_kind
-@given(data=st.data())
-def test_subtraction_undoes_addition(kind, data):
-    a, b = (gathered(kind, *part, classes=list("abcd")) for part in data.draw(batches(kind)))
-    agree(a + b - b, a + (b - b))
-    if kind.of is not ClassCategories:  # categories that were seen stay, without rows
-        agree(a + b - b, a)
-
-
-@every_kind
-@given(data=st.data(), columns=st.lists(st.integers(-M, M - 1), max_size=6))
-def test_features_are_taken_before_or_after(kind, data, columns):
-    parts = data.draw(batches(kind))
-    a, b = (gathered(kind, *part, classes=list("abcd")) for part in parts)
-    agree((a + b).take(columns), a.take(columns) + b.take(columns))
-    agree((a + b - b).take(columns), (a + b).take(columns) - b.take(columns))
-    X, y = parts[0]
-    narrow = gathered(kind, X[:, np.array(columns, dtype=int)], y, classes=list("abcd"))
-    agree(a.take(columns), narrow, but=LENGTHS)
-    mask = np.isin(np.arange(M), np.mod(columns, M))
-    agree(a.take(mask), a.take(np.flatnonzero(mask)))
-
-
-@every_kind
-@given(data=st.data())
-def test_weights_are_repetition(kind, data):
-    ((X, y),) = data.draw(batches(kind, 1))
-    times = np.array(data.draw(st.lists(st.integers(1, 3), min_size=len(y), max_size=len(y))), int)
-    rows = np.repeat(np.arange(len(y)), times)
-    agree(gathered(kind, X, y, times), gathered(kind, X[rows], y[rows]), but=ROWS)
-
-
-@every_kind
-@given(data=st.data())
-def test_rows_come_in_any_order(kind, data):
-    ((X, y),) = data.draw(batches(kind, 1, rows=8))
-    order = np.array(data.draw(st.permutations(range(len(y)))), dtype=int)
-    agree(gathered(kind, X[order], y[order]), gathered(kind, X, y))
-
-
-@every_kind
-@given(data=st.data(), chosen=st.lists(st.integers(0, 3), unique=True))
-def test_classes_are_those_of_their_rows(kind, data, chosen):
-    """So training and held-out rows can be counted in one pass, and told apart later."""
-    ((X, y),) = data.draw(batches(kind, 1, rows=8))
-    found = gathered(kind, X, y, classes=list("abcd"))
-    names = np.array(["zebra", "ant", "mule", "yak"])[chosen]
-    rows = np.isin(y, np.array(list("abcd"))[chosen])
-    name_of = dict(zip(np.array(list("abcd"))[chosen].tolist(), names.tolist(), strict=True))
-    labels = np.array([name_of[label] for label in y[rows].tolist()], dtype="U5")
-    agree(found.of_classes(chosen, names), gathered(kind, X[rows], labels, classes=names))
-    agree(found.of_classes(range(4)), found)
 
 
 @every_kind
@@ -246,9 +99,19 @@ def test_what_counts_as_nothing(kind):
         weights = np.array([1.0, share])
         rest = gathered(kind, X, y, weights) - gathered(kind, X[:1], y[:1], weights[:1])
         assert (rest.class_weight > 0).tolist() == [stays]
-        for name, array in gone(rest).items():
+        for name, array in arrays_of(rest).items():
             if name not in ("class_rows", "scatter"):
                 assert (np.any(array) == stays) or array is None, name
+
+
+@pytest.mark.parametrize("value", [1.0, 0.1, -3e5])
+def test_rows_that_are_alike_have_no_squares_however_they_came_to_be_alone(value):
+    rng = np.random.default_rng(0)
+    X, y = np.vstack([np.full((5, M), value), rng.normal(0, 3, (40, M))]), np.zeros(45, int)
+    rest = ClassMoments.from_matrix(X, y) - ClassMoments.from_matrix(X[5:], y[5:])
+    assert not rest.scatter.any()
+    far = ClassMoments.from_matrix(X, y) - ClassMoments.from_matrix(X[:5], y[:5])
+    np.testing.assert_allclose(far.scatter[:, 0], 40 * X[5:].var(axis=0), rtol=1e-4)
 
 
 def test_rounding_of_a_fold_is_no_absence():

@@ -13,7 +13,7 @@ from collections import Counter
 from pathlib import Path
 from random import Random
 
-from tests.hostile.damage import damaged, random_steps
+from tests.hostile.damage import damage, random_steps
 from tests.hostile.sources import sources
 
 from naively.read import fence
@@ -47,17 +47,17 @@ def work(name, seed, seconds, folder, channel) -> None:
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     fence._fault = lambda *_: ""  # this process is the fence
     source, random = sources(folder)[name], Random(seed)
-    path = folder / name.removeprefix("numbers-")
+    path = folder / source.file
     end = time.monotonic() + seconds
     while time.monotonic() < end:
-        path.write_bytes(damaged(source.content, random_steps(random)))
+        path.write_bytes(damage(source.content, random_steps(random)))
         channel.send("begin")
         channel.send(fault(source, path))
 
 
 def keep(name, path, why, counts) -> None:
     counts[name, why.strip().splitlines()[-1][:160]] += 1
-    kept = FOUND / f"{len(list(FOUND.iterdir())):04d}-{name}"
+    kept = FOUND / f"{len(list(FOUND.iterdir())):04d}-{name.replace(' ', '-')}"
     kept.write_bytes(path.read_bytes())
     kept.with_name(kept.name + ".why").write_text(why)
 
@@ -67,7 +67,7 @@ def turn(name, seed, seconds, counts) -> int:
     tried = 0
     with tempfile.TemporaryDirectory() as made:
         folder = Path(made)
-        path = folder / name.removeprefix("numbers-")
+        path = folder / name.rpartition(" ")[2]
         ours, theirs = multiprocessing.Pipe()
         worker = multiprocessing.Process(target=work, args=(name, seed, seconds, folder, theirs))
         worker.start()

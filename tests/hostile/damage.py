@@ -1,7 +1,9 @@
-"""Ways to damage bytes."""
+"""Ways to damage bytes, and what archives hold."""
 
 from __future__ import annotations
 
+import io
+import zipfile
 from random import Random
 
 WORDS = (  # marks of formats, and numbers at the borders of types
@@ -54,6 +56,31 @@ def damaged(content: bytes, steps: Steps) -> bytes:
         if found:
             WAYS[way](found, where * len(found) >> 16, value)
     return bytes(found)
+
+
+def damaged_within(content: bytes, steps: Steps) -> bytes:
+    """Return an archive of which one file is damaged, is another, or is gone; sums are right."""
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        files = {name: archive.read(name) for name in archive.namelist()}
+    (way, where, value), names = steps[0], list(files)
+    chosen, other = (names[at * len(names) >> 16] for at in (where, value))
+    if way == 0:
+        del files[chosen]
+    elif way == 1:
+        files[chosen] = files[other]
+    else:
+        files[chosen] = damaged(files[chosen], steps[1:] or steps)
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        for name, each in files.items():
+            archive.writestr(name, each)
+    return out.getvalue()
+
+
+def damage(content: bytes, steps: Steps) -> bytes:
+    """Damage bytes, and of two archives one within."""
+    inside = content.startswith(b"PK\3\4") and sum(where for _, where, _ in steps) % 2
+    return damaged_within(content, steps) if inside else damaged(content, steps)
 
 
 def random_steps(random: Random) -> Steps:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import io
 import json
 import lzma
+import os
+import shutil
 import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -19,10 +22,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import scipy.io
 import scipy.sparse as sp
+from click.testing import CliRunner
 
+from naively.cli.commands import naively
 from naively.jobs.learn import learn
 from naively.jobs.model_file import load_model, save_model
 from naively.jobs.settings import ModelSettings, Recipe, TestSettings
+from naively.read.errors import InputError
 from naively.read.layout import Layout
 from naively.read.parts import batches_of, collected, parts_of
 from naively.text.features import TextFeatures
@@ -34,6 +40,16 @@ ROWS = [
     for i, (t, y) in enumerate([("good, fun", "a"), ('bad "film"\nü', "b"), ("", "a")] * 3)
 ]
 TEXT, NUMBERS = Layout(text=("text",)), Layout(ignore=("text",))
+SETTINGS = b"""k = 2
+out = "out"
+test = 0.3
+[words]
+min-count = 1
+[train]
+alpha = 0.5
+[read]
+encoding = "utf-8"
+"""
 X = np.array([[0, 3, 0, 1], [2, 0, 0, 0], [0, 0, 5, 0]] * 3)
 Y = np.array(["a", "b", "a"] * 3)
 
@@ -42,9 +58,14 @@ Y = np.array(["a", "b", "a"] * 3)
 class Source:
     """A valid file, and what reads it."""
 
-    name: str
+    name: str  # of the file, after what it is read as and a blank
     content: bytes
     read: Callable[[Path], object]
+
+    @property
+    def file(self) -> str:
+        """Name of the file."""
+        return self.name.rpartition(" ")[2]
 
 
 def read(layout: Layout) -> Callable[[Path], object]:
@@ -139,6 +160,72 @@ def predicted(path: Path) -> object:
     return found.scores(np.ones((2, found.rule.arrays()["weights"].shape[1])))
 
 
+def ended_well(*arguments: object, out: str = "out") -> None:
+    """Run the command: all is done, or one sentence said and nothing written; never else.
+
+    Raises
+    ------
+    InputError
+        If it refused.
+    AssertionError
+        If it ended in any other way.
+    """
+    before = sorted(os.listdir("."))
+    ended = CliRunner().invoke(naively, [str(each) for each in arguments])
+    if ended.exception is not None and not isinstance(ended.exception, SystemExit):
+        raise ended.exception
+    created = sorted(set(os.listdir(".")) - set(before))
+    for each in created:
+        (shutil.rmtree if os.path.isdir(each) else os.remove)(each)
+    said = ended.stdout + ended.stderr
+    assert all(c.isprintable() or c in "\n\u200c\u200d" for c in said), repr(said)
+    if ended.exit_code == 0:
+        assert created == [out] * (out != "") or out == "any" and len(created) == 1, created
+        return
+    assert ended.exit_code == 2, ended.output
+    assert (ended.stdout, created) == ("", [])
+    assert ended.stderr.startswith("naively: ")
+    assert ended.stderr.count("\n") == 1, ended.stderr
+    raise InputError(ended.stderr.removesuffix("\n"))
+
+
+def commands(files: dict[str, bytes]) -> list[Source]:
+    """Return what the commands do with a file, in the folder that the file is in."""
+    select = ("-k", 2, "--quick", "--out", "out")
+
+    def run(name: str, *arguments: object, file: str | None = None, out: str = "out") -> Source:
+        own = file or name.partition(" ")[2]
+
+        def read(path: Path) -> None:
+            with contextlib.chdir(path.parent):
+                for other in ("comma.csv", "model.npz", "text-model.npz", "dense.npz"):
+                    if not os.path.exists(other):
+                        Path(other).write_bytes(files[other])
+                ended_well(*(path.name if each == "FILE" else each for each in arguments), out=out)
+
+        return Source(name, files[own], read)
+
+    texts = ("comma.csv", "a.tsv", "lines.jsonl", "array.json", "a.parquet", "a.xlsx", "a.csv.gz",
+             "a.csv.zst", "a.csv.zip", "wide.csv")  # fmt: skip
+    numbers = ("comma.csv", "lines.jsonl", "a.parquet", "a.xlsx")
+    matrices = ("a.svmlight", "dense.npz", "csr.npz", "dense.h5ad")
+    return [
+        *(run(f"select {n}", "select", "FILE", *select) for n in texts),
+        *(run(f"mixed {n}", "select", "FILE", "--model", "mixed", *select) for n in numbers),
+        *(run(f"matrix {n}", "select", "FILE", "--model", "gaussian", *select) for n in matrices),
+        run("cv comma.csv", "cv", "FILE", "--ks", "1,3", "--folds", 2, out=""),
+        run("count lines.jsonl", "count", "FILE", "--out", "out"),
+        run("counted record.npz", "select", "FILE", "-k", 2, "--out", "out"),
+        run("predict comma.csv", "predict", "text-model.npz", "FILE", "--out", "out.csv",
+            out="out.csv"),
+        run("predict text-model.npz", "predict", "FILE", "comma.csv", "--out", "out.csv",
+            out="out.csv"),
+        run("predict model.npz", "predict", "FILE", "dense.npz", "--out", "out.csv", out="out.csv"),
+        run("explain text-model.npz", "explain", "FILE", "--file", "comma.csv", "--row", 1, out=""),
+        run("config run.toml", "select", "comma.csv", "--config", "FILE", "--quick", out="any"),
+    ]  # fmt: skip
+
+
 def sources(folder: Path) -> dict[str, Source]:
     """Return valid files by name; `folder` is for what is made on the way."""
     sparse = sp.csr_array(X)
@@ -181,7 +268,7 @@ def sources(folder: Path) -> dict[str, Source]:
     unlabelled = Layout(needs_label=False)
     found = [Source(name, content, read(TEXT)) for name, content in tables.items()]
     numbers = ("comma.csv", "lines.jsonl", "array.json", "a.parquet", "a.xlsx")
-    found += [Source(f"numbers-{n}", tables[n], read(NUMBERS)) for n in numbers]
+    found += [Source(f"numbers {n}", tables[n], read(NUMBERS)) for n in numbers]
     found += [
         Source(n, content, read(unlabelled if n.endswith(".mtx") else plain))
         for n, content in matrices.items()
@@ -190,4 +277,5 @@ def sources(folder: Path) -> dict[str, Source]:
     values = model(folder, plain, "gaussian")
     found += [Source("text-model.npz", texts, load_model), Source("model.npz", values, load_model)]
     found += [Source("record.npz", record(folder), load_record)]
+    found += commands({each.name: each.content for each in found} | {"run.toml": SETTINGS})
     return {each.name: each for each in found}

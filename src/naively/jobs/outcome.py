@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -24,6 +24,7 @@ from naively.models import MODELS
 from naively.models.kinds import PRESENCE, RATES
 from naively.read.bytes import fingerprint
 from naively.read.formats import format_by_name
+from naively.report.names import formula, formula_note
 from naively.report.summary import (
     ClassRow,
     CoveragePoint,
@@ -100,6 +101,7 @@ def summarize(
         notes.append(f"k was chosen by the folds of the {recipe.model.kind} model's own rule.")
     features = feature_rows(final)
     notes.extend(_quota_note(recipe, features, final.file.classes))
+    notes.extend(formula_note(formula(_cells(features, final))))
     quoted = [
         replace(row, example=own, contrast=other)
         for row, (own, other) in zip(features, examples, strict=False)
@@ -120,6 +122,15 @@ def summarize(
         markers=final.markers,
         profile=profile,
     )
+
+
+def _cells(features: Iterable[FeatureRow], final: Fitted) -> Iterator[str | None]:
+    """Whatever of the data is a cell of the tables."""
+    yield from final.file.classes
+    for row in features:
+        yield from (row.name, row.category, *row.also[:1])
+    for each in final.markers:
+        yield each.feature
 
 
 def _quota_note(

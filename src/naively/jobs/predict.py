@@ -36,6 +36,7 @@ from naively.read.layout import LISTS, Layout
 from naively.read.parts import batches_of, find_files, parts_of, told
 from naively.read.progress import Progress, silent
 from naively.read.variables import Variables
+from naively.report.names import formula, formula_note
 from naively.report.summary import Confusion, CoveragePoint, Misled
 from naively.statistics.exposure import exposed_columns
 from naively.statistics.matrix import Matrix
@@ -114,6 +115,7 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
     threshold = model.answer_from if job.threshold == "own" else job.threshold
     own = threshold if job.threshold == "own" else None
     rows, unlabelled, comparison = 0, 0, Comparison(model, threshold)
+    computed = formula(model.classes)
     compares = job.layout.label or job.layout.labels_file
     code = None if threshold is None else _code_of(model, threshold[0])
     table = io.TextIOWrapper(file, "utf-8", newline="", write_through=True)
@@ -134,6 +136,7 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
             margin = _margins_of(scores, codes)
         answers = np.array(model.classes)[codes]
         keys = batch.keys if batch.keys is not None else np.arange(rows + 1, rows + len(batch) + 1)
+        computed = computed or (None if batch.keys is None else formula(keys.tolist()))
         figures = posterior(scores).tolist() if job.probabilities else [[]] * len(batch)
         if job.margin:
             figures = [[m, *each] for m, each in zip(margin.tolist(), figures, strict=True)]
@@ -154,6 +157,7 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
         *told(parts, job.layout),
         *first,
         *unlabelled_note(unlabelled, what="not compared", formats={p.format for p in parts}),
+        *formula_note(computed),
     )
     if not comparison.verdicts.pairs:
         return Predicted(rows, None, notes, own)

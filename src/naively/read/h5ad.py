@@ -32,7 +32,7 @@ from naively.read.matrix import (
     wanted_cells,
     whole_batches,
 )
-from naively.statistics.matrix import is_sparse
+from naively.statistics.matrix import consistent, is_sparse
 from naively.text.labels import clean
 
 PART_ENTRIES = 10_000_000
@@ -154,9 +154,7 @@ def _csc(source: str, X: Any) -> Any:
     data, indices, indptr = (_read(source, X[name]) for name in ("data", "indices", "indptr"))
     shape = _shape(source, X)
     check_rows(source, shape[0], len(data))
-    matrix = sp.csc_array((data, indices, indptr), shape=shape)
-    matrix.check_format(full_check=True)
-    return matrix
+    return consistent(sp.csc_array((data, indices, indptr), shape=shape))
 
 
 def _ranges(part: Part, X: Any) -> Iterator[tuple[int, int, Any]]:
@@ -175,8 +173,7 @@ def _ranges(part: Part, X: Any) -> Iterator[tuple[int, int, Any]]:
         own = slice(int(indptr[start]), int(indptr[stop]))
         bounds = indptr[start : stop + 1] - indptr[start]
         rows = sp.csr_array((X["data"][own], X["indices"][own], bounds), shape=(stop - start, m))
-        rows.check_format(full_check=True)
-        yield start, stop, usual(part.source, rows)
+        yield start, stop, usual(part.source, consistent(rows))
 
 
 # What stands beside it -------------------------------------------------------------------------

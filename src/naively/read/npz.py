@@ -17,6 +17,7 @@ from naively.read.columns import Columns
 from naively.read.errors import InputError, cause, explained, missing
 from naively.read.layout import Layout
 from naively.read.matrix import check_rows, chosen, usual_type, wanted_cells, whole_batches
+from naively.statistics.matrix import consistent
 from naively.text.labels import clean
 
 _SPARSE = ("format", "shape", "data", "indices", "indptr", "row", "col")
@@ -132,6 +133,4 @@ def _sparse(source: str, arrays: dict[str, Array], *, turned: bool) -> Any:
     if kind not in ("csr", "csc"):
         raise InputError(f"{source}: sparse format {kind!r} is not read; save CSR, CSC or COO.")
     make = sp.csr_array if kind == "csr" else sp.csc_array
-    X = make((data, arrays["indices"], arrays["indptr"]), (rows, columns))
-    X.check_format(full_check=True)
-    return X
+    return consistent(make((data, arrays["indices"], arrays["indptr"]), (rows, columns)))

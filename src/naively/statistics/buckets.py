@@ -118,7 +118,7 @@ class _AbstractBuckets(ABC):
 
     def _fill(self, rows: Span, cursors: Array, totals: Array) -> None:
         """Append the entries of some rows to the buckets, at cursors (B,); row totals (n,)."""
-        for block in self.source.blocks(rows, indices_checked=True):
+        for block in self.source.blocks(rows):
             self._append(block, cursors, totals[block.lines])
 
     @abstractmethod

@@ -43,12 +43,13 @@ def as_matrix(X: Any) -> Matrix:
     Raises
     ------
     ValueError
-        If X does not have two dimensions or holds anything but real numbers.
+        If X does not have two dimensions, holds anything but real numbers, or is sparse and points
+        out of itself.
     TypeError
         If X is an array of a library other than NumPy.
     """
     if is_sparse(X):
-        return _native(_compressed(X))
+        return _native(consistent(_compressed(X)))
     check_library(X)
     if hasattr(X, "iloc") and hasattr(X, "dtypes"):
         return _native(_from_pandas(X))
@@ -141,6 +142,34 @@ def canonical(matrix: Matrix) -> Matrix:
     plain = plain.copy()
     plain.sum_duplicates()
     return plain
+
+
+def consistent(matrix: Matrix) -> Matrix:
+    """Return a CSR or CSC matrix that points at nothing but its own entries, rows and columns.
+
+    SciPy looks at the ends of `indptr` alone, and compiled code follows whatever is in between.
+
+    Raises
+    ------
+    ValueError
+        If it points elsewhere.
+    """
+    lines, bound = matrix.shape if matrix.format == "csr" else matrix.shape[::-1]
+    indptr, size = matrix.indptr, min(len(matrix.data), len(matrix.indices))
+    if len(indptr) != lines + 1:
+        raise ValueError(f"`indptr` of sparse X must have {lines + 1} bounds; got {len(indptr)}.")
+    if indptr[0] != 0 or indptr[-1] > size or (indptr[1:] < indptr[:-1]).any():
+        raise ValueError(
+            f"`indptr` of sparse X must ascend from 0 to at most {size}, its number of entries."
+        )
+    indices = matrix.indices[: indptr[-1]]
+    unsigned = indices.view(f"u{indices.itemsize}")  # negative ones become large
+    if len(indices) and int(unsigned.max()) >= bound:
+        raise ValueError(
+            f"The indices of sparse X must lie in [0, {bound}); got "
+            f"{indices[unsigned >= bound][0]}."
+        )
+    return matrix
 
 
 def _widened(data: Array) -> Array:

@@ -35,6 +35,7 @@ _TILE = 1 << 13  # columns of a dense matrix treated at a time: their sums stay 
 _BLOCK = 1 << 22  # cells of a dense matrix converted at a time, where it has another type or order
 _PART = 1 << 20  # entries of a sparse matrix that are worth a table of their own
 _PARTS = 4
+_SQUARES = 8 * np.finfo(float).eps  # rounding of a sum of n squares, but for the root of n
 _ROUNDED = 1e-8  # of what sums of squares are made of, far above what rounding leaves
 
 
@@ -75,7 +76,9 @@ def _scatter_taken(name: str, whole: Any, part: Any, rest: Any) -> FloatArray | 
     if whole.scatter is None:
         return None
     scatter = whole.scatter - part.scatter - _between(rest, part)
-    return np.where(rest.feature_weight > 0, np.maximum(scatter, 0.0), 0.0)
+    rounded = _SQUARES * np.sqrt(whole.class_rows) * whole.scatter
+    kept = (rest.feature_weight > 0) & (scatter > rounded)
+    return np.where(kept, scatter, 0.0)
 
 
 SIGNED = Way(_sums_added, _sums_taken, wider)

@@ -109,7 +109,7 @@ class Source:
         """Divide the rows of a CSR matrix into spans of about equally many entries."""
         return shares(self.matrix.indptr, (0, self.n_rows), count)
 
-    def blocks(self, lines: Span, *, indices_checked: bool = False) -> Iterator[Block]:
+    def blocks(self, lines: Span) -> Iterator[Block]:
         """Cut rows of a CSR matrix (columns of a CSC matrix) into checked blocks."""
         indptr = self.matrix.indptr
         for first, last in cut(indptr, lines, _BLOCK):
@@ -117,12 +117,12 @@ class Source:
             yield Block(
                 slice(first, last),
                 read_only(self.addends(self.matrix.data[entries])),
-                self._indices(entries, check=not indices_checked),
+                self._indices(entries),
                 np.subtract(indptr[first : last + 1], indptr[first], dtype=np.int64),
             )
 
     def index_blocks(self, lines: Span) -> Iterator[Array]:
-        """Columns (CSR) or rows (CSC) of the entries of some lines, checked, in blocks."""
+        """Columns (CSR) or rows (CSC) of the entries of some lines, in blocks."""
         indptr = self.matrix.indptr
         for start in range(int(indptr[lines[0]]), int(indptr[lines[1]]), _BLOCK):
             yield self._indices(slice(start, min(start + _BLOCK, int(indptr[lines[1]]))))
@@ -146,16 +146,9 @@ class Source:
         if addends.dtype == np.int64 and int(addends.max()) > _LARGEST // self.n_entries:
             raise SuspiciousValueError  # sums might overflow
 
-    def _indices(self, entries: slice, *, check: bool = True) -> Array:
+    def _indices(self, entries: slice) -> Array:
         indices = np.ascontiguousarray(self.matrix.indices[entries])
-        unsigned = indices.view(f"u{indices.itemsize}")  # negative ones become large
-        bound = self.n_columns if self.matrix.format == "csr" else self.n_rows
-        if check and len(indices) and int(unsigned.max()) >= bound:
-            raise ValueError(
-                f"The indices of sparse X must lie in [0, {bound}); got "
-                f"{indices[unsigned >= bound][0]}."
-            )
-        return read_only(unsigned.astype(np.uint32, copy=False))
+        return read_only(indices.view(f"u{indices.itemsize}").astype(np.uint32, copy=False))
 
     def weights_of(self, rows: slice) -> FloatArray:
         """Return the weights of some rows, (0,) if all are 1."""
@@ -190,7 +183,7 @@ def source_of(
 ) -> Source:
     """Return the rows of a matrix of any layout, ready to be counted."""
     if is_sparse(matrix):
-        _check_structure(matrix)
+        _check_size(matrix)
         if quantity.presence or matrix.dtype.kind == "b":
             matrix = canonical(matrix)  # what counts is whether the sum of duplicates is non-zero
     weights = read_only(np.empty(0) if weights is None else np.ascontiguousarray(weights))
@@ -227,13 +220,7 @@ def _is_finite(source: Source, totals: Array) -> bool:
         return bool(np.isfinite(weighted.sum()))
 
 
-def _check_structure(matrix: Matrix) -> None:
-    """Raise unless the row (column) pointers of a sparse matrix ascend within its entries."""
-    indptr, size = matrix.indptr, min(len(matrix.data), len(matrix.indices))
-    if indptr[0] != 0 or indptr[-1] > size or (indptr[1:] < indptr[:-1]).any():
-        raise ValueError(
-            f"`indptr` of sparse X must ascend from 0 to at most {size}, its number of entries."
-        )
+def _check_size(matrix: Matrix) -> None:
     if max(matrix.shape) > 1 << 32:
         raise ValueError(f"X may have up to 2**32 rows and columns; got shape {matrix.shape}.")
 

@@ -55,6 +55,7 @@ def atomic_file(path: str | os.PathLike[str], *, folders: bool = False) -> Itera
     if target.is_dir():
         raise OutputError(f"{path}: it is a folder; name a file.")
     temporary: Path | None = None
+    missing = [each for each in target.parents if folders and not each.exists()]
     try:
         if folders:
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -78,6 +79,13 @@ def atomic_file(path: str | os.PathLike[str], *, folders: bool = False) -> Itera
     finally:
         if temporary is not None:
             temporary.unlink(missing_ok=True)
+        _remove_empty(missing)
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    with suppress(OSError):  # not empty: the result is in it
+        for each in folders:
+            each.rmdir()
 
 
 def check_csv_name(path: str | os.PathLike[str]) -> None:
@@ -264,9 +272,7 @@ def atomic_directory(
     finally:
         if staged is not None:
             shutil.rmtree(staged, ignore_errors=True)
-        with suppress(OSError):  # not empty: the result is in it
-            for each in missing:
-                each.rmdir()
+        _remove_empty(missing)
 
 
 def check_directory(
