@@ -57,7 +57,7 @@ class LogOdds:
     free: float  # probability per draw that no outcome decides
     spared: float  # probability per draw that class i is not vetoed
     rival_spared: float  # the same of class k
-    prior_wins: bool  # class i is preferred where both are vetoed
+    prior_lead: int  # where both are vetoed, class i is preferred if 1, k if -1; 0: a tie
 
     def mean(self) -> float:
         """Mean of one draw, in nats."""
@@ -90,7 +90,7 @@ def log_odds(model: DecisionModel, i: int, k: int, true: int) -> LogOdds:
         free=_without(p, ~finite),
         spared=_without(p, ~ok),
         rival_spared=_without(p, ~rival_ok),
-        prior_wins=_first(model.log_prior[i], model.log_prior[k], i < k),
+        prior_lead=_lead(model.log_prior[i], model.log_prior[k]),
     )
 
 
@@ -106,9 +106,9 @@ def _without(probability: FloatArray, event: BoolArray) -> float:
     return float(np.prod(1 - np.where(event, probability, 0.0).sum(axis=1)))
 
 
-def _first(score: float, rival: float, wins_ties: bool) -> bool:
-    """Whether a score wins, ties going to the lower class index."""
-    return bool(score > rival or (wins_ties and score == rival))
+def _lead(score: float, rival: float) -> int:
+    """Which of two scores is larger: 1 the first, -1 the second, 0 neither."""
+    return int(score > rival) - int(score < rival)
 
 
 def compact(law: LogOdds) -> tuple[FloatArray, FloatArray]:
