@@ -423,6 +423,16 @@ def test_a_row_that_no_class_can_produce_goes_by_the_priors_which_may_tie():
         assert pair[2, 1, 0] == pytest.approx(one + 0.5 * (1 - share))
 
 
+@pytest.mark.parametrize("method", METHODS)
+def test_classes_alike_but_for_rounding_tie(method):
+    """Both words are half of what either class has of them: no document tells the classes."""
+    for alpha in (0.1, 0.3, 0.7):
+        counts = np.array([[11, 11, 3], [5, 5, 15]]) + alpha
+        P = counts / counts.sum(axis=1, keepdims=True)
+        found = expected_error(P, length=3, method=method, pooled=True, support=[0, 1])
+        np.testing.assert_allclose(found.confusion, [[1, 0], [1, 0]], atol=1e-12)
+
+
 def test_support_may_be_a_mask():
     P = [[0.5, 0.2, 0.3], [0.1, 0.8, 0.1]]
     by_mask = expected_error(P, length=3, support=[False, True, False])
