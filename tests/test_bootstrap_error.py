@@ -103,3 +103,11 @@ def test_refusals(estimator, parameters, message):
         bootstrap_error(SparseMultinomialNB())
     with pytest.raises(ValueError, match="`level` must be"):
         bootstrap_error(SparseMultinomialNB(k=3).fit(X, y), n_resamples=1).interval(95)
+
+
+def test_drawn_rivals_refuse_a_method():
+    X, y = np.random.default_rng(0).poisson(1.0, (30, 8)), np.arange(30) % 3
+    model = SparseMultinomialNB(k=4).fit(X, y)
+    with pytest.raises(ValueError, match="give `rivals`='product'"):
+        bootstrap_error(model, method="normal")
+    assert len(bootstrap_error(model, n_resamples=2, method="normal", rivals="product").made) == 2

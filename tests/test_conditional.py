@@ -231,7 +231,8 @@ def test_the_chosen_penalty_is_small_where_rows_tell_much_and_infinite_where_not
     b, y, weights = sample(400, 2, signal=1.0)
     fit = fit_conditional(b, y, weights, penalty=None)
     usual = np.median(np.var(b, axis=2), axis=0) / chi2(1).median()
-    np.testing.assert_allclose(fit.penalty, (3 + 150 / 400) * usual, rtol=1e-4)
+    rows = (3 + 150 / 400) * weights.mean()
+    np.testing.assert_allclose(fit.penalty, rows * usual, rtol=1e-4)
     again = fit_conditional(b, y, weights, penalty=fit.penalty)
     np.testing.assert_allclose(again.theta, fit.theta, rtol=1e-6)
     noise = np.random.default_rng(5).permutation(y)
@@ -246,6 +247,19 @@ def test_the_chosen_penalty_knows_no_units(scale):
     one = fit_conditional(b, y, weights, penalty=None)
     other = fit_conditional(b * scale, y, weights, penalty=None)
     np.testing.assert_allclose(other.theta * scale, one.theta, rtol=1e-6)
+
+
+@pytest.mark.parametrize("penalty", [0.0, None])
+@pytest.mark.parametrize("separable", [True, False])
+def test_rows_that_all_weigh_alike_weigh_one(penalty, separable):
+    """A penalty worth so many rows, chosen or to the rescue, grows with the weight of the rows."""
+    b, y, weights = sample(60, 2, signal=0.3)
+    if separable:
+        b[np.arange(60), 0, y] = b[:, 0].max(axis=1) + 0.1
+    one = fit_conditional(b, y, weights, penalty=penalty)
+    other = fit_conditional(b, y, 50 * weights, penalty=penalty)
+    np.testing.assert_allclose(other.theta, one.theta, rtol=1e-5)
+    np.testing.assert_allclose(other.penalty, 50 * one.penalty, rtol=1e-9)
 
 
 def test_separable_rows_need_no_rescue_when_the_penalty_is_chosen():

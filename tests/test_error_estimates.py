@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 import reference_error as reference
-from naively import SparseMultinomialNB
+from naively import SparseBernoulliNB, SparseMultinomialNB
 from naively.expected.decision_models import from_probabilities, switches
 from naively.expected.estimates import estimate, expected_error
 from naively.expected.gaussian import compensated_variance, uncorrelated_variance
@@ -380,7 +380,9 @@ def test_many_classes_need_a_simulation():
         ({"length": 3, "support": [0, 0]}, "`support` must be different column indices"),
         ({"length": 3, "support": [0.5]}, "`support` must be different column indices"),
         ({"length": 3, "support": [True]}, "`support` must be different column indices"),
-        ({"length": 3, "n_rows": 0}, "`n_rows` must be an int >= 1"),
+        ({"length": 3, "n_rows": 9}, "`n_rows` has no effect"),
+        ({"length": 3, "law": "model"}, "`law`='model' goes with a fitted model"),
+        ({"length": 3, "rivals": "normal", "n_rows": 0}, "`n_rows` must be an int >= 1"),
         ({"length": 3, "method": "best"}, "`method` must be one of"),
         ({"length": 3, "rivals": "best"}, "`rivals` must be one of"),
         ({"length": 3, "likelihood": "best"}, "`likelihood` must be one of"),
@@ -391,6 +393,44 @@ def test_many_classes_need_a_simulation():
 def test_bad_arguments(kwargs, message):
     with pytest.raises(ValueError, match=message):
         expected_error([[0.5, 0.5], [0.2, 0.8]], **kwargs)
+
+
+@pytest.mark.parametrize("rivals", ["normal", "simulated"])
+@pytest.mark.parametrize("unused", [{"method": "saddlepoint"}, {"ties": "split"}])
+def test_drawn_errors_compare_no_pairs(rivals, unused):
+    name = next(iter(unused))
+    with pytest.raises(ValueError, match=f"`{name}`=.* has no effect with `rivals`='{rivals}'"):
+        expected_error(np.full((3, 2), 0.5), length=3, rivals=rivals, **unused)
+    two = expected_error(np.full((2, 2), 0.5), length=3, rivals=rivals, **unused)
+    assert two.error == 0.5  # of two classes there is one pair
+
+
+@pytest.mark.parametrize("unused", [{"pooled": True}, {"length": 3}, {"law": "model"}])
+def test_what_a_model_of_presence_has_no_use_for(unused):
+    X = np.random.default_rng(0).integers(0, 2, (20, 5))
+    model = SparseBernoulliNB(k=2).fit(X, np.arange(20) % 2)
+    with pytest.raises(ValueError, match=next(iter(unused))):
+        expected_error(model, **unused)
+
+
+def test_a_row_that_no_class_can_produce_goes_by_the_priors_which_may_tie():
+    """In a row of class 2 with both words the rules of classes 0 and 1 veto: it is a tie."""
+    P = [[0.5, 0.0, 0.5], [0.0, 0.5, 0.5], [0.5, 0.5, 0.0]]
+    for ties, share in (("lowest", 1.0), ("split", 0.5)):
+        pair = expected_error(P, length=2, ties=ties).pair
+        one = 0.25  # both draws word 0, or both word 1: the other class alone is vetoed
+        assert pair[2, 0, 1] == pytest.approx(one + 0.5 * share)
+        assert pair[2, 1, 0] == pytest.approx(one + 0.5 * (1 - share))
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_classes_alike_but_for_rounding_tie(method):
+    """Both words are half of what either class has of them: no document tells the classes."""
+    for alpha in (0.1, 0.3, 0.7):
+        counts = np.array([[11, 11, 3], [5, 5, 15]]) + alpha
+        P = counts / counts.sum(axis=1, keepdims=True)
+        found = expected_error(P, length=3, method=method, pooled=True, support=[0, 1])
+        np.testing.assert_allclose(found.confusion, [[1, 0], [1, 0]], atol=1e-12)
 
 
 def test_support_may_be_a_mask():

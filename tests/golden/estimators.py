@@ -512,9 +512,9 @@ for _method, _ties in product(_METHODS, ("lowest", "split")):
     add("errors", f"two classes, {_method}, {_ties}", lambda m=_method, t=_ties: described_estimate(
         [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5]], length=6, priors=[0.4, 0.6], method=m, ties=t
     ))  # fmt: skip
-for _rivals in ("product", "normal", "simulated"):
-    add("errors", f"three classes, {_rivals}", lambda r=_rivals: described_estimate(
-        [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5], [0.1, 0.8, 0.1]], length=5, rivals=r, n_rows=2000
+for _rivals, _drawn in (("product", None), ("normal", 2000), ("simulated", 2000)):
+    add("errors", f"three classes, {_rivals}", lambda r=_rivals, n=_drawn: described_estimate(
+        [[0.5, 0.3, 0.2], [0.2, 0.3, 0.5], [0.1, 0.8, 0.1]], length=5, rivals=r, n_rows=n
     ))  # fmt: skip
 for _law in ("classes", "model"):
     add("errors", f"fitted multinomial, law {_law}", lambda law=_law: described_estimate(

@@ -17,7 +17,7 @@ import numpy as np
 
 from naively._types import FloatArray
 from naively.expected.decision_models import from_fitted
-from naively.expected.estimates import Method, Rivals, estimate, of_fitted
+from naively.expected.estimates import Method, Rivals, estimate, of_fitted, refuse_unused
 from naively.expected.path import SIMULATED_ROWS
 from naively.models.model import Model
 from naively.selection.train import train
@@ -151,10 +151,12 @@ def bootstrap_error(
     law, lengths, priors = of_fitted(model, length, None, "classes", None)
     _check_trainable(trained, model)
     rng = np.random.default_rng(random_state)
-    several = "simulated" if len(priors) > 2 else "product"
+    if rivals is None:
+        rivals = "simulated" if len(priors) > 2 else "product"
+    refuse_unused(len(priors), rivals, method=method)
     asked: dict[str, Any] = {
         "method": method,
-        "rivals": several if rivals is None else rivals,
+        "rivals": rivals,
         "n_rows": -(-SIMULATED_ROWS // len(priors)),
         "random_state": random_state,
     }

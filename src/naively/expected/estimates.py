@@ -36,6 +36,7 @@ Method = Literal["exact", "saddlepoint", "normal", "compensated", "uncorrelated"
 Rivals = Literal["product", "normal", "simulated"]
 Ties = Literal["lowest", "split"]
 
+_DRAWN_ROWS = 100_000  # of each class
 _TABULATED = 12  # classes in a notebook
 MAX_PAIRED_CLASSES = 40  # C^3 comparisons beyond this are too many
 _VARIANCES = {
@@ -123,7 +124,7 @@ def expected_error(
     likelihood: Likelihood = "multinomial",
     law: Law = "classes",
     ties: Ties = "lowest",
-    n_rows: int = 100_000,
+    n_rows: int | None = None,
     random_state: Any = 0,
 ) -> ErrorEstimate:
     """Predict the error of a classifier without any data.
@@ -136,7 +137,7 @@ def expected_error(
         rest cell.
     length : number or (values, weights), default=None
         Draws per document: one number, or a distribution with weights of shape (L,) or
-        (L, n_classes). For a fitted multinomial model the default is the histogram of the row
+        (L, n_classes); "exact" and "simulated" round them to whole numbers. For a fitted multinomial model the default is the histogram of the row
         totals of each class that its statistics keep. The Bernoulli model has no length.
     priors : array-like of shape (n_classes,), default=None
         How often each class occurs. With probabilities the default is equal, and the rule knows
@@ -147,8 +148,8 @@ def expected_error(
         normal, with the exact variance or the two variances of the paper.
     rivals : {"product", "normal", "simulated"}
         For more than two classes: comparisons taken as independent (pessimistic), scores drawn
-        from their multivariate normal law, or rows drawn from the model. The last two do not use
-        `method`.
+        from their multivariate normal law, or rows drawn from the model. The last two have no use
+        for `method` and `ties`.
     support : array-like of int or bool, default=None
         With probabilities: the features used, or a mask of them; all others go to the rest cell.
     pooled : bool, default=False
@@ -164,8 +165,8 @@ def expected_error(
     ties : {"lowest", "split"}
         Who gets a row whose scores tie: the lowest class index, as `predict` does, or each half.
         "saddlepoint" always splits. With the right priors the overall error does not depend on it.
-    n_rows : int, default=100_000
-        Rows per class that `rivals="normal"` and "simulated" draw.
+    n_rows : int, default=None
+        Rows per class that `rivals="normal"` and "simulated" draw; by default 100,000.
     random_state : int or numpy.random.Generator, default=0
         Seed of these draws.
 
@@ -189,13 +190,20 @@ def expected_error(
     check_choice("law", law, get_args(Law))
     check_choice("likelihood", likelihood, get_args(Likelihood))
     binomials = likelihood == "binomials"
+    if n_rows is not None and rivals == "product":
+        raise ValueError("`n_rows` has no effect with `rivals`='product', which draws nothing.")
     if hasattr(model, "statistics_"):
-        if binomials:
-            raise ValueError(
-                "`likelihood`='binomials' goes with probabilities; a fitted model has its own rule."
-            )
+        for name, given in (("likelihood='binomials'", binomials), ("pooled=True", pooled)):
+            if given:
+                raise ValueError(
+                    f"`{name}` goes with probabilities; a fitted model has its own rule."
+                )
         decision, lengths, prior = of_fitted(model, length, priors, law, support)
     else:
+        if law != "classes":
+            raise ValueError(
+                f"`law`={law!r} goes with a fitted model; probabilities are those of the classes."
+            )
         if binomials and method in {"compensated", "uncorrelated"}:
             raise ValueError(
                 f"`method`={method!r} is a variance of the multinomial likelihood; with "
@@ -208,6 +216,7 @@ def expected_error(
             )
         asked = {"pooled": pooled, "binomials": binomials}
         decision, lengths, prior = _of_probabilities(model, length, priors, support, **asked)
+    refuse_unused(len(prior), rivals, method=method, ties=ties)
     return estimate(
         decision,
         lengths,
@@ -215,9 +224,29 @@ def expected_error(
         method=method,
         rivals=rivals,
         ties=ties,
-        n_rows=n_rows,
+        n_rows=_DRAWN_ROWS if n_rows is None else n_rows,
         random_state=random_state,
     )
+
+
+def refuse_unused(
+    n_classes: int, rivals: Rivals, *, method: Method = "exact", ties: Ties = "lowest"
+) -> None:
+    """Refuse how two classes are compared where scores of all are drawn.
+
+    Raises
+    ------
+    ValueError
+        If one is given.
+    """
+    if rivals == "product" or n_classes <= 2:
+        return
+    for name, value, default in (("method", method, "exact"), ("ties", ties, "lowest")):
+        if value != default:
+            raise ValueError(
+                f"`{name}`={value!r} has no effect with `rivals`={rivals!r} and {n_classes} "
+                "classes; leave it out, or give `rivals`='product'."
+            )
 
 
 def _of_probabilities(
@@ -240,6 +269,11 @@ def of_fitted(
         raise ValueError("`support` goes with probabilities; a fitted model has its own.")
     statistics, selected = model.statistics_, model.selection_.support
     decision = from_fitted(model.model_.family, statistics, selected, model.rule_, law)
+    if not decision.repeats and (length is not None or law != "classes"):
+        raise ValueError(
+            "`length` and `law` have no effect on a model of presence, whose rows are whole; leave "
+            "them out."
+        )
     own = np.exp(decision.log_prior)
     prior = own / own.sum() if priors is None else check_priors(priors, len(own))
     return decision, lengths_of(statistics, length), prior
@@ -267,7 +301,7 @@ def estimate(
     method: Method = "exact",
     rivals: Rivals = "product",
     ties: Ties = "lowest",
-    n_rows: int = 100_000,
+    n_rows: int = _DRAWN_ROWS,
     random_state: Any = 0,
 ) -> ErrorEstimate:
     """Error of a :class:`DecisionModel`; see :func:`expected_error`."""
@@ -336,8 +370,8 @@ def preference(
         return float(law.threshold < 0)
     free, spared, rival = (p**lengths for p in (law.free, law.spared, law.rival_spared))
     decided = weights @ (spared - free)
-    if law.prior_wins:
-        decided += weights @ (1 - spared - rival + free)
+    share = {1: 1.0, 0: tie_share, -1: 0.0}[law.prior_lead]
+    decided += share * (weights @ (1 - spared - rival + free))
     above, tie = _tail(method)(law, lengths=lengths, weights=weights * free)
     return float(min(max(decided + above + tie_share * tie, 0.0), 1.0))
 

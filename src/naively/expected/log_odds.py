@@ -19,6 +19,7 @@ Outcomes of probability zero under a class veto it: they decide, and are kept ap
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -27,6 +28,7 @@ from naively._types import BoolArray, FloatArray
 # Log-odds that differ by less than this share of the largest one are the same number, computed
 # along two ways; a sum within the same tolerance of the threshold is a tie.
 TIE_TOLERANCE = 1e-10
+_ROUNDING = 1e-13  # of scores, relative (below 1: absolute), by which equal ones may differ
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +59,7 @@ class LogOdds:
     free: float  # probability per draw that no outcome decides
     spared: float  # probability per draw that class i is not vetoed
     rival_spared: float  # the same of class k
-    prior_wins: bool  # class i is preferred where both are vetoed
+    prior_lead: int  # where both are vetoed, class i is preferred if 1, k if -1; 0: a tie
 
     def mean(self) -> float:
         """Mean of one draw, in nats."""
@@ -79,7 +81,8 @@ def log_odds(model: DecisionModel, i: int, k: int, true: int) -> LogOdds:
     p = model.probability[true]
     ok, rival_ok = np.isfinite(model.weight[i]), np.isfinite(model.weight[k])
     finite = ok & rival_ok
-    difference = np.subtract(model.weight[i], model.weight[k], out=np.zeros_like(p), where=finite)
+    mine, others = (np.where(finite, model.weight[c], 0.0) for c in (i, k))
+    difference = _difference(mine, others)
     mass = np.where(finite, p, 0.0)
     block = mass.sum(axis=1, keepdims=True)
     return LogOdds(
@@ -90,7 +93,7 @@ def log_odds(model: DecisionModel, i: int, k: int, true: int) -> LogOdds:
         free=_without(p, ~finite),
         spared=_without(p, ~ok),
         rival_spared=_without(p, ~rival_ok),
-        prior_wins=_first(model.log_prior[i], model.log_prior[k], i < k),
+        prior_lead=_lead(model.log_prior[i], model.log_prior[k]),
     )
 
 
@@ -98,7 +101,16 @@ def _threshold(bias: float, rival: float, wins_ties: bool) -> float:
     """Where class i begins to win; of two classes that never occur, the first one always does."""
     if np.isneginf(bias) and np.isneginf(rival):
         return -np.inf if wins_ties else np.inf
+    if np.isfinite(bias) and np.isfinite(rival):
+        return float(_difference(rival, bias))
     return float(rival - bias)
+
+
+def _difference(score: Any, rival: Any) -> FloatArray:
+    """Return score - rival, 0 where nothing but rounding tells them apart."""
+    difference = np.subtract(score, rival)
+    size = np.maximum(np.maximum(np.abs(score), np.abs(rival)), 1.0)
+    return np.where(np.abs(difference) > _ROUNDING * size, difference, 0.0)
 
 
 def _without(probability: FloatArray, event: BoolArray) -> float:
@@ -106,9 +118,9 @@ def _without(probability: FloatArray, event: BoolArray) -> float:
     return float(np.prod(1 - np.where(event, probability, 0.0).sum(axis=1)))
 
 
-def _first(score: float, rival: float, wins_ties: bool) -> bool:
-    """Whether a score wins, ties going to the lower class index."""
-    return bool(score > rival or (wins_ties and score == rival))
+def _lead(score: float, rival: float) -> int:
+    """Which of two scores is larger: 1 the first, -1 the second, 0 neither."""
+    return int(score > rival) - int(score < rival)
 
 
 def compact(law: LogOdds) -> tuple[FloatArray, FloatArray]:

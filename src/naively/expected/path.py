@@ -6,7 +6,7 @@ import numpy as np
 
 from naively._types import FloatArray
 from naively.expected.decision_models import from_fitted
-from naively.expected.estimates import Method, Rivals, estimate, lengths_of
+from naively.expected.estimates import Method, Rivals, estimate, lengths_of, refuse_unused
 from naively.models.family import Coupled, objective_of
 from naively.models.model import Model, S
 from naively.selection.path import SparsityPath
@@ -42,12 +42,13 @@ def predicted_errors(
     log_prior = model.log_prior(statistics)
     prior = np.exp(log_prior) / np.exp(log_prior).sum()
     lengths, n_rows = lengths_of(statistics), -(-SIMULATED_ROWS // len(prior))
+    combined = rivals or "simulated"
+    refuse_unused(len(prior), combined, method=method)
 
     def error(k: int) -> float:
         support = track.support(k)
         rule = model.family.rule(statistics, support, log_prior)
         law = from_fitted(model.family, statistics, support, rule, "classes")
-        combined = rivals or "simulated"
         return estimate(law, lengths, prior, method=method, rivals=combined, n_rows=n_rows).error
 
     return np.array([error(k) for k in track.k])

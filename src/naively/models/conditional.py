@@ -22,8 +22,8 @@ can be held: an infinite penalty holds theta_r at 0, and intercepts may be held 
 
 The penalty can be chosen. Candidates are multiples q of what a usual row tells about theta_r at the
 origin: its information is the variance v_ir of b_irc over c, and I_r the share of the rows that
-have any, times their median v_ir / 0.455 (the mean, were b normal: long documents must not decide).
-penalty_r = q I_r is worth q rows, and q = inf leaves the class shares. Each is judged by the
+have any, times their median v_ir / 0.455 (the mean, were b normal: long documents must not decide) and
+the mean weight of a row. penalty_r = q I_r is worth q rows, and q = inf leaves the class shares. Each is judged by the
 likelihood of every row under the weights of the other rows, by one Newton step from the optimum
 with the intercepts following (for one row of residual e and curvature W):
 
@@ -191,7 +191,7 @@ def fit_conditional(
         fit = problem.solve(ridge)
         if not fit.finite:
             least = problem.information().min(initial=np.inf, where=problem.information() > 0)
-            added = float(least / problem.weights.sum()) if np.isfinite(least) else 1.0
+            added = float(least / len(problem.weights)) if np.isfinite(least) else 1.0
             fit = replace(problem.solve(np.full(n_regions, added)), finite=False)
     intercept = np.full(n_classes, -np.inf)
     intercept[active] = fit.intercept - fit.intercept[0]
@@ -241,8 +241,9 @@ class _Problem:
         each = self.features.var(axis=2)
         told = np.where(each > 0, each, np.nan)
         shares = (each > 0).mean(axis=0) if len(each) else np.zeros(each.shape[1])
+        weight = self.weights.mean() if len(each) else 0.0
         return np.array([
-            share * np.nanmedian(column) / _CHI_SQUARED_MEDIAN if share else 0.0
+            weight * share * np.nanmedian(column) / _CHI_SQUARED_MEDIAN if share else 0.0
             for share, column in zip(shares, told.T, strict=True)
         ])  # fmt: skip
 
