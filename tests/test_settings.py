@@ -65,7 +65,7 @@ def test_help_shows_groups_and_an_example_that_can_be_given(command):
 # Nothing is silent -------------------------------------------------------------------------------
 
 TEXTS = ["good film w", "bad film v", "good plot x", "dull plot v", "good end new", "bad end new"]
-BESIDE = ("who", "fold", "day")  # columns beside the features
+BESIDE = ("who", "fold", "day", "w")  # columns beside the features
 KINDS = {  # what is read, and how
     "text": ("t.csv", ()),
     "numbers": ("n.csv", ("--read=numbers", *(f"--read=ignore={name}" for name in BESIDE))),
@@ -95,7 +95,7 @@ VALUES = {
         "numbers": "true", "transpose": "true", "ignore": "c", "missing": "ignore",
         "exposure": "a", "groups": "who", "split": "fold", "test-labels": "other.labels",
         "sheet": "other", "normalize": "median", "log1p": "true", "kind": "b=poisson",
-        "time": "day", "class-rows": "more.csv",
+        "time": "day", "class-rows": "more.csv", "weight": "w",
     },
     "words": {
         "text-like": "tweets", "analyzer": "char", "ngrams": "2", "stop-words": "english",
@@ -139,7 +139,7 @@ def files(tmp_path_factory):
         who, fold = [f"w{i % 8}" for i in range(n)], ["train", "train", "train", "test"] * (n // 4)
         texts = [TEXTS[(2 * rng.integers(3) + (c == "q")) % 6] for c in y]
         more = [f"{TEXTS[i % 6]} m{i % 5}" for i in range(n)]
-        columns = {"who": who, "fold": fold, "day": rng.permutation(n)}
+        columns = {"who": who, "fold": fold, "day": rng.permutation(n), "w": np.arange(n) % 3}
         beside = {"label": y, **columns}
         pd.DataFrame({"text": texts, "more": more, **beside}).to_csv(
             "t.csv", index=False, quoting=2

@@ -39,7 +39,7 @@ from naively.work.writing import atomic_directory
 
 _OUTPUT = ("out", "force", "as_json", "json", "quiet", "help", "config")  # of the command
 _TABLES = "read|words|choose|train|judge"
-_BESIDE = ("split", "groups", "time")  # settings of `read` that name a column
+_BESIDE = ("split", "groups", "time", "weight")  # settings of `read` that name a column
 _TEXTS = ("feature", "class", "also says", "burst")  # columns of features.csv that are no numbers
 
 

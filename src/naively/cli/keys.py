@@ -20,11 +20,6 @@ from naively.read.errors import reason
 _GIVEN = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.DEFAULT_MAP)
 _UNBROKEN = "\N{NON-BREAKING HYPHEN}"
 _FILE, _KEYS = "naively.file", "naively.keys"  # what a command remembers of what it was given
-_ELSEWHERE = {  # what is asked for, and done otherwise
-    ("read", "weight"): "rows weigh the same here. Estimators take `sample_weight`; and `naively "
-    "select` takes a table of sums of weights, as SUM(w) ... GROUP BY label, feature gives it, "
-    "with --read class-rows.",
-}
 _NOT_OF_THE_RUN = ("config", "json", "quiet", "force")  # how it is shown, not what is done
 
 
@@ -78,10 +73,6 @@ class Keyed(AnyType):
     def checked(self, name: str, text: str | None, ctx: click.Context) -> str:
         """Return the value of a key as text: "true" for one that only says so."""
         key = self.keys.get(name)
-        if key is None and (self.table, name) in _ELSEWHERE:
-            raise click.BadParameter(
-                _ELSEWHERE[self.table, name], ctx, param_hint=f"'--{self.table}'"
-            )
         if key is None:
             raise click.BadParameter(
                 f"there is no {name!r} here; {nearest(name, self.keys, 'key')} All are told by "

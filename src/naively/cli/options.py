@@ -87,6 +87,10 @@ _NUMBERS = (
         "Column that says how much was counted to make a row, or total, the sum of the row: "
         f"counts are expected in proportion: {', '.join(models_with('exposure'))}.",
         metavar="NAME|total"),
+    Key("weight", click.STRING,
+        "Column of weights of the rows, >= 0: in training a row of weight 2 counts twice, one of "
+        "weight 0 is left out. Where a model is judged, each row counts once.", dest="row_weight",
+        metavar="NAME"),
     Key("normalize", Sum(), "Scale the rows of a matrix of counts, such as cells, to this sum, or "
         "to their median; the model keeps it.", metavar="median|SUM"),
     Key("log1p", click.BOOL, "Take ln(1 + value) of a matrix, after that.", False),

@@ -22,7 +22,7 @@ _OF_MODEL = (
     *("k", "q", "alpha", "min_count", "min_documents", "weights", "norm", "scale"),
     *("objective", "exponent", "exact", "time_limit"),
     *("require", "exclude", "feature_groups", "costs", "budget", "quota", "class_weight"),
-    *(*ASKED, "exposure", "correction"),
+    *(*ASKED, "exposure", "row_weight", "correction"),
 )
 _OF_TERMS = ("text_like", "analyzer", "ngrams", "stop_words", "token_pattern")
 _OF_TEXTS = ("text", *_OF_TERMS)
@@ -114,6 +114,7 @@ def layout_of(file: str, options: Options) -> Any:
         split=options.get("split_column"),
         group=options.get("groups") or options.get("time"),
         key=options.get("key"),
+        weight=options["row_weight"],
         beside=options["exposure"] if format == "h5ad" and options["exposure"] != "total" else None,
         normalize=options["normalize"],
         log1p=options["log1p"],

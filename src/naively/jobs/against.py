@@ -48,6 +48,7 @@ def logistic(recipe: Recipe, data: Data, parting: Parting) -> Curve:
         X = _matrix(data, seen) if X is None else X
         y = np.concatenate([each.names[each.codes] for each in seen])
         kinds = np.concatenate([each.kinds for each in seen])
+        weight = joined([each.batch for each in seen]).weight
         for kind in (kind for kind in parting.judged if (kinds == kind).any()):
             train = np.flatnonzero(np.isin(kinds, parting.others(kind, parting.training)))
             judged = np.flatnonzero(kinds == kind)
@@ -56,7 +57,7 @@ def logistic(recipe: Recipe, data: Data, parting: Parting) -> Curve:
                     f"{recipe.name}: `--against logistic` needs two classes in all folds but one; "
                     "leave it out, or give more rows."
                 )
-            found, own = _fitted(data, X, y, train, recipe.model.class_weight)
+            found, own = _fitted(data, X, y, train, recipe.model.class_weight, weight)
             sums.append(_sums(scoring, found, own[judged], y[judged], names))
     losses, weight = losses_of(scoring, np.array(sums))
     return Curve(
@@ -100,8 +101,9 @@ def _weights(labels: Array, scoring: str) -> FloatArray:
 
 
 def _fitted(
-    data: Data, X: Any, y: Array, train: IntArray, class_weight: str | None
-) -> tuple[Any, Any]:
+    data: Data, X: Any, y: Array, train: IntArray, class_weight: str | None,
+    weight: FloatArray | None,
+) -> tuple[Any, Any]:  # fmt: skip
     """Return a classifier trained on some rows, and all rows as it sees them."""
     from sklearn.feature_extraction.text import TfidfTransformer
     from sklearn.linear_model import LogisticRegression
@@ -115,4 +117,6 @@ def _fitted(
     found = make_pipeline(
         scaler, LogisticRegression(max_iter=_ITERATIONS, class_weight=class_weight)
     )
-    return found.fit(X[train].astype(np.float64), y[train]), X
+    own = None if weight is None else weight[train]
+    found.fit(X[train].astype(np.float64), y[train], logisticregression__sample_weight=own)
+    return found, X

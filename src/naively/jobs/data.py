@@ -19,6 +19,7 @@ from typing import Any, Literal, TypeAlias
 import numpy as np
 import scipy.sparse as sp
 
+from naively._nearest import short
 from naively._types import Array, FloatArray, IntArray
 from naively.jobs.engines import Workers
 from naively.jobs.first_rows import (
@@ -172,6 +173,8 @@ class Data:
         InputError
             If there are none.
         """
+        if self.features.row_weight is not None:
+            _check_no_least(settings)
         if self.words_from is not None:
             return self._kept_of_table(kinds, settings)
         of_text = isinstance(self.features, TextFeatures)
@@ -212,10 +215,21 @@ class Data:
 
     def _kept_of_table(self, kinds: Kinds, settings: ModelSettings) -> IntArray | None:
         """Columns of a table, and the words that enough of its rows hold."""
-        least = max(settings.min_documents, 1)
-        often = self.occurrences(kinds).totals >= least
+        found = self.occurrences(kinds).totals  # sums of weights, if rows have some
+        least = settings.min_documents
+        often = found >= least if least > 1 else found > 0
         often[: self.words_from] = True
         return None if often.all() else np.flatnonzero(often)
+
+
+def _check_no_least(settings: ModelSettings) -> None:
+    """Refuse to count rows and occurrences where what is summed are weights."""
+    for name in ("min_count", "min_documents"):
+        if getattr(settings, name) > 1:
+            raise InputError(
+                f"`--words {name.replace('_', '-')}` is of rows that weigh the same, not with "
+                "--read weight; leave it out (--choose exclude leaves out features by name)."
+            )
 
 
 def data_of(
@@ -256,6 +270,7 @@ def data_of(
         data = _added(workers.count(tasks, progress), tasks)
     left_out = unlabelled_note(data.n_rows(UNLABELLED), formats={each.format for each in parts})
     notes = (*told(parts, recipe.layout), *left_out, *copies_note(data.shards))
+    notes += tuple(_weight_note(features))
     words_from = None if layout.variables is None else len(layout.variables.names)
     data = replace(
         data,
@@ -331,6 +346,15 @@ def _settled(recipe: Recipe, parts: Sequence[Part], workers: Workers, progress: 
     if recipe.layout.variables is not None:
         return looked(recipe, parts, workers, progress)
     return targeted(parts, recipe.layout)
+
+
+def _weight_note(features: FeatureDefinition) -> Iterator[str]:
+    """Say where rows weigh differently, and where they do not."""
+    if (column := features.row_weight) is not None:
+        yield (
+            f"Rows of training weigh what column `{short(column)}` says, and counts are sums of "
+            "these weights; where a model is judged, each row counts once."
+        )
 
 
 def notes_on(recipe: Recipe, data: Data) -> Iterator[str]:
@@ -450,23 +474,29 @@ def definition(
         documents = kind.statistic == "counts"
         weighted = replace(
             features, weights=weights, norm=norm, documents=documents,
-            exposure=_exposure_of_text(settings.exposure),
+            exposure=_exposure_of_text(settings.exposure), row_weight=layout.weight,
         )  # fmt: skip
         return weighted, layout, None
     if layout.variables is not None:
-        return _of_table(layout.variables), layout, Columns(layout.variables.all.names or ())
+        of_table = replace(_of_table(layout.variables), row_weight=layout.weight)
+        return of_table, layout, Columns(layout.variables.all.names or ())
     columns = columns_of(parts, layout)
     names = names_of(columns)
     digest = None if names is None else names.digest()
     wanted = columns.wanted(parts[0].source)
     statistic = kind.statistic or "counts"
+    if resolution is not None and layout.weight is not None:
+        raise InputError(
+            "`--read resolution` makes sums whole, which those of weighted rows are not; leave out "
+            "it or --read weight."
+        )
     of_columns = ColumnFeatures(
         columns.n, digest, statistic, resolution=resolution, weights=weights,
         documents=statistic == "counts" and kind.takes == "counts",
         first_column=columns.first_column, layer=None if layout.layer == "X" else layout.layer,
         exposure=_exposure_of_columns(settings.exposure, columns, parts[0].source),
         missing=settings.missing is not None,
-        normalize=_number(layout.normalize), log1p=layout.log1p,
+        normalize=_number(layout.normalize), log1p=layout.log1p, row_weight=layout.weight,
     )  # fmt: skip
     return of_columns, replace(layout, wanted=wanted), columns
 
@@ -541,7 +571,11 @@ def of_record(record: Record, name: str, text_columns: tuple[str, ...]) -> Data:
         occurrences=lambda kinds: _occurrences(found),
         class_rows={TRAIN: dict(classes)},
         shards=record.shards,
-        notes=(*unlabelled_note(record.unlabelled), *copies_note(record.shards)),
+        notes=(
+            *unlabelled_note(record.unlabelled),
+            *copies_note(record.shards),
+            *_weight_note(record.features),
+        ),
         text_columns=text_columns if of_text else (),
     )
 
@@ -616,9 +650,12 @@ def _collected(recipe: Recipe, model: Model[Any], tasks: Sequence[Task]) -> Data
         raise InputError(f"{recipe.name}: there are no rows; give files with data in them.")
     labels = np.concatenate([each.names[each.codes] for each in seen])
     kinds = np.concatenate([each.kinds for each in seen])
+    rows_read = joined([each.batch for each in seen])
     n_regions = max(len(recipe.layout.text), 1) if MODELS[recipe.model.kind].regions else 1
     with told_of(recipe.name):
-        X, names = _matrix(task.features, joined([each.batch for each in seen]), n_regions)
+        X, names = _matrix(task.features, rows_read, n_regions)
+    weight = rows_read.weight
+    del rows_read
 
     features = task.features
     counted = isinstance(features, TextFeatures) or MODELS[recipe.model.kind].takes == "counts"
@@ -628,24 +665,27 @@ def _collected(recipe: Recipe, model: Model[Any], tasks: Sequence[Task]) -> Data
     if moments:
         gather = partial(ClassMoments.from_matrix, deviations=True, exposure=exposure)
 
-    def rows(chosen: Kinds, columns: IntArray | None) -> tuple[Matrix, Array]:
+    def rows(
+        chosen: Kinds, columns: IntArray | None
+    ) -> tuple[Matrix, Array, FloatArray | None]:
         at = np.flatnonzero(np.isin(kinds, chosen))
         wanted = None if columns is None else in_regions(columns, len(names), n_regions)
-        return X[at] if wanted is None else X[at][:, wanted], labels[at]
+        own = None if weight is None else weight[at]
+        return X[at] if wanted is None else X[at][:, wanted], labels[at], own
 
     def statistics(chosen: Kinds, columns: IntArray | None) -> Any:
         if exposure is not None:  # of all columns
             return _taken(gather(*rows(chosen, None)), features, columns)
         if features.weights != "tfidf":
             return gather(*rows(chosen, columns))
-        some, of_some = rows(chosen, None)
+        some, of_some, own = rows(chosen, None)
         some = scaled(some, occurrences(chosen).idf(len(of_some), features))
         some = unit_rows(some) if features.two_passes else some
         some = some if columns is None else some[:, columns]
-        return gather(some, of_some)
+        return gather(some, of_some, own)
 
     def occurrences(chosen: Kinds) -> Occurrences:
-        some, of_some = rows(chosen, None)
+        some, of_some, _ = rows(chosen, None)
         m = len(names)
         some = sum((some[:, r * m : (r + 1) * m] for r in range(1, n_regions)), some[:, :m])
         totals = np.asarray(filled(some, missing_mask(some)).sum(axis=0)).ravel()

@@ -271,6 +271,7 @@ def _with_documents(figures: Figures, data: Data, kinds: Kinds, columns: IntArra
     bursts = None
     features = data.features
     plain = features.two_passes or getattr(features, "norm", None) is None  # totals of counts
+    plain = plain and features.row_weight is None
     if found.squares is not None and plain and features.weights in ("counts", "tfidf"):
         bursts = is_burst(found.totals, found.squares, data.n_rows(*kinds))[columns]
     return replace(figures, documents=found.documents[columns], bursts=bursts)
@@ -391,6 +392,7 @@ def _model_file(
     data: Data, settings: ModelSettings, trained: Trained[Any], kinds: Kinds, columns: IntArray
 ) -> ModelFile:
     features, idf = data.features, data.idf(kinds)
+    features = replace(features, row_weight=None)  # of the training
     text, numbers = (features, None) if isinstance(features, TextFeatures) else (None, features)
     return ModelFile(
         kind=settings.kind,

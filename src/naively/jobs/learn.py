@@ -228,6 +228,11 @@ def check_rows(recipe: Recipe, data: Data, kinds: Kinds) -> None:
                 f"{name}: no row has a label ({unlabelled:,} read); name the column of labels with "
                 "--label."
             )
+        if (weight := recipe.layout.weight) is not None:
+            raise InputError(
+                f"{name}: no row has a weight above 0 in column `{weight}`; leave out --read "
+                "weight, or name another column."
+            )
         raise InputError(f"{name}: there are no rows; give files with data in them.")
     for which, rows in (("train", n), ("test", data.n_rows(TEST))):
         if column is not None and not rows:

@@ -332,6 +332,7 @@ def _solved(
         settings = replace(settings, exposure=named)
     if getattr(record.features, "missing", False):
         settings = replace(settings, missing="ignore")
+    settings = replace(settings, row_weight=record.features.row_weight)
     model = settings.model(of_text=isinstance(record.features, TextFeatures))
     check_markers(settings, markers)
     fitted, trained = fit(data, model, settings, (TRAIN,))

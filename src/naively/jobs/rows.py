@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._types import IntArray
+from naively._types import Array, FloatArray, IntArray
 from naively.jobs.data import Data, Kinds
 from naively.jobs.engines import Workers
 from naively.models.model import Model, RowsOver
@@ -51,16 +51,30 @@ class HeldRows:
             if self._held is None or not np.isin(places, self._columns).all():
                 self.hold(places)
             assert self._held is not None
-            X, labels, of_kind = self._held
+            X, labels, of_kind, row_weight = self._held
             chosen, idf = np.isin(of_kind, trained_on), self._data.idf(trained_on)
             X = X[chosen][:, np.searchsorted(self._columns, places)]
             X = X if idf is None else scaled(X, idf[places])
             X, y = model.prepare(X), labels[chosen]
+            given = None if row_weight is None else row_weight[chosen]
             # Rows weigh what their classes do.
-            weight = statistics.class_weight / np.maximum(statistics.class_rows, 1)
-            if (weight[statistics.class_rows > 0] == 1).all():
-                return LabelledRows.of(X, y, classes=statistics.classes)
+            weight = _class_factors(statistics, y, given)
+            if weight is None:
+                return LabelledRows.of(X, y, given, statistics.classes)
             weights = weight[np.searchsorted(statistics.classes, y)]
+            weights = weights if given is None else weights * given
             return LabelledRows.of(X, y, weights, statistics.classes)
 
         return rows
+
+
+def _class_factors(statistics: Any, y: Array, weights: FloatArray | None) -> FloatArray | None:
+    """How much more the rows of each class weigh, (C,), in statistics of them; None: no more."""
+    codes = np.searchsorted(statistics.classes, y)
+    total = np.bincount(codes, weights, len(statistics.classes))
+    factor = statistics.class_weight / np.where(total > 0, total, 1.0)
+    # Sums of weights depend in their last digits on who added them up.
+    near = 0.0 if weights is None else 1e-12
+    if (np.abs(factor - 1)[total > 0] <= near * len(y)).all():
+        return None
+    return np.asarray(factor)

@@ -59,6 +59,7 @@ class ModelSettings:
     candidates: int | None = None  # for that
     refit: str | None = None  # "logistic": the rule is fitted to the rows
     exposure: str | None = None  # of rows: a column, or "total"
+    row_weight: str | None = None  # column of the weights of rows
     calibration: str | None = None  # "cross-fitted": probabilities are those of rows not seen
     missing: str | None = None  # "ignore": a value that is missing is left out; None: an error
     correction: str | None = None  # "bic": of gains, for the parameters that a feature has
@@ -248,6 +249,7 @@ class ModelSettings:
             "--choose redundancy, which is another choice": self.redundancy is not None,
             "constraints on the features, which are another choice": self.is_constrained,
             "--train calibration, whose folds choose the k best": self.calibration is not None,
+            "--read weight, for which rows are no repetitions": self.row_weight is not None,
         }
         for name, hinders in hindrances.items():
             if hinders:
@@ -403,6 +405,6 @@ class Recipe:
         if layout.text and FORMATS[format].holds == "matrix":
             raise InputError(f"{name}: must hold the same as {self.name}, text or a matrix.")
         own = replace(
-            layout, split=None, group=None, labels_file=self.test.labels_file, format=format
+            layout, split=None, group=None, weight=None, labels_file=self.test.labels_file, format=format
         )
         return of_format(own, format)

@@ -93,9 +93,11 @@ def stability_of(
     def counted(columns: IntArray | None) -> list[Any]:
         look = look_at(columns)
         if few:
-            X, labels, _ = joined(_taken(data, look, kinds, workers))
+            X, labels, _, weight = joined(_taken(data, look, kinds, workers))
+            weights = [None] * len(labels) if weight is None else weight[:, None]
             return [
-                gathering.gather(X[[i]], labels[[i]], classes=classes) for i in range(len(labels))
+                gathering.gather(X[[i]], labels[[i]], weights[i], classes=classes)
+                for i in range(len(labels))
             ]
         found = workers.map(bucketed, data.tasks, look, tuple(kinds), gathering, classes, BUCKETS)
         buckets = [summed(list(each)) for each in zip(*found, strict=True)]
@@ -130,8 +132,10 @@ def _taken(data: Data, look: Look, kinds: Kinds, workers: Workers) -> list[Taken
     return [each for each in found if each is not None]
 
 
-def _beside_total(model: Model[Any], X: Matrix, y: Array, **keywords: Any) -> Any:
+def _beside_total(
+    model: Model[Any], X: Matrix, y: Array, sample_weight: Any = None, **keywords: Any
+) -> Any:
     """Statistics of rows over some columns, after which stands the total of all."""
     last = X.shape[1] - 1
-    found = model.gather(X, y, **keywords, exposure=last).take(np.arange(last))
+    found = model.gather(X, y, sample_weight, **keywords, exposure=last).take(np.arange(last))
     return replace(found, exposed_by=model.exposure)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from naively._types import Array, IntArray
+from naively._types import Array, FloatArray, IntArray
 from naively.read.bytes import lines_before
 from naively.read.columns import Columns
 from naively.read.formats import FORMATS
@@ -86,6 +86,7 @@ class Batch:
     places: Places  # (n,)
     width: int = 1  # columns of text
     group: Array | None = None  # (n,) text
+    weight: FloatArray | None = None  # (n,) of the rows, above 0; None: all weigh the same
 
     def __len__(self) -> int:
         return len(self.places)
@@ -141,6 +142,7 @@ class Batch:
             self.places.take(rows),
             self.width,
             None if self.group is None else self.group[rows],
+            None if self.weight is None else self.weight[rows],
         )
 
 
@@ -157,6 +159,7 @@ def joined(batches: Sequence[Batch]) -> Batch:
         _joined_places([each.places for each in batches]),
         first.width,
         _joined_cells([each.group for each in batches]),
+        _joined_cells([each.weight for each in batches]),
     )
 
 

@@ -7,7 +7,8 @@ from typing import Any, TypeAlias
 
 import numpy as np
 
-from naively._types import Array, IntArray
+from naively._nearest import short
+from naively._types import Array, FloatArray, IntArray
 from naively.read.batch import Batch, Places
 from naively.read.errors import InputError
 from naively.read.formats import is_written
@@ -138,10 +139,45 @@ def batch_of(
     """Make a batch of rows, and of name and cells of what stands beside them, by its role."""
     called = {"label": "label", "split": "part", "key": "key", "group": "group"}
     found: dict[str, Array] = {
-        role: labels_of(cells, name, places, called[role]) for role, (name, cells) in beside.items()
+        role: labels_of(cells, name, places, called[role])
+        for role, (name, cells) in beside.items()
+        if role in called
     }
     label, split, key, group = (found.get(role) for role in called)
-    return Batch(rows, label, split, key, places, width, group)
+    weight = None
+    if "weight" in beside:
+        name, cells = beside["weight"]
+        weight = weights_of(cells, name, places)
+    return Batch(rows, label, split, key, places, width, group, weight)
+
+
+def weights_of(cells: Cells, name: str, places: Places) -> FloatArray:
+    """Return a column of weights of rows, (n,).
+
+    Raises
+    ------
+    InputError
+        Naming the place of the first that is no finite number >= 0.
+    """
+    values = cells.to_pylist() if is_arrow(cells) else _plain(cells)
+    found = np.array([_weight(value) for value in values], dtype=np.float64)
+    wrong = np.flatnonzero(~((found >= 0) & (found < np.inf)))
+    if len(wrong):
+        row = int(wrong[0])
+        value = values[row]
+        value = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+        raise InputError(
+            f"{places.of(row)}: column `{name}` must hold a finite number >= 0 for --read weight; "
+            f"got {short(value)!r} (0 leaves the row out)."
+        )
+    return found
+
+
+def _weight(value: Any) -> float:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return np.nan
 
 
 def _label(value: Any, name: str, what: str) -> str:

@@ -27,6 +27,8 @@ class Layout:
     split: str | None = None  # column that says train or test
     group: str | None = None  # column of what rows belong to: an author, a donor, or a time
     key: str | None = None  # column that identifies a row
+    # Column of the weights of the rows; the features say so.
+    weight: str | None = field(default=None, repr=False)
     labels_file: str | None = None  # beside numbers: one label a line
     names_file: str | None = None  # beside a matrix: one column name a line
     own_names: bool = False  # those in a file go before those of `names_file`
@@ -99,6 +101,7 @@ _EFFECTS = (  # option, field, formats in which it has an effect with texts, and
     ("--label", "label", _TABLES, (*_COLUMNS, "svmlight")),
     ("--read split", "split", _TABLES, _COLUMNS),
     ("--read groups or --read time", "group", _TABLES, _COLUMNS),
+    ("--read weight", "weight", _TABLES, _COLUMNS),
     ("--id", "key", _TABLES, _COLUMNS),
     ("--read labels", "labels_file", (), tuple(FORMATS)),
     ("--read names", "names_file", (), _MATRICES),

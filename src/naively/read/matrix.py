@@ -65,6 +65,7 @@ def chosen(
 def wanted_cells(layout: Layout, known: Sequence[str], source: str, what: str) -> dict[str, str]:
     """Return role and name of what a matrix file has beside the matrix."""
     found = {"split": layout.split, "group": layout.group, "key": layout.key}
+    found["weight"] = layout.weight
     if layout.label_column:
         found["label"] = layout.label or next((n for n in ("label", "y") if n in known), None)
     for name in filter(None, found.values()):

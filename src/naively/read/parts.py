@@ -152,6 +152,8 @@ def batches_of(part: Part, layout: Layout) -> Iterator[Batch]:
                     "labels=FILE (an .npz file may hold them as an array, an .h5ad file as a "
                     "column of obs: name it with --label)."
                 )
+            if batch.weight is not None:  # 0: no row
+                batch = batch.take(batch.weight > 0)
             yield batch
 
 

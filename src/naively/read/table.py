@@ -55,7 +55,7 @@ class Records:
 def roles(layout: Layout) -> dict[str, str]:
     """Return what is read beside texts or numbers: role and name of the column."""
     found = {"label": layout.label_column, "split": layout.split}
-    found |= {"group": layout.group, "key": layout.key}
+    found |= {"group": layout.group, "key": layout.key, "weight": layout.weight}
     return {role: name for role, name in found.items() if name is not None}
 
 

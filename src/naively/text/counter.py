@@ -17,13 +17,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from naively._kernels.cells import add_cells, add_rows, count_ids, distinct_ids, move_cells
-from naively._types import Array, IntArray
+from naively._types import Array, FloatArray, IntArray
 from naively.statistics.counts import ClassCounts
 from naively.statistics.exposure import beside, exposures_of
 from naively.statistics.labels import encode_labels
 from naively.statistics.lengths import length_histogram
 from naively.statistics.matrix import Matrix
 from naively.statistics.sparse_table import DENSE_CELLS, SparseTable, settled
+from naively.statistics.weights import check_weights
 from naively.text.analysis import Analyzer, Stream
 from naively.text.features import TextFeatures
 from naively.text.utf8 import Texts, TokenRows, as_texts, as_tokens
@@ -256,19 +257,30 @@ class TextCounter:
         self._rows = ClassCounts.zero(0, classes, presence=features.presence)
         self._code_of: dict[Any, int] = {}
         self._analyzer = Analyzer(features)
-        self._by_row = features.documents or features.resolution is not None
+        of_weights = features.row_weight is not None
+        self._by_row = features.documents or features.resolution is not None or of_weights
         self._sums: _DenseSums | _CellSums = _DenseSums()
-        self._weights, self._documents, self._squares = _CellSums(), _CellSums(), _CellSums()
+        self._weights = _CellSums(np.float64 if of_weights else np.int64)
+        self._documents, self._squares = _CellSums(), _CellSums()
         self._stamps = np.empty(0, dtype=np.int64)
         self._stamp = 1
 
-    def update(self, texts: Any, y: Any, *, parts: int = 1) -> None:
-        """Count some more rows, each of so many texts; no n-gram spans two of them."""
+    def update(self, texts: Any, y: Any, sample_weight: Any = None, *, parts: int = 1) -> None:
+        """Count some more rows, each of so many texts; no n-gram spans two of them.
+
+        Rows have weights, > 0, if the features name a column of them, and only then.
+        """
         texts = _as_rows(texts, self.features)
         labels, codes = encode_labels(y)
         if len(codes) * parts != len(texts):
             raise ValueError(
                 f"Texts and labels must be equally many; got {len(texts)} and {len(codes)}."
+            )
+        weights = check_weights(sample_weight, len(codes))
+        if (weights is None) != (self.features.row_weight is None):
+            raise ValueError(
+                "`sample_weight` must be given where `row_weight` of the features names a column "
+                f"of weights, and only there; got {self.features.row_weight!r}."
             )
         own = np.array(
             [self._code_of.setdefault(label, len(self._code_of)) for label in labels.tolist()],
@@ -277,9 +289,11 @@ class TextCounter:
         start = 0
         for batch in _batches(texts, parts):
             part = codes[start : start + len(batch) // parts]
-            lengths = self._count(batch, own[part] if len(own) else part, parts)
-            histogram = length_histogram(lengths, part, None, len(labels))
-            self._rows = self._rows + _rows_only(labels, part, *histogram, self.features.presence)
+            weight = None if weights is None else weights[start : start + len(part)]
+            lengths = self._count(batch, own[part] if len(own) else part, parts, weight)
+            histogram = length_histogram(lengths, part, weight, len(labels))
+            rows = _rows_only(labels, part, weight, *histogram, self.features.presence)
+            self._rows = self._rows + rows
             start += len(part)
 
     def result(self) -> tuple[Vocabulary, ClassCounts]:
@@ -296,11 +310,13 @@ class TextCounter:
             tables[name] = settled(table) if self._dense_cells else table
         return names, replace(self._rows, **tables)
 
-    def _count(self, texts: Texts | TokenRows, codes: Array, parts: int) -> IntArray:
+    def _count(
+        self, texts: Texts | TokenRows, codes: Array, parts: int, weight: FloatArray | None
+    ) -> IntArray:
         """Add one batch; return the number of terms of each row."""
         stream = self._analyzer.read(texts)
         if self._by_row:
-            return self._count_rows(stream, codes, parts)
+            return self._count_rows(stream, codes, parts, weight)
         stream = Stream(stream.ids, stream.ends[parts - 1 :: parts])
         n_terms, n_classes = self._analyzer.n_terms, max(len(self._code_of), 1)
         if self.features.presence:
@@ -313,18 +329,22 @@ class TextCounter:
         self._sums.add(stream, codes, n_terms, n_classes)
         return np.diff(stream.ends, prepend=0)
 
-    def _count_rows(self, stream: Stream, codes: Array, parts: int) -> Array:
+    def _count_rows(
+        self, stream: Stream, codes: Array, parts: int, weight: FloatArray | None
+    ) -> Array:
         """Add one batch whose rows are looked at one by one; return the total of each."""
         n_terms = self._analyzer.n_terms
         X = _rows_of(stream, np.arange(n_terms), n_terms, parts)
         ids, ends = X.indices.astype(np.uint32), X.indptr[1:].astype(np.int64)
         values = _weighted(X, self.features).data
-        whole = values if self.features.resolution is None else in_whole_units(values)
-        self._weights.add_values(ids, ends, codes, whole)
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        added = values if self.features.resolution is None else in_whole_units(values)
+        self._weights.add_values(
+            ids, ends, codes, added if weight is None else values * weight[rows]
+        )
         if self.features.documents:
             self._documents.add_values(ids, ends, codes, _NO_VALUES)
             self._squares.add_values(ids, ends, codes, X.data * X.data)
-        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
         totals = np.bincount(rows, values, X.shape[0])
         return totals if values.dtype.kind == "f" else totals.astype(np.int64)
 
@@ -351,7 +371,7 @@ class TextCounter:
         cells = columns[ids] * shape[1] + order[codes]
         if shape[0] * shape[1] > self._dense_cells:
             return SparseTable.of(shape, cells, values)
-        table = np.zeros(shape, dtype=np.int64)
+        table = np.zeros(shape, dtype=values.dtype)
         np.add.at(table.reshape(-1), cells, values)
         return table
 
@@ -390,9 +410,9 @@ class _CellSums:
 
     _WIDTH = 1 << 20  # classes that a key has room for
 
-    def __init__(self) -> None:
+    def __init__(self, dtype: type = np.int64) -> None:
         self.keys = np.zeros(1 << 12, dtype=np.uint64)
-        self.sums = np.zeros(1 << 12, dtype=np.int64)
+        self.sums: Array = np.zeros(1 << 12, dtype=dtype)
         self.used = np.zeros(1, dtype=np.int64)
 
     @classmethod
@@ -407,7 +427,7 @@ class _CellSums:
     def add(self, stream: Stream, codes: Array, n_terms: int, n_classes: int) -> None:
         self.add_values(stream.ids, stream.ends, codes, _NO_VALUES)
 
-    def add_values(self, ids: Array, ends: IntArray, codes: Array, values: IntArray) -> None:
+    def add_values(self, ids: Array, ends: IntArray, codes: Array, values: Array) -> None:
         """Add the entries of rows of some classes; no values (length 0) are ones."""
         row = 0
         while True:
@@ -418,11 +438,11 @@ class _CellSums:
                 return
             n_entries = int(ends[row] - (ends[row - 1] if row else 0))
             length = _power_of_two(2 * (len(self.keys) + n_entries))
-            keys, sums = np.zeros(length, dtype=np.uint64), np.zeros(length, dtype=np.int64)
+            keys, sums = np.zeros(length, dtype=np.uint64), np.zeros(length, self.sums.dtype)
             move_cells(self.keys, self.sums, keys, sums)
             self.keys, self.sums = keys, sums
 
-    def cells(self, n_terms: int) -> tuple[IntArray, IntArray, IntArray]:
+    def cells(self, n_terms: int) -> tuple[IntArray, IntArray, Array]:
         """Return identifier, class and value of each sum that is not zero."""
         occupied = np.flatnonzero(self.keys)
         keys = (self.keys[occupied] - np.uint64(1)).astype(np.int64)
@@ -447,13 +467,15 @@ def _occurring(
     return vocabulary.take(occurring), table[occurring]
 
 
-def _rows_only(labels: Array, codes: Array, values: IntArray, weight: Any, presence: Any) -> Any:
+def _rows_only(
+    labels: Array, codes: Array, weights: FloatArray | None, values: IntArray, weight: Any,
+    presence: Any,
+) -> Any:  # fmt: skip
     """Statistics of no columns: rows, weight and lengths by class."""
     rows = np.bincount(codes, minlength=len(labels))
+    of_classes = np.bincount(codes, weights, len(labels)).astype(np.float64)
     table = np.empty((0, len(labels)), dtype=np.int64)
-    return ClassCounts(
-        labels, rows, rows.astype(np.float64), table, values, weight, presence=presence
-    )
+    return ClassCounts(labels, rows, of_classes, table, values, weight, presence=presence)
 
 
 def _power_of_two(length: int) -> int:

@@ -64,6 +64,9 @@ class TextFeatures:
     exposure : {"total"}, default=None
         Rows are told with the number of all their terms, known to a model or not; only with
         weights "counts" and no norm.
+    row_weight : str, default=None
+        Column of the weights of the rows, if they weigh differently: sums are then sums of
+        weights, and those of documents still count rows.
     """
 
     analyzer: Literal["word", "char", "char_wb", "tokens"] = "word"
@@ -75,6 +78,7 @@ class TextFeatures:
     norm: Norm | None = None
     documents: bool = False
     exposure: Literal["total"] | None = None
+    row_weight: str | None = None
     kind: Literal["text"] = field(default="text", init=False)
 
     def __post_init__(self) -> None:
@@ -125,7 +129,8 @@ class TextFeatures:
     @property
     def resolution(self) -> float | None:
         """Unit of the sums of weights that are no whole numbers; else None."""
-        return UNIT if self.weights == "log" or self.norm is not None else None
+        whole = self.weights != "log" and self.norm is None
+        return None if whole or self.row_weight is not None else UNIT
 
 
 def _check_weights(weights: str) -> None:
@@ -153,6 +158,11 @@ def _check_resolution(features: ColumnFeatures) -> None:
     if features.resolution is not None and features.statistic not in ("counts", "presence"):
         raise ValueError(
             f"`resolution` is of sums of values; leave it out with '{features.statistic}'."
+        )
+    if features.resolution is not None and features.row_weight is not None:
+        raise ValueError(
+            "`resolution` makes sums whole, which those of weighted rows are not; leave out it or "
+            f"`row_weight`; got {features.resolution} and {features.row_weight!r}."
         )
 
 
@@ -230,6 +240,8 @@ class ColumnFeatures:
         Values are ln(1 + value) of what was read, after that.
     variables : MixedColumns, default=None
         Kinds and categories of the columns; with "mixed", and only then.
+    row_weight : str, default=None
+        As of :class:`TextFeatures`; not with a resolution.
     """
 
     n_columns: int
@@ -246,6 +258,7 @@ class ColumnFeatures:
     normalize: float | None = None
     log1p: bool = False
     variables: MixedColumns | None = None
+    row_weight: str | None = None
     kind: Literal["columns"] = field(default="columns", init=False)
 
     def __post_init__(self) -> None:
@@ -269,7 +282,7 @@ class ColumnFeatures:
             )
         if self.documents and self.statistic not in ("counts", "presence"):
             raise ValueError(f"`documents` are of 'counts'; leave it out with '{self.statistic}'.")
-        if self.weights == "log" and self.resolution is None:
+        if self.weights == "log" and self.resolution is None and self.row_weight is None:
             object.__setattr__(self, "resolution", UNIT)
         _set_documents(self)
         whole = (self.weights, self.resolution, self.exposure)
@@ -303,7 +316,7 @@ def to_json(features: FeatureDefinition) -> str:
     fields = asdict(features)
     if features.exposure is None:
         del fields["exposure"]
-    for name in ("missing", "normalize", "log1p", "variables"):
+    for name in ("missing", "normalize", "log1p", "variables", "row_weight"):
         if not fields.get(name):
             fields.pop(name, None)
     return json.dumps({"format": FORMAT, **fields}, sort_keys=True)

@@ -39,7 +39,8 @@ def bucketed(
                 X = see(batch)
                 for b in np.unique(bucket).tolist():
                     rows = np.flatnonzero(bucket == b)
-                    own = model.gather(X[rows], labels[rows], classes=classes)
+                    weight = None if batch.weight is None else batch.weight[rows]
+                    own = model.gather(X[rows], labels[rows], weight, classes=classes)
                     found[b] = summed([found[b], own])
     return found
 

@@ -70,7 +70,7 @@ class MatrixCounter:
     def update(self, X: Any, y: Any, sample_weight: Any = None) -> None:
         """Count some more rows."""
         for name, counter in self._also.items():
-            counter.update(X if name == "documents" else squared(as_matrix(X)), y, sample_weight)
+            counter.update(X if name == "documents" else squared(as_matrix(X)), y)  # of rows
         X = _checked(X, self.features)
         if self.features.exposure is not None:
             exposures_of(X, self.features.exposure)  # refused where it cannot be

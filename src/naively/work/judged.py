@@ -128,7 +128,7 @@ def slopes_of_folds(task: Task, folds: Sequence[Untempered], look: Look) -> Floa
                 if len(batch):
                     with told_at(part):
                         scores = fold.scores(see(batch))
-                        total += slopes(scores, positions(labels, fold.classes))
+                        total += slopes(scores, positions(labels, fold.classes), batch.weight)
     return total
 
 

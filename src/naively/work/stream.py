@@ -367,9 +367,9 @@ def run_task(task: Task, progress: Progress = silent, *, dense_cells: int = DENS
             batch, labels = _marked(seen) if marked else seen.of_kind(TRAIN)
             with told_at(part):
                 if isinstance(counter, TextCounter):
-                    counter.update(batch.rows, labels, parts=batch.width)
+                    counter.update(batch.rows, labels, batch.weight, parts=batch.width)
                 else:
-                    counter.update(batch.rows, labels)
+                    counter.update(batch.rows, labels, batch.weight)
     return record_of(counter, shards, task.names)
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from naively._types import Array, IntArray
+from naively._types import Array, FloatArray, IntArray
 from naively.statistics.matrix import Matrix, is_sparse
 from naively.work.judged import Look
 from naively.work.stream import Task, rows_by_kind, told_at
 
-Taken = tuple[Matrix, Array, IntArray]  # rows (n, q), their labels and their kinds (n,)
+# Rows (n, q), their labels and their kinds (n,), and their weights (n,), if they have any.
+Taken = tuple[Matrix, Array, IntArray, FloatArray | None]
 
 
 def taken(task: Task, look: Look, kinds: tuple[int, ...]) -> Taken | None:
@@ -21,14 +22,15 @@ def taken(task: Task, look: Look, kinds: tuple[int, ...]) -> Taken | None:
             chosen = np.isin(seen.kinds, kinds)
             with told_at(part):
                 if chosen.any():
-                    labels = seen.names[seen.codes[chosen]]
-                    found.append((see(seen.batch.take(chosen)), labels, seen.kinds[chosen]))
+                    labels, batch = seen.names[seen.codes[chosen]], seen.batch.take(chosen)
+                    found.append((see(batch), labels, seen.kinds[chosen], batch.weight))
     return joined(found) if found else None
 
 
 def joined(parts: list[Taken]) -> Taken:
     """Put rows below each other, in their order."""
-    matrices, labels, kinds = zip(*parts, strict=True)
+    matrices, labels, kinds, weights = zip(*parts, strict=True)
     sparse = is_sparse(matrices[0])
     X = sp.vstack(matrices, format="csr") if sparse else np.concatenate(matrices)
-    return X, np.concatenate(labels), np.concatenate(kinds)
+    weight = None if weights[0] is None else np.concatenate(weights)
+    return X, np.concatenate(labels), np.concatenate(kinds), weight
