@@ -61,7 +61,7 @@ def _tell_of_cache() -> None:
 
 def _compiled(function: Function, **options: Any) -> Function:
     if config.DISABLE_JIT:  # compiled code does not warn of what overflows or is divided by 0
-        return cast(Function, np.errstate(all="ignore")(function))
+        return np.errstate(all="ignore")(function)
     # What a kernel would need to be called by C is a fifth of the time that it takes to compile.
     dispatcher = njit(nogil=True, no_cfunc_wrapper=True, **options)(function)
     try:
