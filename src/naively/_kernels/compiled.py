@@ -113,9 +113,8 @@ def patient(compiled: Function) -> Function:
     @functools.wraps(compiled)
     def called(*arguments: Any) -> Any:
         nonlocal spent
-        size = sum(each.size for each in arguments if isinstance(each, np.ndarray))
-        function = plain() if size <= _SMALL and spent < _PATIENCE else None
-        if function is None:
+        function = plain() if spent < _PATIENCE else None
+        if function is None or not _are_small(arguments):
             return compiled(*arguments)
         start = thread_time()
         with np.errstate(all="ignore"):
@@ -124,6 +123,10 @@ def patient(compiled: Function) -> Function:
         return result
 
     return cast(Function, called)
+
+
+def _are_small(arguments: tuple[Any, ...]) -> bool:
+    return sum(each.size for each in arguments if isinstance(each, np.ndarray)) <= _SMALL
 
 
 def _interpreted(function: Any) -> Callable[..., Any]:

@@ -110,5 +110,6 @@ def take_largest(values: FloatArray, sizes: IntArray, k: int, take: IntArray) ->
     np.multiply(sizes, values > threshold, out=take)
     equal = np.flatnonzero(values == threshold)
     size = sizes[equal]
-    take[equal] = np.clip(k - take.sum() - (np.cumsum(size) - size), 0, size)
+    left = k - take.sum() - (np.cumsum(size) - size)
+    take[equal] = np.minimum(np.maximum(left, 0), size)
     return threshold
