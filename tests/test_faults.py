@@ -207,12 +207,14 @@ def test_stopped_at_any_moment_all_or_nothing_is_there(number):
             running.send_signal(number)
             _, error = running.communicate(timeout=100)
         assert "Traceback" not in error, (moment, error)
-        assert running.returncode in (0, 130), (moment, running.returncode, error)
+        # Python itself has its way with a signal before the command begins, and after its end.
+        assert running.returncode in (0, 130, -number), (moment, running.returncode, error)
         if running.returncode == 130:
             assert error == "naively: interrupted; nothing was written.\n"
             assert os.listdir(".") == ["a.csv"]
-        else:
+        elif running.returncode == 0 or os.path.exists("result"):
             assert content("result") == whole
+        assert set(os.listdir(".")) <= {"a.csv", "result"}
 
 
 KILLED = """
