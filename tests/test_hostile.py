@@ -117,7 +117,7 @@ def test_names_drive_no_terminal_and_no_page(tmp_path, monkeypatch, name):
     for wrong in (
         ("select", file, "--label", name), ("select", file, "--text", name),
         ("predict", file, file), ("predict", model, name), ("select", f"no {name}"),
-        ("select", file, "--out", file), ("count", file, "--out", name, "--words", f"ngrams={name}"),
+        ("select", file, "--out", file), ("count", file, "--out", "o", "--words", f"ngrams={name}"),
         ("select", file, "--model", name), (name,), ("select", file, f"--{name}"),
     ):  # fmt: skip
         with pytest.raises(InputError):
@@ -138,27 +138,23 @@ def test_what_an_archive_holds_is_read_and_put_nowhere(tmp_path, monkeypatch, na
 
 
 LYING = """
-import resource, sys, warnings
+import resource
 from pathlib import Path
 import naively.jobs.learn, naively.read.h5ad, naively.read.xlsx
-from tests.hostile.sources import ended_well
 from naively.read.errors import InputError
-from naively.cli import commands
-resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
+from tests.hostile.sources import ended_well
+resource.setrlimit(resource.RLIMIT_AS, (3 << 30, 3 << 30))
 for path in sorted(Path().iterdir()):
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    first = ("predict", path, "a.csv", "--out", "out") if "model" in path.name else ("select", path)
-    labels = ("--read", "labels=labels.txt") if path.suffix == ".mtx" else ()
     if path.name in ("a.csv", "labels.txt"):
         continue
+    first = ("predict", path, "a.csv", "--out", "out") if "model" in path.name else ("select", path)
+    labels = ("--read", "labels=labels.txt") if path.suffix == ".mtx" else ()
     try:
         ended_well(*first, *labels)
         print(path, "was read")
-    except InputError:
-        pass
-    grown = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before
-    if grown > 600_000:
-        print(path, f"took {grown:,} kB")
+    except InputError as error:
+        if "not enough memory" in str(error):
+            print(error)
 """
 
 
@@ -179,7 +175,7 @@ def archive(**files):
 
 def test_headers_that_lie_and_bombs_take_no_memory(tmp_path, files):
     known = files[1]
-    zeros = bytes(1 << 28)
+    zeros = bytes(1 << 27)
     labels = saved(np.save, np.array(["a", "b"]))
     with h5py.File(tmp_path / "wide.h5ad", "w") as file:
         file.create_dataset("X", shape=(10**6, 10**6), chunks=(1000, 1000), dtype="f4")
@@ -199,19 +195,19 @@ def test_headers_that_lie_and_bombs_take_no_memory(tmp_path, files):
         "many.mtx": head + b"99999999999999 99999999999 1\n1 1 1\n",
         "array.mtx": b"%%MatrixMarket matrix array real general\n9999999 9999999\n1\n",
         "rows.npz": archive(X=array_header((1 << 40, 4)), y=labels),
-        "zeros.npz": archive(X=array_header((1 << 14, 1 << 11)) + zeros, y=labels),
+        "zeros.npz": archive(X=array_header((1 << 13, 1 << 11)) + zeros, y=labels),
         "text.npz": archive(X=saved(np.save, np.eye(2)), y=array_header((2,), "<U999999999")),
         "objects.npz": archive(X=array_header((1 << 30,), "|O") + zeros[: 1 << 20], y=labels),
         "a.csv.gz": gzip.compress(b"text,label\n" + zeros),
         "quoted.csv.gz": gzip.compress(b'text,label\n"' + zeros),
         "a.csv.zip": zipped("a.csv", b"text,label\n" + zeros),
         "a.csv.zst": pa.compress(b"text,label\n" + zeros, "zstd", asbytes=True),
-        "a.csv.xz": lzma.compress(b"text,label\n" + zeros[: 1 << 26]),
+        "a.csv.xz": lzma.compress(b"text,label\n" + zeros[: 1 << 25]),
         "a.jsonl.gz": gzip.compress(b'{"text": "' + zeros.replace(b"\0", b"a")),
-        "deep.json.gz": gzip.compress(b"[" * (1 << 26)),
+        "deep.json.gz": gzip.compress(b"[" * (1 << 25)),
         "a.parquet.gz": gzip.compress(zeros),
         "model.npz": archive(model=array_header((1 << 40,), "|u1")),
-        "zeros-model.npz": archive(model=array_header((1 << 28,), "|u1") + zeros),
+        "zeros-model.npz": archive(model=array_header((1 << 27,), "|u1") + zeros),
         "bomb-model.npz.gz": gzip.compress(zeros),
         "wide.svm": b"1 999999999999999:1\n0 1:1\n",
     }
