@@ -50,7 +50,7 @@ def _tell_of_cache() -> None:
 
 def _compiled(function: Function, **options: Any) -> Function:
     if config.DISABLE_JIT:  # compiled code does not warn of what overflows or is divided by 0
-        return cast(Function, np.errstate(all="ignore")(function))
+        return np.errstate(all="ignore")(function)
     dispatcher = njit(nogil=True, **options)(function)
     try:
         dispatcher._cache = _Cache(dispatcher.py_func)  # as cache=True does, but to be forgiven
