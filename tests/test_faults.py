@@ -18,6 +18,7 @@ import pytest
 
 import naively
 from agreement import agree
+from naively.cli.ending import explained
 
 MOMENTS = int(os.environ.get("NAIVELY_MOMENTS", "5"))
 RESULT = {"features.csv", "model.npz", "report.html", "run.toml", "summary.json"}
@@ -215,6 +216,18 @@ def test_stopped_at_any_moment_all_or_nothing_is_there(number):
         elif running.returncode == 0 or os.path.exists("result"):
             assert content("result") == whole
         assert set(os.listdir(".")) <= {"a.csv", "result"}
+
+
+def test_a_signal_as_compiled_code_returns_is_an_interruption(capsys):
+    @explained
+    def command(cause):
+        raise SystemError("returned a result with an exception set") from cause
+
+    with pytest.raises(SystemExit, match="130"):
+        command(KeyboardInterrupt())
+    assert capsys.readouterr().err == "naively: interrupted; nothing was written.\n"
+    with pytest.raises(SystemError):
+        command(None)
 
 
 KILLED = """
