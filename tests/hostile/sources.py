@@ -196,12 +196,13 @@ def commands(files: dict[str, bytes]) -> list[Source]:
     def run(name: str, *arguments: object, file: str | None = None, out: str = "out") -> Source:
         own = file or name.partition(" ")[2]
 
-        def read(path: Path) -> None:
+        def read(path: Path) -> bool:
             with contextlib.chdir(path.parent):
                 for other in ("comma.csv", "model.npz", "text-model.npz", "dense.npz"):
                     if not os.path.exists(other):
                         Path(other).write_bytes(files[other])
                 ended_well(*(path.name if each == "FILE" else each for each in arguments), out=out)
+            return True
 
         return Source(name, files[own], read)
 

@@ -59,10 +59,19 @@ def explained(command: Callable[P, R]) -> Callable[P, R]:
             ways = [way for name, some in _SMALLER.items() if name in known for way in some]
             raise Refusal(f"not enough memory; use {', '.join([*ways, 'fewer rows'])}.") from error
         except KeyboardInterrupt:
-            click.echo("naively: interrupted; nothing was written.", err=True)
-            sys.exit(_INTERRUPTED)
+            _interrupted()
+        except SystemError as error:
+            # A signal that arrives as compiled code returns: Python blames the code.
+            if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+                raise
+            _interrupted()
 
     return run
+
+
+def _interrupted() -> NoReturn:
+    click.echo("naively: interrupted; nothing was written.", err=True)
+    sys.exit(_INTERRUPTED)
 
 
 def _stop_like_interrupt(number: int) -> None:

@@ -27,7 +27,7 @@ from naively.read.errors import InputError, cause, explained, reason
 from naively.read.formats import FORMATS, PACKED, format_by_name, members_of, packing_of
 
 BLOCK_BYTES = 1 << 23
-LARGEST_LINE = 1 << 28  # bytes: what is longer is no line of text, but a trap for memory
+LARGEST_LINE = 1 << 26  # bytes: what is longer is no line of text, but a trap for memory
 _HEAD = 1 << 16  # bytes that tell one file from another
 _COPIED = 1 << 20
 _SHOWN = 5  # files of an archive
