@@ -145,6 +145,14 @@ def test_few_rows_do_not_make_a_chosen_penalty_too_sure():
     assert np.mean(losses["auto"]) < 1.15 * np.log(2) < np.mean(losses[0])
 
 
+def test_weights_and_smoothing_multiplied_alike_change_nothing(documents):
+    X, y = documents
+    one = HybridNB(2, alpha=0.5).fit(X, y, np.ones(len(y)))
+    many = HybridNB(2, alpha=20.0).fit(X, y, np.full(len(y), 40.0))
+    np.testing.assert_allclose(many.theta_, one.theta_, rtol=1e-6)
+    np.testing.assert_allclose(many.predict_proba(X), one.predict_proba(X), rtol=1e-6)
+
+
 def test_a_chosen_penalty_can_be_given_again(documents):
     X, y = documents
     chosen = HybridNB(2).fit(X, y)
