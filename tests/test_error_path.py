@@ -92,6 +92,13 @@ def test_weights_count_as_rows():
     assert weighted.folds.weight.sum() == 5 * weight.sum()  # few rows are divided five times
 
 
+@pytest.mark.parametrize("unused", [{"method": "normal"}, {"rivals": "product"}])
+def test_where_no_error_is_predicted_how_has_no_effect(unused):
+    X, y = documents(n=30)
+    with pytest.raises(ValueError, match="have no effect on this gaussian model"):
+        error_path(SparseGaussianNB(), X, y, ks=[1, 3], **unused)
+
+
 @pytest.mark.parametrize("n", [60, 150, 600])
 def test_the_path_chooses_the_k_of_a_fit(n):
     X, y = documents(n=n)

@@ -145,6 +145,14 @@ def test_few_rows_do_not_make_a_chosen_penalty_too_sure():
     assert np.mean(losses["auto"]) < 1.15 * np.log(2) < np.mean(losses[0])
 
 
+def test_weights_and_smoothing_multiplied_alike_change_nothing(documents):
+    X, y = documents
+    one = HybridNB(2, alpha=0.5).fit(X, y, np.ones(len(y)))
+    many = HybridNB(2, alpha=20.0).fit(X, y, np.full(len(y), 40.0))
+    np.testing.assert_allclose(many.theta_, one.theta_, rtol=1e-6)
+    np.testing.assert_allclose(many.predict_proba(X), one.predict_proba(X), rtol=1e-6)
+
+
 def test_a_chosen_penalty_can_be_given_again(documents):
     X, y = documents
     chosen = HybridNB(2).fit(X, y)
@@ -159,7 +167,10 @@ def test_a_chosen_penalty_can_be_given_again(documents):
     change=st.floats(0, 5),
 )
 def test_lemma_3_of_the_paper(seed, n_regions, eta, change):
-    """Log probabilities that change by D change log P(y | x) by at most eta D, or 2 eta R D."""
+    """Log probabilities that change by D change log P(y | x) by at most 2 eta R D; one, eta R D.
+
+    The paper has eta D for one, which is the derivative in one region: regions share the word.
+    """
     rng = np.random.default_rng(seed)
     words = 5
     theta = eta * rng.uniform(-1, 1, n_regions)
@@ -182,6 +193,15 @@ def test_lemma_3_of_the_paper(seed, n_regions, eta, change):
     for step, bound in bounds:
         difference = np.abs(log_posterior(before + step) - log_posterior(before))
         assert difference.max() <= bound + rounding
+
+
+def test_one_word_in_all_regions_moves_more_than_lemma_3_has_it():
+    """Two regions of one word, which class 0 makes unlikely: almost 2 eta D."""
+    eta = change = 1.0
+    before = np.log([[0.001, 0.999], [0.999, 0.001]])
+    after = before - np.array([[change, 0], [0, 0]])
+    log_p = [log_softmax(2 * eta * each[:, 0])[0] for each in (before, after)]
+    assert eta * change < log_p[0] - log_p[1] <= 2 * eta * change
 
 
 @pytest.mark.parametrize("n_classes", [2, 4])

@@ -75,10 +75,10 @@ class HybridNB(PosteriorMixin, AbstractSelectingClassifier):
     penalty : "auto", float or array-like of shape (n_regions,), default="auto"
         Subtract (penalty / 2) ``theta^2`` for each region from the log-likelihood; 1 / penalty is
         the `C` of :class:`~sklearn.linear_model.LogisticRegression`. "auto" chooses, by the
-        likelihood of each row under the weights of the other rows, how many rows the penalty is
-        worth: from 3 + 150 / n_samples up to inf, where theta is 0 and only the class shares speak.
-        Where 0 leaves no finite optimum (few or separable rows), a :class:`SeparationWarning` says
-        which penalty was used.
+        likelihood of each row under the weights of the other rows, how many rows of mean weight the
+        penalty is worth: from 3 + 150 / n_samples up to inf, where theta is 0 and only the class
+        shares speak. Where 0 leaves no finite optimum (few or separable rows), a
+        :class:`SeparationWarning` says which penalty was used.
     fit_intercept : bool, default=True
         Whether the intercept is learned (equation 9) or is the logarithm of the class shares
         (equations 7, 8).

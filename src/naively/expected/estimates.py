@@ -136,9 +136,10 @@ def expected_error(
         feature in one draw, given the class. Rows sum to at most 1; what is missing goes to one
         rest cell.
     length : number or (values, weights), default=None
-        Draws per document: one number, or a distribution with weights of shape (L,) or
-        (L, n_classes); "exact" and "simulated" round them to whole numbers. For a fitted multinomial model the default is the histogram of the row
-        totals of each class that its statistics keep. The Bernoulli model has no length.
+        Draws per document: one number, or a distribution with weights of shape (L,) or (L,
+        n_classes); "exact" and "simulated" round them to whole numbers. For a fitted multinomial
+        model the default is the histogram of the row totals of each class that its statistics keep.
+        The Bernoulli model has no length.
     priors : array-like of shape (n_classes,), default=None
         How often each class occurs. With probabilities the default is equal, and the rule knows
         them. A fitted model keeps its own rule; the default is its priors.

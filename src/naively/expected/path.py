@@ -33,11 +33,21 @@ def predicted_errors(
     Returns
     -------
     (G,) or None for models whose error has no known law.
+
+    Raises
+    ------
+    ValueError
+        If `method` or `rivals` has no effect on the model or the number of its classes.
     """
     problem = objective_of(model.family.problem(statistics))
-    if not model.of_columns or model.ignores_missing:  # the law is that of whole rows
-        return None
-    if not isinstance(problem, Coupled) and not getattr(statistics, "presence", False):
+    # The law is that of whole rows, of counts or presence.
+    counted = isinstance(problem, Coupled) or getattr(statistics, "presence", False)
+    if not counted or not model.of_columns or model.ignores_missing:
+        if method != "exact" or rivals is not None:
+            raise ValueError(
+                f"`method` and `rivals` have no effect on this {model.name} model, whose error is "
+                "not predicted; leave them out."
+            )
         return None
     log_prior = model.log_prior(statistics)
     prior = np.exp(log_prior) / np.exp(log_prior).sum()

@@ -22,10 +22,11 @@ can be held: an infinite penalty holds theta_r at 0, and intercepts may be held 
 
 The penalty can be chosen. Candidates are multiples q of what a usual row tells about theta_r at the
 origin: its information is the variance v_ir of b_irc over c, and I_r the share of the rows that
-have any, times their median v_ir / 0.455 (the mean, were b normal: long documents must not decide) and
-the mean weight of a row. penalty_r = q I_r is worth q rows, and q = inf leaves the class shares. Each is judged by the
-likelihood of every row under the weights of the other rows, by one Newton step from the optimum
-with the intercepts following (for one row of residual e and curvature W):
+have any, times their median v_ir / 0.455 (the mean, were b normal: long documents must not decide)
+and the mean weight of a row. penalty_r = q I_r is worth q rows, and q = inf leaves the class
+shares. Each is judged by the likelihood of every row under the weights of the other rows, by one
+Newton step from the optimum with the intercepts following (for one row of residual e and curvature
+W):
 
     J = B - E K,   K = H_tt^-1 H_ttheta,   S = H_thetatheta - H_thetat K,
     theta_-i = theta - (S - J'WJ)^-1 J'e,       eta_-i = eta - J (theta - theta_-i).
