@@ -665,9 +665,7 @@ def _collected(recipe: Recipe, model: Model[Any], tasks: Sequence[Task]) -> Data
     if moments:
         gather = partial(ClassMoments.from_matrix, deviations=True, exposure=exposure)
 
-    def rows(
-        chosen: Kinds, columns: IntArray | None
-    ) -> tuple[Matrix, Array, FloatArray | None]:
+    def rows(chosen: Kinds, columns: IntArray | None) -> tuple[Matrix, Array, FloatArray | None]:
         at = np.flatnonzero(np.isin(kinds, chosen))
         wanted = None if columns is None else in_regions(columns, len(names), n_regions)
         own = None if weight is None else weight[at]

@@ -398,6 +398,11 @@ class Recipe:
         if layout.text and FORMATS[format].holds == "matrix":
             raise InputError(f"{name}: must hold the same as {self.name}, text or a matrix.")
         own = replace(
-            layout, split=None, group=None, weight=None, labels_file=self.test.labels_file, format=format
+            layout,
+            split=None,
+            group=None,
+            weight=None,
+            labels_file=self.test.labels_file,
+            format=format,
         )
         return of_format(own, format)
