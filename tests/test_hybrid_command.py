@@ -123,3 +123,39 @@ def test_few_rows_say_that_they_separate(folder):
     finite = np.isfinite(load_model("result/model.npz").rule.theta).all()
     assert finite
     assert any("Weights of the regions" in note for note in notes)
+
+
+@pytest.mark.parametrize(
+    ("asked", "parameters"),
+    [
+        ("penalty=0.5", {"penalty": 0.5}),
+        ("normalize=false", {"normalize": False}),
+        ("fit-intercept=false", {"fit_intercept": False}),
+        ("leave-one-out=false", {"leave_one_out": False}),
+    ],
+)
+def test_weights_are_learned_as_the_estimator_is_told(folder, asked, parameters):
+    train = ["--model", "hybrid", "-k", "all", "--test", 0, "-q", "--train", asked]
+    run(*SELECT, *train, "--words", "weights=counts")
+    vectorizer, table = WordCounts(["subject", "body"], regions=True), posts()
+    model = HybridNB(2, estimator=SparseMultinomialNB(k="all"), **parameters)
+    model.fit(vectorizer.fit_transform(table), table["group"])
+    plain = HybridNB(2, estimator=SparseMultinomialNB(k="all"))
+    plain.fit(vectorizer.transform(table), table["group"])
+    theta = load_model("result/model.npz").rule.theta
+    np.testing.assert_allclose(theta, model.theta_, rtol=1e-9)
+    assert not np.allclose(theta, plain.theta_, rtol=1e-6)
+
+
+def test_k_is_chosen_beside_what_is_asked_of_the_weights(folder):
+    asked = ["--model", "hybrid", "--test", 0, "-q", "--train", "normalize=false"]
+    run(*SELECT, *asked, "-k", "auto")
+    chosen = load_model("result/model.npz").names
+    run(*SELECT, "--test", 0, "-q", "-k", "auto", "--text", "subject", "--text", "body", "--force")
+    assert chosen == load_model("result/model.npz").names
+
+
+@pytest.mark.parametrize("value", ["-1", "nan", "inf", "some"])
+def test_a_penalty_is_auto_or_a_number(folder, value):
+    asked = ["--model", "hybrid", "--train", f"penalty={value}"]
+    assert "is neither auto nor a number >= 0" in run(*SELECT, *asked, status=2).stderr

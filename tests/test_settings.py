@@ -110,7 +110,8 @@ VALUES = {
     },
     "train": {
         "alpha": "0.3", "scale": "std", "refit": "logistic", "calibration": "cross-fitted",
-        "correction": "bic",
+        "correction": "bic", "variance": "shared", "prior": "uniform", "penalty": "2",
+        "normalize": "false", "fit-intercept": "false", "leave-one-out": "false",
     },
     "judge": {
         "scoring": "f1_macro", "repeats": "3", "seed": "5", "precision": "p=0.7", "recall": "p=0.7",

@@ -601,12 +601,6 @@ def test_without_a_label_the_columns_are_listed():
     assert "did you mean" not in said
 
 
-def test_weights_of_rows_have_their_place():
-    said = " ".join(run("select", words_table(), "--read", "weight=plate", status=2).stderr.split())
-    assert "sample_weight" in said
-    assert "--read class-rows" in said
-
-
 @pytest.mark.parametrize("seed", range(3))
 def test_a_quota_that_the_told_weights_miss_is_told(seed):
     rng = np.random.default_rng(seed)

@@ -15,6 +15,7 @@ from naively.cli.values import (
     Finite,
     Folds,
     Grid,
+    Penalty,
     QuotaType,
     Share,
     Sizes,
@@ -198,10 +199,27 @@ _CORRECTION = Key("correction", click.Choice(["bic"]), "Take from each gain what
     f"{', '.join(models_with('correction'))}.")
 _SCALE = Key("scale", click.Choice(["std", "variance"]), "Divide numbers by their spread within "
     "the classes (l2-centers).")
+_VARIANCE = Key("variance", click.Choice(["class", "shared"]), "Let all classes have one variance "
+    f"in each column, or each its own; else class: {', '.join(models_with('variance'))}.")
+_PRIOR = Key("prior", click.Choice(["empirical", "uniform"]), "How likely classes are before a row "
+    "is seen: as in training, or equally; else empirical, but uniform for centers.")
+_OF_HYBRID = (
+    Key("penalty", Penalty(), "Of hybrid: half of it times the square of the weight of each --text "
+        "is subtracted; auto chooses by leaving out one row; else auto.",
+        metavar="auto|NUMBER"),
+    Key("normalize", click.BOOL, "Of hybrid: evidence of a --text is a mean over its words, not "
+        "their sum; else true.", dest="normalized"),
+    Key("fit-intercept", click.BOOL, "Of hybrid: learn an intercept of each class; else true."),
+    Key("leave-one-out", click.BOOL, "Of hybrid: learn weights from evidence of the other rows; "
+        "else true."),
+)
 TRAIN = {
     "select": (
         Key("alpha", Finite(min=0), "Smoothing, added to every count; else 1.", metavar="NUMBER"),
         _SCALE,
+        _VARIANCE,
+        _PRIOR,
+        *_OF_HYBRID,
         _CORRECTION,
         Key("refit", click.Choice(["logistic"]), "Decide by a logistic regression on the chosen "
             "features, its penalty cross-validated."),
@@ -212,6 +230,8 @@ TRAIN = {
         Key("alpha", Smoothings(), "Smoothing, added to every count; else 1. More than one: all "
             "are tried.", metavar="NUMBER,..."),
         _SCALE,
+        _VARIANCE,
+        _PRIOR,
         _CORRECTION,
     ),
 }

@@ -23,6 +23,7 @@ _OF_MODEL = (
     *("objective", "exponent", "exact", "time_limit"),
     *("require", "exclude", "feature_groups", "costs", "budget", "quota", "class_weight"),
     *(*ASKED, "exposure", "row_weight", "correction"),
+    *("variance", "prior", "penalty", "normalized", "fit_intercept", "leave_one_out"),
 )
 _OF_TERMS = ("text_like", "analyzer", "ngrams", "stop_words", "token_pattern")
 _OF_TEXTS = ("text", *_OF_TERMS)
@@ -30,7 +31,7 @@ _OF_RECORDS = {  # what may be asked where only statistics are left of the rows
     *("file", "text", "model", "k", "q", "alpha", "scale", "objective", "exponent", "exact"),
     *("time_limit", "require", "exclude", "feature_groups", "costs", "budget", "quota"),
     *("class_weight", "markers", "out", "force", "as_json", "quiet", "config", "class_rows"),
-    "correction",
+    *("correction", "variance", "prior"),
 }
 
 

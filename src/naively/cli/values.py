@@ -115,6 +115,21 @@ class Sum(AnyType):
         return self.fail(f"{value!r} is neither median nor a number above 0.", param, ctx)
 
 
+class Penalty(AnyType):
+    """A penalty, or that it is to be chosen."""
+
+    name = "auto|NUMBER"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float | str:
+        """Read auto or 0.5."""
+        if value == "auto":
+            return "auto"
+        with suppress(ValueError):
+            if 0 <= float(value) < math.inf:
+                return float(value)
+        return self.fail(f"{value!r} is neither auto nor a number >= 0.", param, ctx)
+
+
 class ColumnKind(AnyType):
     """A column and its kind."""
 

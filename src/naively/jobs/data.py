@@ -173,8 +173,6 @@ class Data:
         InputError
             If there are none.
         """
-        if self.features.row_weight is not None:
-            _check_no_least(settings)
         if self.words_from is not None:
             return self._kept_of_table(kinds, settings)
         of_text = isinstance(self.features, TextFeatures)
@@ -220,16 +218,6 @@ class Data:
         often = found >= least if least > 1 else found > 0
         often[: self.words_from] = True
         return None if often.all() else np.flatnonzero(often)
-
-
-def _check_no_least(settings: ModelSettings) -> None:
-    """Refuse to count rows and occurrences where what is summed are weights."""
-    for name in ("min_count", "min_documents"):
-        if getattr(settings, name) > 1:
-            raise InputError(
-                f"`--words {name.replace('_', '-')}` is of rows that weigh the same, not with "
-                "--read weight; leave it out (--choose exclude leaves out features by name)."
-            )
 
 
 def data_of(
@@ -665,9 +653,7 @@ def _collected(recipe: Recipe, model: Model[Any], tasks: Sequence[Task]) -> Data
     if moments:
         gather = partial(ClassMoments.from_matrix, deviations=True, exposure=exposure)
 
-    def rows(
-        chosen: Kinds, columns: IntArray | None
-    ) -> tuple[Matrix, Array, FloatArray | None]:
+    def rows(chosen: Kinds, columns: IntArray | None) -> tuple[Matrix, Array, FloatArray | None]:
         at = np.flatnonzero(np.isin(kinds, chosen))
         wanted = None if columns is None else in_regions(columns, len(names), n_regions)
         own = None if weight is None else weight[at]

@@ -72,7 +72,7 @@ def _of_chooser(recipe: Recipe, data: Data, parting: Parting, workers: Workers) 
     """Errors of the default grid, of the kind of model that chooses k."""
     if (kind := chooser(recipe.model.kind)) != recipe.model.kind:
         weights, norm = recipe.model.weighting(of_text=recipe.features is not None)
-        settings = replace(recipe.model, kind=kind, weights=weights, norm=norm)
+        settings = replace(recipe.model.of_words, kind=kind, weights=weights, norm=norm)
         recipe = replace(recipe, model=settings)
         data = data_of(recipe, recipe.model_of(), parting, workers, parts=data.parts)
     kinds = training(parting)

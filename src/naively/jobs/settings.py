@@ -63,6 +63,12 @@ class ModelSettings:
     calibration: str | None = None  # "cross-fitted": probabilities are those of rows not seen
     missing: str | None = None  # "ignore": a value that is missing is left out; None: an error
     correction: str | None = None  # "bic": of gains, for the parameters that a feature has
+    variance: str | None = None  # "shared": classes have one variance; "class"
+    prior: str | None = None  # "uniform": classes are equally likely; "empirical"
+    penalty: float | str | None = None  # of the weights of the regions; "auto"
+    normalized: bool | None = None  # whether evidence of a region is a mean over its words
+    fit_intercept: bool | None = None  # beside the weights of the regions
+    leave_one_out: bool | None = None  # whether evidence is of the other rows
 
     @property
     def is_constrained(self) -> bool:
@@ -159,6 +165,9 @@ class ModelSettings:
         asked |= {name: getattr(self, name) for name in ASKED}
         asked["exposure"] = None if self.exposure is None else exposure
         asked |= {"missing": self.missing, "correction": self.correction}
+        asked |= {"variance": self.variance, **self._prior(kind)}
+        asked |= {"penalty": self.penalty, "normalize": self.normalized}
+        asked |= {"fit_intercept": self.fit_intercept, "leave_one_out": self.leave_one_out}
         if self.objective == "pairs":  # whose search it is
             asked |= {"exact": None, "time_limit": None}
         if "var_smoothing" in kind.parameters and "alpha" not in kind.parameters:
@@ -173,11 +182,33 @@ class ModelSettings:
         except ValueError as error:
             raise InputError(str(error)) from error
 
+    def _prior(self, kind: Kind) -> dict[str, Any]:
+        """Say which classes are likely, as the model calls it."""
+        if self.prior is None:
+            return {}
+        if kind.of_distances:
+            return {"priors": self.prior}
+        if "fit_prior" in kind.parameters:
+            return {"fit_prior": self.prior == "empirical"}
+        others = [each.name for each in MODELS.values() if "fit_prior" in each.parameters]
+        others += [each.name for each in MODELS.values() if each.of_distances]
+        raise InputError(
+            f"`--train prior` has no effect on --model {self.kind}, "
+            + ("which has intercepts instead" if kind.regions else "which takes it from the rows")
+            + f"; leave it out (it is for {', '.join(others)})."
+        )
+
+    @property
+    def of_words(self) -> ModelSettings:
+        """Settings without those of the weights of regions."""
+        return replace(self, penalty=None, normalized=None, fit_intercept=None, leave_one_out=None)
+
     def _check_effects(self, kind: Kind, given: Collection[str]) -> None:
         """Raise an InputError if something that was asked has no effect on the model."""
         for name in given:
             self.check_effect(name)
         self._check_ways()
+        self._check_least()
         self._check_discoveries(kind)
         if self.class_weight is not None and kind.of_distances:
             raise InputError(
@@ -212,6 +243,15 @@ class ModelSettings:
                 f"`{spelled(name)}` has no effect on --model {self.kind}; leave it "
                 f"out (it is for {others})."
             )
+
+    def _check_least(self) -> None:
+        """Raise an InputError if rows and occurrences are to be counted where weights are."""
+        for name in ("min_count", "min_documents") * (self.row_weight is not None):
+            if getattr(self, name) > 1:
+                raise InputError(
+                    f"`--words {name.replace('_', '-')}` is of rows that weigh the same, not with "
+                    "--read weight; leave it out (--choose exclude leaves out features by name)."
+                )
 
     def _check_ways(self) -> None:
         """Raise an InputError if two ways to choose the features exclude each other."""
@@ -274,7 +314,8 @@ _TABLES = {  # of the settings of the command, and what stands in each
     "words": "weights norm",
     "choose": "require exclude groups costs budget quota class_weight objective exponent exact "
     "time_limit redundancy candidates q",
-    "train": "alpha scale refit calibration correction",
+    "train": "alpha scale refit calibration correction variance prior penalty normalize "
+    "fit_intercept leave_one_out",
 }
 _TABLE = {name: table for table, names in _TABLES.items() for name in names.split()}
 _KEYS = {"required": "require", "excluded": "exclude", "var_smoothing": "alpha"}
@@ -405,6 +446,11 @@ class Recipe:
         if layout.text and FORMATS[format].holds == "matrix":
             raise InputError(f"{name}: must hold the same as {self.name}, text or a matrix.")
         own = replace(
-            layout, split=None, group=None, weight=None, labels_file=self.test.labels_file, format=format
+            layout,
+            split=None,
+            group=None,
+            weight=None,
+            labels_file=self.test.labels_file,
+            format=format,
         )
         return of_format(own, format)

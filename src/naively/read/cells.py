@@ -159,7 +159,8 @@ def weights_of(cells: Cells, name: str, places: Places) -> FloatArray:
     InputError
         Naming the place of the first that is no finite number >= 0.
     """
-    values = cells.to_pylist() if is_arrow(cells) else _plain(cells)
+    listed = _strings if isinstance(cells, Texts) else _plain
+    values = cells.to_pylist() if is_arrow(cells) else listed(cells)
     found = np.array([_weight(value) for value in values], dtype=np.float64)
     wrong = np.flatnonzero(~((found >= 0) & (found < np.inf)))
     if len(wrong):
