@@ -85,16 +85,7 @@ def over_words(decision: Decision, table: str) -> str:
     of a row, where its sum is needed.
     """
     rule = single(decision, "sql", "words")
-    if not isinstance(rule, LinearRule):
-        raise ValueError(
-            f"`layout`='words' is of linear rules, in which a word that is not there adds nothing; "
-            f"that of this {decision.model} model is {kind_of(rule)!r}. Use layout='columns'."
-        )
-    if decision.missing:
-        raise ValueError(
-            "`layout`='words' has no missing values: what is not there was counted 0 times; use "
-            "layout='columns'."
-        )
+    assert isinstance(rule, LinearRule)  # of others `single` has no words
     classes = range(len(decision.classes))
     vetoes = vetoes_of(rule)
     weights = [rule.weights] if vetoes is None else [rule.weights, vetoes[1]]
