@@ -25,7 +25,7 @@ from naively.exports.decision import (
 )
 from naively.judging.thresholds import answers_at
 from naively.models.rules import ROUNDING, LinearRule, winners
-from naively.models.value_rules import AbsoluteRule, QuadraticRule, TableRule, kind_of
+from naively.models.value_rules import AbsoluteRule, QuadraticRule, TableRule
 
 _WIDE = 50  # terms in a pair of brackets: engines limit how deep an expression may be
 

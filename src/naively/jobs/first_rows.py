@@ -16,6 +16,7 @@ from naively.models.counting import uncounted
 from naively.models.kinds import MODELS
 from naively.read.batch import Batch
 from naively.statistics.matrix import Matrix, is_sparse
+from naively.text.features import EMOJI, FeatureDefinition, TextFeatures
 from naively.text.utf8 import Texts
 
 FIRST_ROWS = 1000  # that are looked at
@@ -23,6 +24,9 @@ _FEWEST = 20  # rows from which on values that are all distinct are no chance
 _GLANCE = 50  # rows that tell most columns not to be names
 _SHOWN = 5
 _WORD = re.compile(r"[!-~]{1,60}")  # a category, in ASCII: some scripts write texts without blanks
+_EMOJI = re.compile(EMOJI)
+_SIGNS = (0xE2, 0xF0)  # bytes that emoji begin with
+_NOTICED = 0.05  # share of the rows
 _MARKS = (0xCC, 0xCD)  # bytes that combining accents begin with
 
 
@@ -122,6 +126,25 @@ def categories_note(batch: Batch, columns: Sequence[str]) -> Iterator[str]:
             "apart, and so do values that name their column, such as "
             f"{short(one)}={short(min(both))}."
         )
+
+
+def emoji_note(batch: Batch, features: FeatureDefinition) -> Iterator[str]:
+    """Say that emoji are no words, if a share of the rows that matters holds some."""
+    if not (
+        isinstance(features, TextFeatures)
+        and features.analyzer == "word"
+        and features.min_characters is not None
+    ):
+        return
+    first = batch.rows.rows(0, min(len(batch), FIRST_ROWS) * batch.width)
+    if np.isin(first.bytes[int(first.offsets[0]) : int(first.offsets[-1])], _SIGNS).any():
+        hold = np.array([bool(_EMOJI.search(first.decoded(i))) for i in range(len(first))])
+        rows = hold.reshape(-1, batch.width).any(axis=1)
+        if rows.mean() >= _NOTICED:
+            yield (
+                f"{rows.sum():,} of the first {len(rows):,} rows hold emoji, which are not "
+                "counted; --words text-like=tweets counts them, and #hashtags and @names as such."
+            )
 
 
 def letters_note(batch: Batch) -> Iterator[str]:

@@ -9,8 +9,9 @@ import signal
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import BinaryIO, Literal
 
 import numpy as np
@@ -24,6 +25,7 @@ from naively.jobs.strangers import strangers_note, unlabelled_note
 from naively.jobs.study import confusion_of, coverage_points
 from naively.judging.agreement import Agreement, agreement
 from naively.judging.coverage import margins
+from naively.judging.parting import TEST, TRAIN
 from naively.judging.thresholds import Reached, answers_at, log_odds, reached_by
 from naively.judging.verdicts import Verdicts, surest_mistakes
 from naively.models import MODELS
@@ -32,7 +34,7 @@ from naively.read.batch import Batch, Part
 from naively.read.columns import Wanted
 from naively.read.errors import InputError, OutputError, told_of
 from naively.read.formats import FORMATS, format_of
-from naively.read.layout import LISTS, Layout
+from naively.read.layout import LISTS, Layout, check_effects
 from naively.read.parts import batches_of, find_files, parts_of, told
 from naively.read.progress import Progress, silent
 from naively.read.variables import Variables
@@ -43,7 +45,7 @@ from naively.text.labels import label_text
 from naively.text.vocabulary import Vocabulary
 from naively.work.eye import Eye, check_counts, check_exposure, eye_for_terms
 from naively.work.judged import weighted
-from naively.work.stream import told_at
+from naively.work.stream import split_of, told_at
 from naively.work.writing import atomic_file, check_csv_name
 
 _PATIENCE = 10.0  # seconds for a megabyte of text, and as many more
@@ -123,8 +125,17 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
     writer.writerow([job.layout.key or "row", "label", *heads])
     layout = layout_for(model, job.input, job.layout)
     parts, first = parts_of([job.input], layout), tuple[str, ...]()
+    layout, read, trained_on = _with_split(model, parts, layout, bool(compares)), 0, 0
     for batch, X in rows_in(model, parts, layout):
-        first = first if rows else (*_first_notes(model, batch, X),)
+        first = first if read else (*_first_notes(model, batch, X),)
+        keys = batch.keys if batch.keys is not None else np.arange(read + 1, read + len(batch) + 1)
+        read += len(batch)
+        kinds = split_of(batch, parts[0], layout)
+        if job.layout.split and kinds is not None:
+            tested = np.flatnonzero(kinds == TEST)
+            batch, X, keys = batch.take(tested), X[tested], keys[tested]
+        elif kinds is not None:
+            trained_on += int((kinds == TRAIN).sum())
         progress("predicting", rows, 0)
         with told_of(job.input):
             scores = model.scores(X)
@@ -133,7 +144,6 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
             codes = answers_at(scores, code, threshold[1])
             margin = _margins_of(scores, codes)
         answers = np.array(model.classes)[codes]
-        keys = batch.keys if batch.keys is not None else np.arange(rows + 1, rows + len(batch) + 1)
         figures = posterior(scores).tolist() if job.probabilities else [[]] * len(batch)
         if job.margin:
             figures = [[m, *each] for m, each in zip(margin.tolist(), figures, strict=True)]
@@ -150,14 +160,43 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
                 keys[known],
             )  # fmt: skip
     table.detach()
+    if read and not rows:
+        raise InputError(
+            f"{job.input}: no row has test in column `{short(job.layout.split)}`; leave out --read "
+            "split to answer all rows."
+        )
     notes = (
         *told(parts, job.layout),
         *first,
+        *_trained_note(trained_on, rows, model.split),
         *unlabelled_note(unlabelled, what="not compared", formats={p.format for p in parts}),
     )
     if not comparison.verdicts.pairs:
         return Predicted(rows, None, notes, own)
     return Predicted(rows, comparison.result(), (*notes, *comparison.notes()), own)
+
+
+def _with_split(model: ModelFile, parts: Sequence[Part], layout: Layout, compares: bool) -> Layout:
+    """Have the column read that parted the rows of training, where it is there and is of use."""
+    if layout.split or not (model.split and compares and parts):
+        return layout
+    own = replace(layout, split=model.split)
+    with suppress(InputError):
+        check_effects(own, parts[0].format)
+        for batch in islice(batches_of(parts[0], own), 1):
+            split_of(batch, parts[0], own)
+        return own
+    return layout
+
+
+def _trained_note(trained_on: int, rows: int, column: str) -> Iterator[str]:
+    """Say that rows are judged by a model that was trained on them."""
+    if trained_on:
+        yield (
+            f"{trained_on:,} of the {rows:,} rows are those of training, by the column "
+            f"`{short(column)}`, and flatter the model; --read split={short(column)} judges the "
+            "rows of the test alone."
+        )
 
 
 def _first_notes(model: ModelFile, batch: Batch, X: Matrix) -> Iterator[str]:
