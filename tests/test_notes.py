@@ -152,6 +152,25 @@ def test_emoji_that_are_not_counted_are_told():
     assert not any("emoji" in each for each in notes(seldom))
 
 
+def test_pairs_of_name_and_value_that_are_cut_are_told():
+    rows = [("c1=2 c8=v2", "pos"), ("c1=3 site=5", "neg")] * 10
+    told = "20 of the first 20 rows hold only NAME=VALUE"
+    assert any(each.startswith(told) for each in notes(rows))
+    assert not any("NAME=" in each for each in notes(rows, "--words", r"token-pattern=\S+"))
+    with open("result/features.csv", encoding="utf-8", newline="") as file:
+        assert {row["feature"] for row in csv.DictReader(file)} == {
+            "c1=2", "c1=3", "c8=v2", "site=5",
+        }  # fmt: skip
+    assert not any("NAME=" in each for each in notes([*REVIEWS, ("if a=b then", "pos")]))
+
+
+def test_markers_that_k_leaves_out_are_told():
+    rows = [("good fine film", "pos"), ("bad dull film", "neg")] * 10
+    told = "Markers are among the 1 chosen features, which have fewer than 2 of: neg ("
+    assert any(each.startswith(told) for each in notes(rows, "-k", 1, "--markers", 2))
+    assert not any("Markers are" in each for each in notes(rows, "-k", 4, "--markers", 2))
+
+
 # Rows of training that are judged ----------------------------------------------------------------
 
 

@@ -24,7 +24,7 @@ from naively.jobs.engines import Workers
 from naively.jobs.first_rows import (
     FIRST_ROWS,
     categories_note,
-    emoji_note,
+    cut_note,
     fractions_note,
     letters_note,
     names_note,
@@ -344,7 +344,7 @@ def notes_on(recipe: Recipe, data: Data) -> Iterator[str]:
     holds = {FORMATS[part.format].holds for part in data.parts}
     if data.text_columns:
         yield from letters_note(first)
-        yield from emoji_note(first, data.features)
+        yield from cut_note(first, data.features)
         yield from categories_note(first, data.text_columns)
     else:
         yield from fractions_note(kind, first.rows)

@@ -25,7 +25,7 @@ _GLANCE = 50  # rows that tell most columns not to be names
 _SHOWN = 5
 _WORD = re.compile(r"[!-~]{1,60}")  # a category, in ASCII: some scripts write texts without blanks
 _EMOJI = re.compile(EMOJI)
-_SIGNS = (0xE2, 0xF0)  # bytes that emoji begin with
+_PAIRS = re.compile(r"\A\s*[\w.:-]+=[^\s=]+(\s+[\w.:-]+=[^\s=]+)*\s*\Z")
 _NOTICED = 0.05  # share of the rows
 _MARKS = (0xCC, 0xCD)  # bytes that combining accents begin with
 
@@ -35,8 +35,8 @@ def fractions_note(kind: str, X: Matrix) -> Iterator[str]:
     said = uncounted(X[:FIRST_ROWS]) if MODELS[kind].takes == "counts" else ""
     if said:
         yield (
-            f"The {kind} model takes counts, and {said}. Logarithms are for --model gaussian; of "
-            "counts give the file, or the layer, that holds them."
+            f"The {kind} model takes counts, and {said}. Logarithms are for --model "
+            "l2-centers --train scale=std; of counts give the file, or the layer, that holds them."
         )
 
 
@@ -128,8 +128,8 @@ def categories_note(batch: Batch, columns: Sequence[str]) -> Iterator[str]:
         )
 
 
-def emoji_note(batch: Batch, features: FeatureDefinition) -> Iterator[str]:
-    """Say that emoji are no words, if a share of the rows that matters holds some."""
+def cut_note(batch: Batch, features: FeatureDefinition) -> Iterator[str]:
+    """Say what words of letters leave out or cut: emoji in some rows, NAME=VALUE in most."""
     if not (
         isinstance(features, TextFeatures)
         and features.analyzer == "word"
@@ -137,14 +137,23 @@ def emoji_note(batch: Batch, features: FeatureDefinition) -> Iterator[str]:
     ):
         return
     first = batch.rows.rows(0, min(len(batch), FIRST_ROWS) * batch.width)
-    if np.isin(first.bytes[int(first.offsets[0]) : int(first.offsets[-1])], _SIGNS).any():
-        hold = np.array([bool(_EMOJI.search(first.decoded(i))) for i in range(len(first))])
-        rows = hold.reshape(-1, batch.width).any(axis=1)
-        if rows.mean() >= _NOTICED:
-            yield (
-                f"{rows.sum():,} of the first {len(rows):,} rows hold emoji, which are not "
-                "counted; --words text-like=tweets counts them, and #hashtags and @names as such."
-            )
+    texts = [first.decoded(i) for i in range(len(first))]
+
+    def rows(pattern: re.Pattern[str]) -> int:
+        held = np.array([bool(pattern.search(each)) for each in texts])
+        return int(held.reshape(-1, batch.width).any(axis=1).sum())
+
+    n = len(first) // batch.width
+    if (found := rows(_EMOJI)) and found >= _NOTICED * n:
+        yield (
+            f"{found:,} of the first {n:,} rows hold emoji, which are not counted; --words "
+            "text-like=tweets counts them, and #hashtags and @names as such."
+        )
+    if (found := rows(_PAIRS)) and 2 * found >= n:
+        yield (
+            f"{found:,} of the first {n:,} rows hold only NAME=VALUE, of which names and values "
+            "are counted apart; --words token-pattern='\\S+' counts the pairs."
+        )
 
 
 def letters_note(batch: Batch) -> Iterator[str]:

@@ -18,7 +18,7 @@ import numpy as np
 
 from naively._nearest import short
 from naively._types import Array, FloatArray, IntArray
-from naively.jobs.first_rows import fractions_note, letters_note
+from naively.jobs.first_rows import FIRST_ROWS, fractions_note, letters_note
 from naively.jobs.model_file import ModelFile, load_model, posterior
 from naively.jobs.reasons import misled_by
 from naively.jobs.strangers import strangers_note, unlabelled_note
@@ -29,6 +29,7 @@ from naively.judging.parting import TEST, TRAIN
 from naively.judging.thresholds import Reached, answers_at, log_odds, reached_by
 from naively.judging.verdicts import Verdicts, surest_mistakes
 from naively.models import MODELS
+from naively.models.counting import uncounted
 from naively.models.rules import winners
 from naively.read.batch import Batch, Part
 from naively.read.columns import Wanted
@@ -127,7 +128,8 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
     parts, first = parts_of([job.input], layout), tuple[str, ...]()
     layout, read, trained_on = _with_split(model, parts, layout, bool(compares)), 0, 0
     for batch, X in rows_in(model, parts, layout):
-        first = first if read else (*_first_notes(model, batch, X),)
+        if not read:
+            first = (*_first_notes(model, batch, X), *_scaled_note(model, parts, layout))
         keys = batch.keys if batch.keys is not None else np.arange(read + 1, read + len(batch) + 1)
         read += len(batch)
         kinds = split_of(batch, parts[0], layout)
@@ -205,6 +207,14 @@ def _first_notes(model: ModelFile, batch: Batch, X: Matrix) -> Iterator[str]:
         yield from letters_note(batch)
     elif model.variables is None and model.normalize is None:
         yield from fractions_note(model.kind, X[:, : len(model.names)])
+
+
+def _scaled_note(model: ModelFile, parts: Sequence[Part], layout: Layout) -> Iterator[str]:
+    """Say that rows which the model scales seem to be scaled already."""
+    plain = replace(layout, normalize=None, log1p=False)
+    for batch in islice(batches_of(replace(parts[0], held=None), plain), model.scales):
+        if said := uncounted(batch.rows[:FIRST_ROWS]):
+            yield f"The model takes counts, and scales them itself, and {said}: give the counts."
 
 
 def _margins_of(scores: FloatArray, codes: IntArray) -> FloatArray:
@@ -369,6 +379,7 @@ def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
             model.n_features, names if model.named else None, places, model.first_column,
             layer=model.layer, chosen=model.names,
             why=_OF_ALL if model.exposure == "total" else "",
+            whole=model.normalize is not None,
         )  # fmt: skip
         way = "train with `naively select --read missing=ignore`"
         knows = "missing" in MODELS[model.kind].parameters
