@@ -168,12 +168,20 @@ def _folds(rows: LabelledRows) -> Iterator[tuple[LabelledRows, LabelledRows]]:
             yield _some(rows, train), _some(rows, held_out)
 
 
-def _log_loss(model: Any, rows: LabelledRows) -> float:
-    log_prob = np.full((len(rows.codes), len(rows.classes)), _LEAST)
-    scores = np.asarray(model.decision_function(rows.matrix))
+def log_probabilities(model: Any, X: Any) -> FloatArray:
+    """Return log-probabilities (n, C) by a logistic regression of scikit-learn.
+
+    Its own `predict_log_proba` takes the logarithm of probabilities that have become 0.
+    """
+    scores = np.asarray(model.decision_function(X))
     if scores.ndim == 1:  # of the second of two classes, against the first
         scores = np.column_stack([np.zeros(len(scores)), scores])
-    log_prob[:, model.classes_] = log_softmax(scores, axis=1)
+    return np.asarray(log_softmax(scores, axis=1))
+
+
+def _log_loss(model: Any, rows: LabelledRows) -> float:
+    log_prob = np.full((len(rows.codes), len(rows.classes)), _LEAST)
+    log_prob[:, model.classes_] = log_probabilities(model, rows.matrix)
     own = np.maximum(log_prob[np.arange(len(rows.codes)), rows.codes], _LEAST)
     return -float(own.sum() if rows.weights is None else own @ rows.weights)
 
