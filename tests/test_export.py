@@ -617,6 +617,7 @@ def test_a_pipeline_of_words_is_exported_as_its_model_file(tmp_path):
     save(pipeline, tmp_path / "model.npz")
     for format in ("sql", "python", "json"):
         assert export(pipeline, format) == export(tmp_path / "model.npz", format)
+        assert export(pipeline, format) == export(tmp_path, format)  # as `naively predict` takes it
     counts = pipeline[0].transform(texts).tocoo()
     names = pipeline[0].get_feature_names_out()
     words = pd.DataFrame({"row": counts.row, "word": names[counts.col], "count": counts.data})

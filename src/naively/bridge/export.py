@@ -30,7 +30,8 @@ def export(
     ----------
     model : fitted estimator or Pipeline, path of a model file, or ModelFile
         A sparse classifier of this package; a pipeline of :class:`WordCounts` and one, whose
-        features are words; or the `model.npz` of :func:`naively.save` or `naively select`.
+        features are words; or the `model.npz` of :func:`naively.save` or `naively select`, or the
+        folder that holds it.
     format : {"onnx", "sql", "json", "python"}
         "onnx": a graph with the input X, a float tensor of all columns of training, and the outputs
         label and probabilities (scores, for centers). "sql": one statement that adds scores

@@ -13,6 +13,7 @@ from naively._types import Array
 from naively.exports import plain, source, sql
 from naively.exports.decision import Decision, Label
 from naively.jobs.model_file import ModelFile, load_model, text_of, variables_told
+from naively.jobs.predict import model_file
 from naively.models.rules import LinearRule, Rule
 from naively.models.value_rules import AbsoluteRule
 from naively.statistics.mixed_columns import MixedColumns
@@ -66,7 +67,7 @@ def decision_of(model: Any) -> Decision:
         If it is none, or not fitted.
     """
     if isinstance(model, str | os.PathLike):
-        model = load_model(Path(model))
+        model = load_model(Path(model_file(os.fspath(model))))
     model = getattr(getattr(model, "_reading", None), "file", model)  # of an estimator from a file
     if isinstance(model, ModelFile):
         return _of_file(model)
