@@ -91,7 +91,7 @@ def _few_note(markers: Mapping[str, int], most: int, k: int) -> Iterator[str]:
         more = f" and {len(few) - _SHOWN:,} classes more" if len(few) > _SHOWN else ""
         yield (
             f"Markers are among the {k:,} chosen features, which have fewer than {most:,} of: "
-            f"{shown}{more}; a larger -k finds more."
+            f"{shown}{more}; a larger -k may find more."
         )
 
 

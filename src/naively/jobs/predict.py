@@ -52,8 +52,8 @@ from naively.work.writing import atomic_file, check_csv_name
 _PATIENCE = 10.0  # seconds for a megabyte of text, and as many more
 _MEGABYTE = 1 << 20
 _OF_ALL = (
-    "; rows have the total of all columns for exposure, so that all are needed: give them, or train "
-    "with `naively select --read exposure=COLUMN`"
+    "; rows have the total of all columns for exposure, so that all are needed: give them, or "
+    "train with `naively select --read exposure=COLUMN`"
 )
 
 
