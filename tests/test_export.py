@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner
 from hypothesis import given, strategies as st
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
+from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.pipeline import make_pipeline
 
 from naively import (
@@ -26,6 +27,7 @@ from naively import (
     SparseMultinomialNB,
     SparseNegativeBinomialNB,
     SparsePoissonNB,
+    WordCounts,
     export,
     load,
     save,
@@ -545,8 +547,8 @@ def test_sql_does_to_a_row_what_the_reader_did(name, files):
     X = X[:-1]  # a row without words is not in such a table
     rows, places = np.nonzero(X)
     counts = X[rows, places].tolist()
-    words = pd.DataFrame({"row": rows, "word": [f"x{j}" for j in places], "count": counts})
-    statement = export(path, "sql", layout="words")
+    words = pd.DataFrame({"row": rows, "word": [str(j) for j in places], "count": counts})
+    statement = export(replace(load_model(path), named=True), "sql", layout="words")
     found = asked(statement, words, "words").sort_values("naively_row")
     assert found["naively_label"].tolist() == model.predict(X).tolist()
     agree(found[columns], model, X)
@@ -608,6 +610,34 @@ def test_json_of_a_table_in_a_file_is_that_of_the_estimator(tmp_path):
         assert (files["text"] is None) == (not text)
 
 
+def test_a_pipeline_of_words_is_exported_as_its_model_file(tmp_path):
+    texts = ["claim your prize", "prize money", "see you at lunch", "lunch at noon"] * 3
+    labels = ["spam", "spam", "ham", "ham"] * 3
+    pipeline = make_pipeline(WordCounts(), SparseBernoulliNB(k=3)).fit(texts, labels)
+    save(pipeline, tmp_path / "model.npz")
+    for format in ("sql", "python", "json"):
+        assert export(pipeline, format) == export(tmp_path / "model.npz", format)
+        assert export(pipeline, format) == export(tmp_path, format)  # as `naively predict` takes it
+    counts = pipeline[0].transform(texts).tocoo()
+    names = pipeline[0].get_feature_names_out()
+    words = pd.DataFrame({"row": counts.row, "word": names[counts.col], "count": counts.data})
+    found = asked(export(pipeline, "sql"), words, "words").sort_values("naively_row")
+    assert found["naively_label"].tolist() == pipeline.predict(texts).tolist() == labels
+
+
+def test_exported_python_says_that_it_takes_no_string():
+    texts = ["big sale", "team notes"]
+    pipeline = make_pipeline(WordCounts(), SparseBernoulliNB(k=2)).fit(texts, ["spam", "ham"])
+    for model, message in (
+        (pipeline, "words to their counts.*cut it"),
+        (FITTED, "FEATURES to num"),
+    ):
+        code = {}
+        exec(export(model, "python"), code)
+        with pytest.raises(TypeError, match=message):
+            code["predict"]("big sale")
+
+
 # What cannot be --------------------------------------------------------------------------------
 
 FITTED = SparseMultinomialNB(k=2).fit([[1, 0], [0, 1]], ["a", "b"])
@@ -617,7 +647,7 @@ REFUSED = {
     "table": ((FITTED, "python"), {"table": "t"}, ValueError, "`table` has no effect on"),
     "no layout": ((FITTED, "sql"), {"layout": "wide"}, ValueError, "`layout` must be 'columns' or"),
     "not fitted": ((SparseMultinomialNB(), "sql"), {}, ValueError, "`model` must be fitted"),
-    "pipeline": ((make_pipeline(FITTED), "sql"), {}, TypeError, r"got Pipeline.*pipeline\[-1\]"),
+    "pipeline": ((make_pipeline(FITTED), "sql"), {}, TypeError, r"no step before.*pipeline\[-1\]"),
     "categories": (
         (fitted("categorical")[0], "onnx"),
         {},
@@ -628,16 +658,34 @@ REFUSED = {
         (fitted("gaussian")[0], "sql"),
         {"layout": "words"},
         ValueError,
-        "is of linear rules.*'quadratic'. Use layout='columns'",
+        "in linear rules only.*'quadratic'. Use `layout`='columns'",
     ),
     "missing words": (
         (fitted("poisson, missing")[0], "sql"),
         {"layout": "words"},
         ValueError,
-        "has no missing values",
+        "knows missing values. Use `layout`='columns'",
+    ),
+    "words without names": (
+        (FITTED, "sql"),
+        {"layout": "words"},
+        ValueError,
+        "columns have no names.*first step is WordCounts.*Use `layout`='columns'",
+    ),
+    "another vectorizer": (
+        (
+            make_pipeline(CountVectorizer(), SparseMultinomialNB(k=1)).fit(["a b", "cc"], [0, 1]),
+            "sql",
+        ),
+        {},
+        TypeError,
+        "CountVectorizer before it.*use WordCounts",
     ),
     "total": (
-        (SparsePoissonNB(k=2, exposure="total").fit(DIGITS, DIGIT), "sql"),
+        (
+            SparsePoissonNB(k=2, exposure="total").fit(pd.DataFrame(DIGITS).add_prefix("p"), DIGIT),
+            "sql",
+        ),
         {},
         ValueError,
         "with `layout`='columns' cannot.*total of a row.*Use `layout`='words', or 'onnx' or 'pyth",

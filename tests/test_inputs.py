@@ -411,4 +411,8 @@ def test_classes_of_counts_are_spelled_as_labels_are():
     Path("c.csv").write_text("feature,label,count\nu,1.0,3\nv,0.0,2\nu,0.0,1\n")
     Path("r.csv").write_text("label,rows\n1.0,3\n0.0,4\n")
     summary = summary_of("c.csv", "--read", "class-rows=r.csv", "-k", 2)
+    assert not any("copies" in each for each in summary["notes"])
+    Path("c2.csv").write_bytes(Path("c.csv").read_bytes())
+    twice = summary_of("c*.csv", "--read", "class-rows=r.csv", "-k", 2)
+    assert any("files are copies of others" in each for each in twice["notes"])
     assert [each["name"] for each in summary["classes"]] == ["0", "1"]

@@ -123,6 +123,22 @@ def test_the_median_is_that_of_the_files_wherever_it_is_asked_for(folder):
     run("count", "a.h5ad", "--model", "gaussian", *options[3:], "-o", "r", status=2)
 
 
+def test_a_part_of_the_columns_or_scaled_rows_are_not_taken_for_counts(folder):
+    X, y = cells()
+    write("a.h5ad", X, y, "csr")
+    options = ("--read", "normalize=median", "--read", "log1p", "-k", 3, "--test", 0, "-q")
+    run("select", "a.h5ad", "--model", "l2-centers", *options)
+    names = list(load_model("result/model.npz").names)
+    panel = anndata.read_h5ad("a.h5ad")[:, names].copy()
+    panel.write_h5ad("panel.h5ad")
+    said = " ".join(run("predict", "result", "panel.h5ad", status=2).split())
+    assert f"has 3 columns, the model was trained on {M}, and scales rows by the sum" in said
+    assert "scales them itself" not in run("predict", "result", "a.h5ad", "-o", "a.csv")
+    write("b.h5ad", scaled(X, 50, True), y, "csr")
+    said = " ".join(run("predict", "result", "b.h5ad", "-o", "b.csv").split())
+    assert "The model takes counts, and scales them itself, and of the" in said
+
+
 def test_raw_counts_are_told_of(folder):
     X, y = cells()
     write("a.h5ad", X, y, "csr")

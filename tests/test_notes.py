@@ -137,3 +137,79 @@ def test_labels_unseen_in_training_are_cut():
     found = notes(rows, "--read", "split=split", heads=("text", "label", "split"))
     assert any("a label that training does not have" in each for each in found)
     assert all(len(each) < 300 for each in found)
+
+
+# Emoji ------------------------------------------------------------------------------------------
+
+
+def test_emoji_that_are_not_counted_are_told():
+    rows = [("good \U0001f600", "pos"), ("bad", "neg"), ("good", "pos"), ("bad", "neg")] * 10
+    told = "10 of the first 40 rows hold emoji, which are not counted; --words text-like=tweets"
+    assert any(each.startswith(told) for each in notes(rows))
+    for other in ("text-like=tweets", "analyzer=char"):
+        assert not any("emoji" in each for each in notes(rows, "--words", other))
+    seldom = [*[("good", "pos"), ("bad", "neg")] * 30, ("bad \u2639", "neg")]
+    assert not any("emoji" in each for each in notes(seldom))
+
+
+def test_pairs_of_name_and_value_that_are_cut_are_told():
+    rows = [("c1=2 c8=v2", "pos"), ("c1=3 site=5", "neg")] * 10
+    told = "20 of the first 20 rows hold only NAME=VALUE"
+    assert any(each.startswith(told) for each in notes(rows))
+    assert not any("NAME=" in each for each in notes(rows, "--words", r"token-pattern=\S+"))
+    with open("result/features.csv", encoding="utf-8", newline="") as file:
+        assert {row["feature"] for row in csv.DictReader(file)} == {
+            "c1=2", "c1=3", "c8=v2", "site=5",
+        }  # fmt: skip
+    assert not any("NAME=" in each for each in notes([*REVIEWS, ("if a=b then", "pos")]))
+
+
+def test_markers_that_k_leaves_out_are_told():
+    rows = [("good fine film", "pos"), ("bad dull film", "neg")] * 10
+    told = "Markers are among the 1 chosen features, which have fewer than 2 of: neg ("
+    assert any(each.startswith(told) for each in notes(rows, "-k", 1, "--markers", 2))
+    assert not any("Markers are" in each for each in notes(rows, "-k", 4, "--markers", 2))
+
+
+# Rows of training that are judged ----------------------------------------------------------------
+
+
+@pytest.fixture
+def parted():
+    """Of 40 rows every second is of the test, where the labels are turned round."""
+    rows = [*REVIEWS, *REVIEWS]
+    with open("a.csv", "w", newline="", encoding="utf-8") as file:
+        rows = [
+            (text, "neg" if test and label == "pos" else label, "test" if test else "train")
+            for i, (text, label) in enumerate(rows)
+            for test in [i // 2 % 2]
+        ]
+        csv.writer(file).writerows([("text", "label", "fold"), *rows])
+    run("select", "a.csv", "--read", "split=fold", "-k", 2)
+
+
+def test_rows_of_training_are_told_where_they_are_judged(parted):
+    shown = run("predict", "result", "a.csv", "--truth", "label", "-o", "all.csv")
+    assert "Accuracy 0.7500" in shown
+    assert "20 of the 40 rows are those of training, by the column `fold`" in shown
+    assert "--read split=fold judges" in shown
+    shown = run(
+        "predict", "result", "a.csv", "--truth", "label", "--read", "split=fold", "-o", "test.csv"
+    )
+    assert "Accuracy 0.5000" in shown
+    assert "of training" not in shown
+    with open("test.csv", encoding="utf-8", newline="") as file:
+        rows = [int(row["row"]) for row in csv.DictReader(file)]
+    assert rows == [i + 1 for i in range(40) if i // 2 % 2]
+
+
+def test_no_column_and_no_truth_say_nothing_of_training(parted):
+    assert "of training" not in run("predict", "result", "a.csv")
+    lines = Path("a.csv").read_text("utf-8").splitlines()
+    Path("b.csv").write_text("\n".join(line.rpartition(",")[0] for line in lines), "utf-8")
+    assert "of training" not in run("predict", "result", "b.csv", "--truth", "label")
+    shown = run("predict", "result", "b.csv", "--read", "split=fold", status=2)
+    assert "no column `fold`" in shown
+    Path("c.csv").write_text("text,label,fold\ngood,pos,train\n", "utf-8")
+    shown = run("predict", "result", "c.csv", "--read", "split=fold", status=2)
+    assert "no row has test in column `fold`" in shown

@@ -27,7 +27,7 @@ from naively import (
 from naively.cli.commands import naively
 from naively.jobs.model_file import load_model
 from naively.models.rules import LinearRule
-from naively.selection.refit import N_FOLDS, logistic_rule
+from naively.selection.refit import N_FOLDS, log_probabilities, logistic_rule
 from naively.statistics.rows import LabelledRows
 
 
@@ -103,6 +103,17 @@ def test_the_penalty_is_that_of_the_least_log_loss():
         losses.append(loss / len(y))
     assert found.C == pytest.approx(grid[int(np.argmin(losses))])
     assert found.log_loss == pytest.approx(min(losses), abs=1e-3)
+
+
+def test_what_is_all_but_impossible_has_a_loss_and_no_warning():
+    X = np.array([[0.0, 2.0], [3.0, 0.0]] * 20)
+    X[0, 0] = 1e6  # held out, it is of the other class by far more than exp(-745)
+    found = logistic_rule(LabelledRows.of(X, ["a", "b"] * 20), np.zeros(2), scaled=False)
+    assert np.isfinite(found.log_loss)
+    model = LogisticRegression().fit(X[1:], ["b", "a"] * 19 + ["b"])
+    odds = model.decision_function(X)
+    expected = [[-np.logaddexp(0, d), -np.logaddexp(0, -d)] for d in odds]
+    np.testing.assert_allclose(log_probabilities(model, X), expected, rtol=1e-12)
 
 
 def test_rare_classes_and_rows_without_weight():

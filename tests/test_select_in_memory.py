@@ -151,7 +151,10 @@ def test_what_it_returns(tmp_path):
     assert found.features["feature"][0] in page
     assert type(found.model) is naively.SparseMultinomialNB
     assert set(found.model.predict(POSTS)) == {"spam", "ham"}
-    assert repr(found) == f"<Selected: 3 of {found.summary.n_features} features, multinomial>"
+    said = f"<Selected: 3 of {found.summary.n_features} features, multinomial>"
+    assert repr(found).split("\n") == [said, *found.summary.notes]
+    some = naively.select(POSTS.assign(label=[None, *POSTS["label"][1:]]), k=3)
+    assert "left out" in repr(some)
     found.save(tmp_path / "folder")
     POSTS.to_csv(tmp_path / "posts.csv", index=False)
     of_file = naively.select(tmp_path / "posts.csv", k=3)

@@ -7,6 +7,7 @@ import itertools
 import json
 from contextlib import suppress
 
+import pandas as pd
 import pytest
 from hypothesis import given, strategies as st
 
@@ -101,6 +102,59 @@ def test_what_is_not_western_is_refused_with_its_line(tmp_path, content):
     (tmp_path / "a.csv").write_bytes(content)
     with pytest.raises(InputError, match="line 2: byte 0x.* is not utf-8.*--read encoding"):
         rows_in(tmp_path / "a.csv", TEXT)
+
+
+def test_columns_of_other_names_are_told_whatever_separates_them(tmp_path):
+    lines = [("Nachricht", "Kategorie", "Urteil"), ("Grüße, Karl", "a", "b"), ("Hallo", "b", "c")]
+    for delimiter in ";\t|":
+        content = "\ufeff" + "\n".join(map(delimiter.join, lines))
+        (tmp_path / "a.csv").write_text(content, "utf-8")
+        with pytest.raises(InputError) as error:
+            rows_in(tmp_path / "a.csv", TEXT)
+        assert "there are no columns `text` and `label`; it has `Nachricht`, `Kate" in str(
+            error.value
+        )
+        assert "--text and --label" in str(error.value)
+        assert "separated" not in str(error.value)
+        with pytest.raises(InputError, match="`nachricht`; did you mean `Nachricht`"):
+            rows_in(tmp_path / "a.csv", Layout(text=("nachricht",), label="Urteil"))
+        with pytest.raises(InputError, match="no column `text`; it has `Nachricht`"):
+            rows_in(tmp_path / "a.csv", Layout(text=("text",), label="Urteil"))
+
+
+@pytest.mark.parametrize(
+    ("option", "asks"),
+    [
+        ({"split": "fold"}, "--read split asks for"),
+        ({"key": "fold"}, "--id asks for"),
+        ({"group": "fold"}, "--read groups or --read time asks for"),
+    ],
+)
+@pytest.mark.parametrize("format", ["csv", "jsonl", "parquet"])
+def test_the_option_that_asks_for_a_column_is_named(tmp_path, option, asks, format):
+    frame = pd.DataFrame({"text": ["a b", "c d"], "label": ["x", "y"]})
+    file = tmp_path / f"a.{format}"
+    if format == "parquet":
+        frame.to_parquet(file)
+    elif format == "csv":
+        frame.to_csv(file, index=False)
+    else:
+        frame.to_json(file, orient="records", lines=True)
+    with pytest.raises(InputError) as error:
+        rows_in(file, Layout(text=("text",), **option))
+    assert f"`fold`, which {asks}; it has `text`, `label`." in str(error.value)
+    assert "--text" not in str(error.value)
+
+
+@pytest.mark.parametrize("format", ["csv", "tsv"])
+def test_lines_of_fasttext_are_known(tmp_path, format):
+    lines = "__label__spam buy now\n__label__ham see you, at noon\n"
+    (tmp_path / f"a.{format}").write_text(lines)
+    with pytest.raises(InputError, match="line 1: begins with __label__.*sed -E .*--label 1"):
+        rows_in(tmp_path / f"a.{format}", TEXT)
+    (tmp_path / "b.tsv").write_text(lines.replace(" ", "\t", 1).replace("ham ", "ham\t"))
+    found, _ = rows_in(tmp_path / "b.tsv", Layout(text=("2",), label="1", header=False))
+    assert found == [("buy now", "__label__spam"), ("see you, at noon", "__label__ham")]
 
 
 def test_options_win(tmp_path):

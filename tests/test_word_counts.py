@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings, strategies as st
 from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
@@ -26,6 +27,10 @@ from sklearn.utils.estimator_checks import (
 )
 
 from naively import HybridNB, SparseMultinomialNB, WordCounts
+from naively.cli.commands import naively
+from naively.jobs.model_file import load_model
+from naively.jobs.words import text_features
+from naively.text.features import TOKEN_PATTERN
 
 POSTS = {
     "subject": ["big sale", None, "meeting", "sale today"],
@@ -267,7 +272,7 @@ SECRET = "my secret diary"
         ([SECRET], {"vocabulary": ["a"], "min_df": 2}, ValueError, "have no effect"),
         ([SECRET], {"analyzer": "char", "stop_words": ["a"]}, ValueError, "have no effect"),
         ([SECRET], {"analyzer": "char", "token_pattern": "a"}, ValueError, "has no effect"),
-        ([SECRET], {"stop_words": "german"}, ValueError, "must be 'english', a list"),
+        ([SECRET], {"stop_words": "germn"}, ValueError, "must be a language, such as"),
         (TABLES["polars"], {"columns": BOTH, "regions": True, "weights": "tfidf"}, ValueError,
          "frequencies of their own"),
     ],
@@ -276,3 +281,49 @@ def test_what_cannot_be(table, options, error, message):
     with pytest.raises(error, match=message) as caught:
         WordCounts(**options).fit(table)
     assert SECRET not in str(caught.value)
+
+
+# As the command has them -------------------------------------------------------------------------
+
+TWEETS = [
+    "Ich bin #froh \U0001f600 und @anna auch",
+    "nicht so gut \U0001f61e und das ist es",
+    "\u597d\u96fb\u5f71",
+]
+
+
+@pytest.mark.parametrize("like", ["tweets", "cjk"])
+def test_texts_of_a_kind_are_those_of_the_command(tmp_path, monkeypatch, like):
+    monkeypatch.chdir(tmp_path)
+    pd.DataFrame({"text": TWEETS * 4, "label": ["a", "b", "b"] * 4}).to_csv("a.csv", index=False)
+    options = ["-k", "all", "--test", "0", "--quick", "-q", "--words", f"text-like={like}"]
+    assert CliRunner().invoke(naively, ["select", "a.csv", *options]).exit_code == 0
+    words = WordCounts(text_like=like).fit(TWEETS)
+    assert sorted(load_model("result/model.npz").names) == words.get_feature_names_out().tolist()
+    assert ("#froh" in words.vocabulary_) == (like == "tweets")
+    assert ("\u597d\u96fb" in words.vocabulary_) == (like == "cjk")
+
+
+def test_what_texts_of_a_kind_settle_is_refused_beside_it():
+    with pytest.raises(ValueError, match="`text_like`='tweets' settles `token_pattern`"):
+        WordCounts(text_like="tweets", token_pattern=r"\w+").fit(TWEETS)
+    with pytest.raises(ValueError, match="`text_like`='cjk' settles `ngram_range`"):
+        WordCounts(text_like="cjk", ngram_range=(1, 3)).fit(TWEETS)
+    with pytest.raises(ValueError, match="`text_like` must be one of tweets, cjk, or None"):
+        WordCounts(text_like="mails").fit(TWEETS)
+    with pytest.raises(ValueError, match="`stop_words` have no effect with `analyzer`='char'"):
+        WordCounts(text_like="cjk", stop_words="german").fit(TWEETS)
+    assert "tweets" in WordCounts(text_like="tweets", ngram_range=(1, 2)).fit(TWEETS).text_like
+
+
+def test_stop_words_of_languages_are_those_of_the_command():
+    pytest.importorskip("stopwordsiso")
+    words = WordCounts(stop_words="german", ngram_range=(1, 2)).fit(TWEETS[:2])
+    stop = text_features(
+        analyzer="word", ngram_range=(1, 2), stop_words="german", token_pattern=TOKEN_PATTERN
+    ).stop_words
+    assert words._features().stop_words == stop
+    assert "und" not in words.vocabulary_
+    assert "froh" in words.vocabulary_
+    with pytest.raises(ValueError, match="'germn': did you mean `german`"):
+        WordCounts(stop_words="germn").fit(TWEETS)

@@ -1,5 +1,6 @@
 """Public names and where they live: the one list, for type checkers, editors and the package."""
 
+from naively.bridge.export import export as export
 from naively.bridge.files import load as load, save as save
 from naively.bridge.select import Selected as Selected, select as select
 from naively.estimators.centers import (
@@ -35,7 +36,6 @@ from naively.expected.estimates import (
     ErrorEstimate as ErrorEstimate,
     expected_error as expected_error,
 )
-from naively.jobs.export import export as export
 from naively.judging.coverage import (
     CoverageCurve as CoverageCurve,
     accuracy_coverage_curve as accuracy_coverage_curve,

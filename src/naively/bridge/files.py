@@ -199,7 +199,8 @@ def file_of(model: Any) -> ModelFile:
             raise TypeError(
                 "`model` must be a classifier of this package, or a pipeline of WordCounts and "
                 f"one; got one with {names} before it. What other steps do, a model file does not "
-                "hold."
+                "hold: use WordCounts in place of another vectorizer, or give the classifier, "
+                "pipeline[-1], alone, which takes the columns that they make."
             )
         words = before[0]
     if isinstance(model, SparsityCV):

@@ -119,7 +119,8 @@ class Selected:
 
     def __repr__(self) -> str:
         n = len(self.summary.features)
-        return f"<Selected: {n:,} of {self.summary.n_features:,} features, {self.file.kind}>"
+        said = "".join(f"\n{note}" for note in self.summary.notes)
+        return f"<Selected: {n:,} of {self.summary.n_features:,} features, {self.file.kind}>{said}"
 
 
 def _figure(name: str, cell: str) -> Any:

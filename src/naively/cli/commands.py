@@ -103,6 +103,9 @@ def predict(
 ) -> None:  # fmt: skip
     """Apply MODEL (the model.npz of a result) to the rows of FILE and write their labels as CSV.
 
+    A FILE with a message a line is read by --read format=tsv --read header=false --read
+    quotes=false --text 1.
+
     A model file is data only: opening one from a stranger never runs code.
     """
     from naively.cli import screen

@@ -125,7 +125,15 @@ READ = {
         Key("resolution", click.FloatRange(0, min_open=True), "Round real numbers to multiples of "
             "this; sums are then exact in any order.", metavar="STEP"),
     ),
-    "predict": (*_WRITTEN, _TRAINED_LAYER, _NAMES, _LABELS, _TURNED),
+    "predict": (
+        *_WRITTEN,
+        _TRAINED_LAYER,
+        _NAMES,
+        _LABELS,
+        _TURNED,
+        Key("split", click.STRING, "Column that says train or test: only rows of test are "
+            "answered.", dest="split_column", metavar="NAME"),
+    ),
     "explain": (*_WRITTEN, _TRAINED_LAYER, _NAMES, _TURNED),
 }
 

@@ -134,7 +134,8 @@ def rows_layout(options: Options) -> Any:
     from naively.read.layout import Layout
 
     asked = {name: options[name] for name in ("label", "key") if name in options}
-    return Layout(text=options["text"], **asked, **_written(options))
+    split = options.get("split_column")
+    return Layout(text=options["text"], split=split, **asked, **_written(options))
 
 
 def _written(options: Options) -> dict[str, Any]:

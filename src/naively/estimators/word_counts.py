@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, Literal, Self, cast, final
 
 import numpy as np
 import scipy.sparse as sp
 from sklearn.base import BaseEstimator, TransformerMixin
-from sklearn.feature_extraction.text import ENGLISH_STOP_WORDS
 from sklearn.utils import Tags
 from sklearn.utils.validation import check_is_fitted
 
+from naively._nearest import nearest
 from naively._types import Array, FloatArray, Frame, IntArray
 from naively.estimators.all_or_nothing import all_or_nothing
 from naively.read.frame import column_names, is_frame, text_rows
 from naively.text.counter import TermReader, count_rows
-from naively.text.features import TOKEN_PATTERN, Norm, TextFeatures, Weights
+from naively.text.features import PRESETS, TOKEN_PATTERN, Norm, TextFeatures, Weights
+from naively.text.stop_words import LANGUAGES, stop_words_of, taken_apart
 from naively.text.utf8 import Texts, TokenRows, as_texts, as_tokens
 from naively.text.vocabulary import Vocabulary
 from naively.text.weighting import scaled, smooth_idf, unit_rows
@@ -51,8 +53,10 @@ class WordCounts(TransformerMixin, BaseEstimator):
         Fold the case first.
     token_pattern : str, default=r"(?u)\b\w\w+\b"
         What a word is: a regular expression of at most one group.
-    stop_words : {"english"} or list of str, default=None
-        Words that are dropped before runs are formed: scikit-learn's English list, or these.
+    stop_words : str or list of str, default=None
+        Words that are dropped before runs are formed: these, or those of a language, such as
+        "english" (scikit-learn's list) or "german" (those of Stopwords ISO, with the extra
+        `languages`).
     min_df, max_df : int or float, default=1, 1.0
         Rows that a term must occur in, at least and at most: their number, or their share.
     vocabulary : iterable of str, or mapping from str to int, default=None
@@ -60,6 +64,10 @@ class WordCounts(TransformerMixin, BaseEstimator):
     weights : {"counts", "presence", "log", "tfidf"}, default="counts"
         What a term that occurs c times in a row is worth: c; 1; 1 + ln c; or c times its smooth
         inverse document frequency.
+    text_like : {"tweets", "cjk"}, default=None
+        Count what such texts hold: of tweets, #hashtags, @names and emoji beside the words; of
+        cjk, characters and pairs of them, where no blanks part the words. It settles `analyzer`,
+        and `token_pattern` or `ngram_range`.
     norm : {None, "l2"}, default=None
         "l2" divides a row (a column of it, with `regions`) by the root of the sum of the squares
         of its terms: all of them, in the vocabulary or not; with weights "tfidf" those in it.
@@ -120,6 +128,7 @@ class WordCounts(TransformerMixin, BaseEstimator):
         vocabulary: Iterable[str] | Mapping[str, int] | None = None,
         weights: Weights = "counts",
         norm: Norm | None = None,
+        text_like: Literal["tweets", "cjk"] | None = None,
     ) -> None:
         self.columns = columns
         self.regions = regions
@@ -133,6 +142,7 @@ class WordCounts(TransformerMixin, BaseEstimator):
         self.vocabulary = vocabulary
         self.weights = weights
         self.norm = norm
+        self.text_like = text_like
 
     # -- fitting --------------------------------------------------------------------------------
 
@@ -232,7 +242,8 @@ class WordCounts(TransformerMixin, BaseEstimator):
 
     def _features(self) -> TextFeatures:
         """Return what is counted, checked."""
-        if self.analyzer in ("char", "char_wb", "tokens") and self.token_pattern != TOKEN_PATTERN:
+        terms = self._of_terms()
+        if terms["analyzer"] != "word" and terms["token_pattern"] != TOKEN_PATTERN:
             raise ValueError(
                 f"`token_pattern` has no effect with `analyzer`={self.analyzer!r}; leave it out."
             )
@@ -246,27 +257,51 @@ class WordCounts(TransformerMixin, BaseEstimator):
                 "`weights` must be counts, presence or log with `regions`, whose columns have "
                 "frequencies of their own; got 'tfidf'."
             )
-        return TextFeatures(
-            self.analyzer, (self.ngram_range[0], self.ngram_range[1]), bool(self.lowercase),
-            self.token_pattern, self._stopped(), self.weights, self.norm,
-        )  # fmt: skip
+        plain = TextFeatures(**terms, lowercase=bool(self.lowercase))
+        return replace(plain, stop_words=self._stopped(plain), weights=self.weights, norm=self.norm)
 
-    def _stopped(self) -> tuple[str, ...]:
+    def _of_terms(self) -> dict[str, Any]:
+        """Return what a term is: as given, or as texts of a kind have it."""
+        terms: dict[str, Any] = {
+            "analyzer": self.analyzer,
+            "ngram_range": (self.ngram_range[0], self.ngram_range[1]),
+            "token_pattern": self.token_pattern,
+        }
+        if self.text_like is None:
+            return terms
+        if self.text_like not in PRESETS:
+            raise ValueError(
+                f"`text_like` must be one of {', '.join(PRESETS)}, or None; got {self.text_like!r}."
+            )
+        settled, usual = PRESETS[self.text_like], TextFeatures()
+        for name in settled:
+            if terms[name] != getattr(usual, name):
+                raise ValueError(
+                    f"`text_like`={self.text_like!r} settles `{name}`; leave one of them out."
+                )
+        return {**terms, **settled}
+
+    def _stopped(self, plain: TextFeatures) -> tuple[str, ...]:
         """Stop words that can occur: as in scikit-learn, one that is no word drops nothing."""
         given = self.stop_words
         if given is None:
             return ()
-        if self.analyzer in ("char", "char_wb"):
+        if plain.analyzer in ("char", "char_wb"):
             raise ValueError(
-                f"`stop_words` have no effect with `analyzer`={self.analyzer!r}; leave them out."
+                f"`stop_words` have no effect with `analyzer`={plain.analyzer!r}; leave them out."
             )
-        if isinstance(given, str) and given != "english":
-            raise ValueError(f"`stop_words` must be 'english', a list or None; got {given!r}.")
-        words = ENGLISH_STOP_WORDS if isinstance(given, str) else given
-        if self.analyzer == "tokens":
+        if isinstance(given, str) and given not in LANGUAGES:
+            raise ValueError(
+                "`stop_words` must be a language, such as 'english', a list or None; got "
+                f"{given!r}: {nearest(given, LANGUAGES, 'language')}"
+            )
+        words = stop_words_of(given) if isinstance(given, str) else given
+        if plain.analyzer == "tokens":
             return tuple(words)
-        plain = TextFeatures(token_pattern=self.token_pattern).min_characters is not None
-        return tuple(word for word in words if word and (not plain or _is_word(word)))
+        if isinstance(given, str) and given != "english":  # which scikit-learn has not: as files do
+            return taken_apart(tuple(words), plain.token_pattern)
+        cut = plain.min_characters is not None
+        return tuple(word for word in words if word and (not cut or _is_word(word)))
 
     # -- counting -------------------------------------------------------------------------------
 

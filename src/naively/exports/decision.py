@@ -69,7 +69,9 @@ def single(decision: Decision, format: str, layout: str = "") -> SingleRule:
     """
     reason = _hindrance(decision, format, layout)
     if reason:
-        other = "`layout`='words', or " * (not _hindrance(decision, format))
+        another = {"columns": "words", "words": "columns"}.get(layout, "")
+        other = f"`layout`={another!r}, or " if another else ""
+        other *= not _hindrance(decision, format, another)
         able = [repr(each) for each in ABLE if each != format and not _hindrance(decision, each)]
         raise ValueError(
             f"`format`={format!r}{f' with `layout`={layout!r}' if other else ''} cannot express "
@@ -92,6 +94,18 @@ def _hindrance(decision: Decision, format: str, layout: str = "") -> str:
         and (layout == "columns" or not by_words(decision))
     ):
         return "it sees the total of a row over all columns"
+    if layout == "words" and not isinstance(decision.rule, LinearRule):
+        return (
+            "a word that is not there adds nothing in linear rules only, and this is of the kind "
+            f"{kind_of(decision.rule)!r}"
+        )
+    if layout == "words" and decision.missing:
+        return "what is not there was counted 0 times, and the model knows missing values"
+    if layout == "words" and not decision.named:
+        return (
+            "its columns have no names, by which words are found (train on a data frame, or export "
+            "the pipeline whose first step is WordCounts)"
+        )
     if decision.of_words and format == "onnx":
         return "it sees words of texts, and a graph takes a matrix with the columns of training"
     return ""

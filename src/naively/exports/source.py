@@ -33,6 +33,8 @@ _SCORES = '''
 
 def scores(row):
     """Score of each class, up to a term common to all."""
+    if isinstance(row, str):
+        raise TypeError({no_text})
     total = list(START)
 {whole}{vetoes}    for j, feature in enumerate(FEATURES):
         x = {found}
@@ -41,6 +43,12 @@ def scores(row):
 {exposure}{ruled_out}    return total
 
 '''
+
+_NO_TEXT = {
+    False: "a row maps the names (or positions) in FEATURES to numbers; got a string",
+    True: "a row maps words to their counts, such as {'word': 1}; got a string: cut it into words "
+    "as in training first, or use naively.load, which does",
+}
 
 _WHOLE = '''
 
@@ -165,6 +173,7 @@ def _functions(decision: Decision, rule: SingleRule) -> str:
         whole += "    factor = ROW_SUM / whole if whole > 0 else 1.0\n"
     exposure = "    total = [t + w * whole for t, w in zip(total, WEIGHTS[-1])]\n"
     text = _SCORES.format(
+        no_text=_written(_NO_TEXT[decision.of_words]),
         whole=whole,
         vetoes=vetoes,
         found="row.get(feature, 0)" if decision.of_words else "row[feature]",

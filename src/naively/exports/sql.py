@@ -25,7 +25,7 @@ from naively.exports.decision import (
 )
 from naively.judging.thresholds import answers_at
 from naively.models.rules import ROUNDING, LinearRule, winners
-from naively.models.value_rules import AbsoluteRule, QuadraticRule, TableRule, kind_of
+from naively.models.value_rules import AbsoluteRule, QuadraticRule, TableRule
 
 _WIDE = 50  # terms in a pair of brackets: engines limit how deep an expression may be
 
@@ -85,16 +85,7 @@ def over_words(decision: Decision, table: str) -> str:
     of a row, where its sum is needed.
     """
     rule = single(decision, "sql", "words")
-    if not isinstance(rule, LinearRule):
-        raise ValueError(
-            f"`layout`='words' is of linear rules, in which a word that is not there adds nothing; "
-            f"that of this {decision.model} model is {kind_of(rule)!r}. Use layout='columns'."
-        )
-    if decision.missing:
-        raise ValueError(
-            "`layout`='words' has no missing values: what is not there was counted 0 times; use "
-            "layout='columns'."
-        )
+    assert isinstance(rule, LinearRule)  # of others `single` has no words
     classes = range(len(decision.classes))
     vetoes = vetoes_of(rule)
     weights = [rule.weights] if vetoes is None else [rule.weights, vetoes[1]]

@@ -22,6 +22,7 @@ from naively.judging.parting import Parting
 from naively.judging.scoring import is_share, losses_of, names_in, scores_of, sums_of, totals_of
 from naively.read.batch import joined
 from naively.read.errors import InputError
+from naively.selection.refit import log_probabilities
 from naively.statistics.matrix import Matrix
 from naively.text.counter import count_rows
 from naively.text.features import TextFeatures
@@ -72,7 +73,7 @@ def _sums(scoring: str, found: Any, X: Matrix, labels: Array, names: Array) -> F
     if is_share(scoring):
         weight = _weights(labels, scoring)
         return np.array([[weight @ (found.predict(X) != labels)], [weight.sum()]])
-    of_answers = sums_of(scoring, found.predict_log_proba(X), labels, found.classes_, names)
+    of_answers = sums_of(scoring, log_probabilities(found, X), labels, found.classes_, names)
     return np.array([of_answers, totals_of(scoring, labels, names)])
 
 

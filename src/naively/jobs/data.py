@@ -25,6 +25,7 @@ from naively.jobs.engines import Workers
 from naively.jobs.first_rows import (
     FIRST_ROWS,
     categories_note,
+    cut_note,
     fractions_note,
     letters_note,
     names_note,
@@ -355,6 +356,7 @@ def notes_on(recipe: Recipe, data: Data) -> Iterator[str]:
     holds = {FORMATS[part.format].holds for part in data.parts}
     if data.text_columns:
         yield from letters_note(first)
+        yield from cut_note(first, data.features)
         yield from categories_note(first, data.text_columns)
     else:
         yield from fractions_note(kind, first.rows)

@@ -13,6 +13,7 @@ from naively._types import Array
 from naively.exports import plain, source, sql
 from naively.exports.decision import Decision, Label
 from naively.jobs.model_file import ModelFile, load_model, text_of, variables_told
+from naively.jobs.predict import model_file
 from naively.models.rules import LinearRule, Rule
 from naively.models.value_rules import AbsoluteRule
 from naively.statistics.mixed_columns import MixedColumns
@@ -23,7 +24,7 @@ FORMATS = ("onnx", "sql", "json", "python")
 LAYOUTS = ("columns", "words")
 
 
-def export(
+def exported(
     model: Any,
     format: str,
     path: str | os.PathLike[str] | None = None,
@@ -31,56 +32,7 @@ def export(
     layout: str | None = None,
     table: str | None = None,
 ) -> Any:
-    """Write the decision rule of a trained model for where this package is not.
-
-    Labels are those of `predict`: of the largest score, the first class where scores tie to
-    rounding; or by the threshold that training stored (`--judge precision` or `recall`). Rows are
-    given as in training: what scales them or takes logarithms (`--read normalize` and `log1p`) is
-    part of what is exported.
-
-    Parameters
-    ----------
-    model : fitted estimator, path of a model file, or ModelFile
-        A sparse classifier of this package, or the `model.npz` that `naively select` wrote.
-    format : {"onnx", "sql", "json", "python"}
-        "onnx": a graph with the input X, a float tensor of all columns of training, and the outputs
-        label and probabilities (scores, for centers). "sql": one statement that adds scores
-        (natural logarithms) and label to the rows of a table. "python": source of a module with
-        the functions `scores`, `predict` and, for log posteriors, `probabilities` of a row, which
-        imports `math` alone. "json": the rule and its features.
-    path : path, default=None
-        Where to write it, completely or not at all; a file of that name is replaced.
-    layout : {"columns", "words"}, default=None
-        Of "sql": the table has a column for each feature, or a row for each `row` and `word` with
-        its `count`. By default "words" for models of texts, else "columns".
-    table : str, default=None
-        Of "sql": name of the table. By default "rows", or "words" for that layout.
-
-    Returns
-    -------
-    exported : str or onnx.ModelProto
-        What was, or can be, written.
-
-    Raises
-    ------
-    ValueError
-        If a parameter is out of range or has no effect, or the format cannot express the rule;
-        "json" can express all.
-    TypeError
-        If `model` is none that can be exported.
-    ImportError
-        If onnx is wanted and not installed.
-
-    Examples
-    --------
-    >>> from naively import SparseL2Centers, export
-    >>> X = [[1.0, 5.0], [2.0, 5.0], [8.0, 5.0], [9.0, 5.0]]
-    >>> model = SparseL2Centers(k=1).fit(X, ["low", "low", "high", "high"])
-    >>> code = {}
-    >>> exec(export(model, "python"), code)
-    >>> code["predict"]([7.5, 0.0])
-    'high'
-    """
+    """Return what is exported of a model, and write it; as `naively.export`, but of no pipeline."""
     if format not in FORMATS:
         raise ValueError(f"`format` must be one of {', '.join(FORMATS)}; got {format!r}.")
     for name, given in (("layout", layout), ("table", table)):
@@ -89,21 +41,21 @@ def export(
     if layout not in (None, *LAYOUTS):
         raise ValueError(f"`layout` must be 'columns' or 'words'; got {layout!r}.")
     decision = decision_of(model)
-    exported: Any
+    found: Any
     if format == "onnx":
         from naively.exports import graph
 
-        exported = graph.graph(decision)
+        found = graph.graph(decision)
     elif format == "sql":
         layout = layout or ("words" if decision.of_words else "columns")
-        exported = sql.statement(decision, layout, table or {"columns": "rows"}.get(layout, layout))
+        found = sql.statement(decision, layout, table or {"columns": "rows"}.get(layout, layout))
     else:
-        exported = (plain.text if format == "json" else source.source)(decision)
+        found = (plain.text if format == "json" else source.source)(decision)
     if path is not None:
-        content = exported.SerializeToString() if format == "onnx" else exported.encode()
+        content = found.SerializeToString() if format == "onnx" else found.encode()
         with atomic_file(path) as file:
             file.write(content)
-    return exported
+    return found
 
 
 def decision_of(model: Any) -> Decision:
@@ -115,15 +67,14 @@ def decision_of(model: Any) -> Decision:
         If it is none, or not fitted.
     """
     if isinstance(model, str | os.PathLike):
-        model = load_model(Path(model))
+        model = load_model(Path(model_file(os.fspath(model))))
     model = getattr(getattr(model, "_reading", None), "file", model)  # of an estimator from a file
     if isinstance(model, ModelFile):
         return _of_file(model)
     if not hasattr(model, "from_statistics"):
         raise TypeError(
             "`model` must be a fitted sparse classifier of this package, a ModelFile or the path "
-            f"of one; got {type(model).__name__}. Of a pipeline or a search give the classifier: "
-            "pipeline[-1], search.best_estimator_."
+            f"of one; got {type(model).__name__}. Of a search give search.best_estimator_."
         )
     if not hasattr(model, "selection_"):
         raise ValueError(f"`model` must be fitted; call fit of this {type(model).__name__} first.")

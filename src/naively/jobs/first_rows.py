@@ -16,6 +16,7 @@ from naively.models.counting import uncounted
 from naively.models.kinds import MODELS
 from naively.read.batch import Batch
 from naively.statistics.matrix import Matrix, is_sparse
+from naively.text.features import EMOJI, FeatureDefinition, TextFeatures
 from naively.text.utf8 import Texts
 
 FIRST_ROWS = 1000  # that are looked at
@@ -23,6 +24,9 @@ _FEWEST = 20  # rows from which on values that are all distinct are no chance
 _GLANCE = 50  # rows that tell most columns not to be names
 _SHOWN = 5
 _WORD = re.compile(r"[!-~]{1,60}")  # a category, in ASCII: some scripts write texts without blanks
+_EMOJI = re.compile(EMOJI)
+_PAIRS = re.compile(r"\A\s*[\w.:-]+=[^\s=]+(\s+[\w.:-]+=[^\s=]+)*\s*\Z")
+_NOTICED = 0.05  # share of the rows
 _MARKS = (0xCC, 0xCD)  # bytes that combining accents begin with
 
 
@@ -31,8 +35,8 @@ def fractions_note(kind: str, X: Matrix) -> Iterator[str]:
     said = uncounted(X[:FIRST_ROWS]) if MODELS[kind].takes == "counts" else ""
     if said:
         yield (
-            f"The {kind} model takes counts, and {said}. Logarithms are for --model gaussian; of "
-            "counts give the file, or the layer, that holds them."
+            f"The {kind} model takes counts, and {said}. Logarithms are for --model "
+            "l2-centers --train scale=std; of counts give the file, or the layer, that holds them."
         )
 
 
@@ -121,6 +125,34 @@ def categories_note(batch: Batch, columns: Sequence[str]) -> Iterator[str]:
             f"{short(min(both))}, which are one feature here; --model mixed keeps the columns "
             "apart, and so do values that name their column, such as "
             f"{short(one)}={short(min(both))}."
+        )
+
+
+def cut_note(batch: Batch, features: FeatureDefinition) -> Iterator[str]:
+    """Say what words of letters leave out or cut: emoji in some rows, NAME=VALUE in most."""
+    if not (
+        isinstance(features, TextFeatures)
+        and features.analyzer == "word"
+        and features.min_characters is not None
+    ):
+        return
+    first = batch.rows.rows(0, min(len(batch), FIRST_ROWS) * batch.width)
+    texts = [first.decoded(i) for i in range(len(first))]
+
+    def rows(pattern: re.Pattern[str]) -> int:
+        held = np.array([bool(pattern.search(each)) for each in texts])
+        return int(held.reshape(-1, batch.width).any(axis=1).sum())
+
+    n = len(first) // batch.width
+    if (found := rows(_EMOJI)) and found >= _NOTICED * n:
+        yield (
+            f"{found:,} of the first {n:,} rows hold emoji, which are not counted; --words "
+            "text-like=tweets counts them, and #hashtags and @names as such."
+        )
+    if (found := rows(_PAIRS)) and 2 * found >= n:
+        yield (
+            f"{found:,} of the first {n:,} rows hold only NAME=VALUE, of which names and values "
+            "are counted apart; --words token-pattern='\\S+' counts the pairs."
         )
 
 

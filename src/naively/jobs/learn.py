@@ -135,7 +135,8 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
         found = [] if recipe.quick else examples(data, final, kinds, workers)
         profile = None if recipe.quick else profile_of(data)
     summary = summarize(recipe, files_of(recipe, data, test), test, final, curve, found, profile)
-    file = replace(final.file, answer_from=kept_threshold(cut))
+    split = recipe.test.split_column or ""
+    file = replace(final.file, answer_from=kept_threshold(cut), split=split)
     return replace(summary, thresholds=cut), file
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from naively._nearest import short
 from naively.jobs.data import Data, Kinds
 from naively.jobs.fit import Fitted
 from naively.jobs.settings import ModelSettings
@@ -16,6 +18,8 @@ from naively.read.errors import InputError, told_of
 from naively.report.summary import MarkerRow
 from naively.selection.markers import markers_of
 from naively.selection.train import Trained
+
+_SHOWN = 5
 
 
 def check_markers(settings: ModelSettings, most: int | None) -> None:
@@ -71,7 +75,24 @@ def with_markers(
         for values in zip(*table.values(), strict=True)
     )
     notes = (*fitted.notes, *((found.coverage,) if len(found.uncovered) else ()))
+    if len(support) < data.n_features:
+        own = {str(each): 0 for each in trained.classes.tolist()}
+        for row in rows:
+            own[row.label] += 1
+        notes = (*notes, *_few_note(own, most, len(support)))
     return replace(fitted, markers=rows, notes=notes)
+
+
+def _few_note(markers: Mapping[str, int], most: int, k: int) -> Iterator[str]:
+    """Say that markers are chosen features, where these are too few for a class."""
+    few = sorted(label for label, n in markers.items() if n < most)
+    if few:
+        shown = ", ".join(f"{short(label)} ({markers[label]:,})" for label in few[:_SHOWN])
+        more = f" and {len(few) - _SHOWN:,} classes more" if len(few) > _SHOWN else ""
+        yield (
+            f"Markers are among the {k:,} chosen features, which have fewer than {most:,} of: "
+            f"{shown}{more}; a larger -k may find more."
+        )
 
 
 def _told(value: Any) -> Any:

@@ -88,6 +88,7 @@ class ModelFile:
     variables: Variables | None = None  # of a table: what is read of it for the k features
     # Class that is answered only from so many nats of log-odds on; None: the likeliest is
     answer_from: tuple[str, float] | None = None
+    split: str = ""  # column that said which rows to train on, if one did
     label_type: LabelType = "text"  # what the classes are, of which these are the spellings
 
     @property
@@ -182,6 +183,7 @@ def _manifest(model: ModelFile) -> dict[str, Any]:
         **({} if model.normalize is None else {"normalize": model.normalize}),
         **({"log1p": True} if model.log1p else {}),
         **({} if model.answer_from is None else {"answer_from": list(model.answer_from)}),
+        **({"split": model.split} if model.split else {}),
         **({} if model.label_type == "text" else {"label_type": model.label_type}),
         "text": text_of(model),
         **({} if model.variables is None else {"variables": variables_told(model.variables)}),
@@ -375,6 +377,7 @@ def _model(fields: _Fields, arrays: dict[str, Array]) -> ModelFile:
         log1p=fields.get("log1p", bool, type(None)) or False,
         variables=_variables(fields),
         answer_from=_answer_from(fields),
+        split=fields.get("split", str, type(None)) or "",
         label_type=_label_type(fields.get("label_type", str, type(None)) or "text"),
     )
     _check(model)

@@ -9,30 +9,33 @@ import signal
 import threading
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import BinaryIO, Literal
 
 import numpy as np
 
 from naively._nearest import short
 from naively._types import Array, FloatArray, IntArray
-from naively.jobs.first_rows import fractions_note, letters_note
+from naively.jobs.first_rows import FIRST_ROWS, fractions_note, letters_note
 from naively.jobs.model_file import ModelFile, load_model, posterior
 from naively.jobs.reasons import misled_by
 from naively.jobs.strangers import strangers_note, unlabelled_note
 from naively.jobs.study import confusion_of, coverage_points
 from naively.judging.agreement import Agreement, agreement
 from naively.judging.coverage import margins
+from naively.judging.parting import TEST, TRAIN
 from naively.judging.thresholds import Reached, answers_at, log_odds, reached_by
 from naively.judging.verdicts import Verdicts, surest_mistakes
 from naively.models import MODELS
+from naively.models.counting import uncounted
 from naively.models.rules import winners
 from naively.read.batch import Batch, Part
 from naively.read.columns import Wanted
 from naively.read.errors import InputError, OutputError, told_of
 from naively.read.formats import FORMATS, format_of
-from naively.read.layout import LISTS, Layout
+from naively.read.layout import LISTS, Layout, check_effects
 from naively.read.parts import batches_of, find_files, parts_of, told
 from naively.read.progress import Progress, silent
 from naively.read.variables import Variables
@@ -44,12 +47,15 @@ from naively.text.labels import label_text
 from naively.text.vocabulary import Vocabulary
 from naively.work.eye import Eye, check_counts, check_exposure, eye_for_terms
 from naively.work.judged import weighted
-from naively.work.stream import told_at
+from naively.work.stream import split_of, told_at
 from naively.work.writing import atomic_file, check_csv_name
 
 _PATIENCE = 10.0  # seconds for a megabyte of text, and as many more
 _MEGABYTE = 1 << 20
-_OF_ALL = "; rows have the total of all columns for exposure, so that all are needed"
+_OF_ALL = (
+    "; rows have the total of all columns for exposure, so that all are needed: give them, or "
+    "train with `naively select --read exposure=COLUMN`"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,8 +131,18 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
     writer.writerow([job.layout.key or "row", "label", *heads])
     layout = layout_for(model, job.input, job.layout)
     parts, first = parts_of([job.input], layout), tuple[str, ...]()
+    layout, read, trained_on = _with_split(model, parts, layout, bool(compares)), 0, 0
     for batch, X in rows_in(model, parts, layout):
-        first = first if rows else (*_first_notes(model, batch, X),)
+        if not read:
+            first = (*_first_notes(model, batch, X), *_scaled_note(model, parts, layout))
+        keys = batch.keys if batch.keys is not None else np.arange(read + 1, read + len(batch) + 1)
+        read += len(batch)
+        kinds = split_of(batch, parts[0], layout)
+        if job.layout.split and kinds is not None:
+            tested = np.flatnonzero(kinds == TEST)
+            batch, X, keys = batch.take(tested), X[tested], keys[tested]
+        elif kinds is not None:
+            trained_on += int((kinds == TRAIN).sum())
         progress("predicting", rows, 0)
         with told_of(job.input):
             scores = model.scores(X)
@@ -135,7 +151,6 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
             codes = answers_at(scores, code, threshold[1])
             margin = _margins_of(scores, codes)
         answers = np.array(model.classes)[codes]
-        keys = batch.keys if batch.keys is not None else np.arange(rows + 1, rows + len(batch) + 1)
         computed = computed or (None if batch.keys is None else formula(keys.tolist()))
         figures = posterior(scores).tolist() if job.probabilities else [[]] * len(batch)
         if job.margin:
@@ -153,9 +168,15 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
                 keys[known],
             )  # fmt: skip
     table.detach()
+    if read and not rows:
+        raise InputError(
+            f"{job.input}: no row has test in column `{short(job.layout.split)}`; leave out --read "
+            "split to answer all rows."
+        )
     notes = (
         *told(parts, job.layout),
         *first,
+        *_trained_note(trained_on, rows, model.split),
         *unlabelled_note(unlabelled, what="not compared", formats={p.format for p in parts}),
         *formula_note(computed),
     )
@@ -164,12 +185,43 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
     return Predicted(rows, comparison.result(), (*notes, *comparison.notes()), own)
 
 
+def _with_split(model: ModelFile, parts: Sequence[Part], layout: Layout, compares: bool) -> Layout:
+    """Have the column read that parted the rows of training, where it is there and is of use."""
+    if layout.split or not (model.split and compares and parts):
+        return layout
+    own = replace(layout, split=model.split)
+    with suppress(InputError):
+        check_effects(own, parts[0].format)
+        for batch in islice(batches_of(parts[0], own), 1):
+            split_of(batch, parts[0], own)
+        return own
+    return layout
+
+
+def _trained_note(trained_on: int, rows: int, column: str) -> Iterator[str]:
+    """Say that rows are judged by a model that was trained on them."""
+    if trained_on:
+        yield (
+            f"{trained_on:,} of the {rows:,} rows are those of training, by the column "
+            f"`{short(column)}`, and flatter the model; --read split={short(column)} judges the "
+            "rows of the test alone."
+        )
+
+
 def _first_notes(model: ModelFile, batch: Batch, X: Matrix) -> Iterator[str]:
     """Say what the first rows hold that the model does not take as it is meant."""
     if model.features is not None:
         yield from letters_note(batch)
     elif model.variables is None and model.normalize is None:
         yield from fractions_note(model.kind, X[:, : len(model.names)])
+
+
+def _scaled_note(model: ModelFile, parts: Sequence[Part], layout: Layout) -> Iterator[str]:
+    """Say that rows which the model scales seem to be scaled already."""
+    plain = replace(layout, normalize=None, log1p=False)
+    for batch in islice(batches_of(replace(parts[0], held=None), plain), model.scales):
+        if said := uncounted(batch.rows[:FIRST_ROWS]):
+            yield f"The model takes counts, and scales them itself, and {said}: give the counts."
 
 
 def _margins_of(scores: FloatArray, codes: IntArray) -> FloatArray:
@@ -334,6 +386,7 @@ def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
             model.n_features, names if model.named else None, places, model.first_column,
             layer=model.layer, chosen=model.names,
             why=_OF_ALL if model.exposure == "total" else "",
+            whole=model.normalize is not None,
         )  # fmt: skip
         way = "train with `naively select --read missing=ignore`"
         knows = "missing" in MODELS[model.kind].parameters

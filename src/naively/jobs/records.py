@@ -24,7 +24,7 @@ from naively.jobs.outcome import file_rows, summarize
 from naively.jobs.repeat import Settings
 from naively.jobs.results import ALSO, RESULT_FILES, write_result
 from naively.jobs.settings import ModelSettings, Recipe
-from naively.jobs.strangers import unlabelled_note
+from naively.jobs.strangers import copies_note, unlabelled_note
 from naively.jobs.study import path_curve
 from naively.judging.parting import TRAIN
 from naively.models import MODELS
@@ -304,7 +304,8 @@ def solve(
             check_statistics(record, settings)
         else:
             record = long_record(source, long_rows, settings, format)
-            notes = tuple(_unfit_note(record))
+            copies = copies_note(dict.fromkeys(record.shards, 1))
+            notes = (*_unfit_note(record), *copies)
         summary, model = _solved(source, record, settings, progress, text_columns, given, markers)
         summary = replace(summary, notes=(*summary.notes, *notes))
         progress("writing", 0, 0)

@@ -58,6 +58,7 @@ class Wanted:
     way: str = "give them with --read names=FILE, one a line"  # out, where a file has no names
     chosen: tuple[str, ...] = ()  # of the names: the features of a model; (): nobody chose
     why: str = ""  # others are needed, too
+    whole: bool = False  # all the `width` columns are needed, of which names of some are known
 
     def lack(self, lost: Collection[str]) -> str:
         """Say how many of the features of a model are lost."""
@@ -185,6 +186,11 @@ def _by_name(
         raise InputError(
             f"{source}: {wanted.owner} needs the {what} `{lost[0]}`{others}{lack}, which "
             f"{'are' if others else 'is'} not here; {nearest(lost[0], columns.names)}{rows}"
+        )
+    if wanted.whole and columns.n < wanted.width:
+        raise InputError(
+            f"{source}: has {columns.n:,} {what}s, {wanted.owner} was trained on {wanted.width:,}, "
+            "and scales rows by the sum of all of them; give a file that has all."
         )
     found = np.array([position[name] for name in names], dtype=np.int64)
     if kept is None and np.array_equal(found, np.arange(columns.n)):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
@@ -41,6 +42,7 @@ from naively.read.table import (
 from naively.text.labels import clean
 
 _MOST_CELLS = 1 << 17  # of a batch, while they are strings
+_FASTTEXT = re.compile(r"\s*__label__\S+\s+\S")  # label and text in one field
 _ROWS_IN_A_CELL = 10  # that look like rows of the table, where labels cannot tell
 
 _Record: TypeAlias = tuple[int, int, list[str]]  # line it begins with, lines it takes, fields
@@ -99,6 +101,13 @@ def _opened(part: Part, layout: Layout) -> tuple[_Table, list[str]]:
         first = next(records, (1, 1, None))[2]
     if first is None:
         raise InputError(f"{part.source}: the file is empty; give one with data in it.")
+    if _FASTTEXT.match(first[0]):
+        raise InputError(
+            f"{part.line(1 + layout.skip)}: begins with __label__, as files of fastText do; make "
+            "a table of label and text of it: sed -E 's/^__label__([^ ]+) /\\1\\t/' FILE > "
+            "FILE.tsv, and read that with --read header=false --read quotes=false --label 1 "
+            "--text 2."
+        )
     if not layout.headed:
         return replace(table, names=[str(i + 1) for i in range(len(first))]), first
     _check_delimiter(table, first)

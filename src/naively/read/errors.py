@@ -84,15 +84,23 @@ def cause(error: BaseException) -> str:
 
 
 def missing(
-    source: str, what: str, name: str, known: Iterable[str], way: str = "", *, asked: bool = True
+    source: str,
+    what: str,
+    name: str,
+    known: Iterable[str],
+    way: str = "",
+    *,
+    asked: bool = True,
+    asked_by: str = "",
 ) -> InputError:
     """Return the error of a name that is not there: the nearest one, or all and a way out.
 
-    Of a name that nobody gave (`asked`), no other is guessed.
+    Of a name that nobody gave (`asked`), no other is guessed; `asked_by` says who did.
     """
     hint = nearest(name, known, what) if asked else listed(known, what)
+    asked_by = f", which {asked_by}" if asked_by else ""
     return InputError(
-        f"{source}: there is no {what} `{short(name)}`; {hint}{way * hint.endswith('.')}"
+        f"{source}: there is no {what} `{short(name)}`{asked_by}; {hint}{way * hint.endswith('.')}"
     )
 
 

@@ -21,11 +21,12 @@ from naively.read import batch as limits, bytes as stored
 from naively.read.batch import Batch, Part, Places
 from naively.read.cells import Cells
 from naively.read.columns import Columns
-from naively.read.errors import InputError, cause, missing
+from naively.read.errors import InputError, cause
 from naively.read.layout import Layout
 from naively.read.table import (
     Records,
     Rows,
+    lacking,
     number_batches,
     number_columns,
     text_batch,
@@ -67,7 +68,7 @@ def batches(part: Part, layout: Layout) -> Iterator[Batch]:
         else:
             rows = list(_lines(block, line, part))
             numbers = np.array([number for number, _ in rows], dtype=np.int64)
-            cells = _columns(rows, names, part, layout.roles_way)
+            cells = _columns(rows, names, part, layout)
         if len(numbers):
             yield text_batch(cells, Places((part,), numbers), layout)
 
@@ -189,12 +190,12 @@ def _object(record: Any, number: int, part: Part) -> dict[str, Any]:
 
 
 def _columns(
-    rows: list[tuple[int, dict[str, Any]]], names: list[str], part: Part, way: str
+    rows: list[tuple[int, dict[str, Any]]], names: list[str], part: Part, layout: Layout
 ) -> dict[str, list[Any]]:
     for number, record in rows:
         for name in names:
             if name not in record:
-                raise missing(part.line(number), "field", name, record, way)
+                raise lacking(part.line(number), "field", name, record, layout, layout.roles_way)
     return {name: [record[name] for _, record in rows] for name in names}
 
 
@@ -217,7 +218,7 @@ def _rows(part: Part, layout: Layout) -> Iterator[Rows]:
     for lines in _pieces(part, layout):
         while some := list(islice(lines, limits.height(64 * len(keys)))):
             if layout.variables is None:
-                cells = _columns(some, keys, part, layout.roles_way)
+                cells = _columns(some, keys, part, layout)
             else:  # a field that is not there is missing
                 cells = {key: [record.get(key) for _, record in some] for key in keys}
             numbers: IntArray = np.array([number for number, _ in some])
@@ -246,7 +247,7 @@ def _is_array(path: str, layout: Layout) -> bool:
 def _array_batches(part: Part, layout: Layout) -> Iterator[Batch]:
     records, names, size = _elements(part, layout), wanted_columns(layout), 1
     while some := list(islice(records, size)):
-        cells = _columns(some, names, part, layout.roles_way)
+        cells = _columns(some, names, part, layout)
         numbers = np.array([number for number, _ in some], dtype=np.int64)
         batch = text_batch(cells, Places((part,), numbers), layout)
         yield batch

@@ -180,6 +180,8 @@ def _delimited(text: str, usual: str, style: Style, layout: Layout) -> Style:
         return style
     others = [replace(style, delimiter=each) for each in _DELIMITERS if each != usual]
     fitting = [each for each in others if _fits(text, each, layout, strictly=True)]
+    if not fitting and not _parts(text, style, layout):  # columns of other names are told by it
+        fitting = [each for each in others if _parts(text, each, layout)]
     return fitting[0] if len(fitting) == 1 else style
 
 
@@ -208,6 +210,12 @@ def _fits(text: str, style: Style, layout: Layout, *, strictly: bool = False) ->
     if not set(wanted) <= set(names) or (not wanted and width < 2):
         return False
     return even if strictly or not layout.headed else True
+
+
+def _parts(text: str, style: Style, layout: Layout) -> bool:
+    """Whether all rows have as many fields, two or more, whatever they are called."""
+    widths = {len(record) for record in _records(text, style, layout)}
+    return len(widths) == 1 and widths != {1}
 
 
 def _wanted(layout: Layout) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from operator import itemgetter
@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._nearest import short
+from naively._nearest import listed, short
 from naively._types import FloatArray, IntArray
 from naively.read.batch import Batch, Part, Places, height, interleaved
 from naively.read.cells import Cells, batch_of, texts_of, tokens_of
@@ -77,10 +77,29 @@ def check_columns(
         Whether each column holds numbers, as far as is known.
     """
     wanted = wanted_columns(layout)
-    for name in wanted:
-        if name not in names:
-            raise missing(source, "column", name, names, _way_out(layout, names, numeric))
+    lost = next((name for name in wanted if name not in names), None)
+    if lost is not None:
+        raise lacking(source, "column", lost, names, layout, _way_out(layout, names, numeric))
     check_distinct(source, "column", names, wanted)
+
+
+def lacking(
+    source: str, what: str, name: str, names: Collection[str], layout: Layout, way: str
+) -> InputError:
+    """Return the error of a table that lacks columns: all it lacks, or the option that asks."""
+    told = dict.fromkeys([*layout.text, *filter(None, [layout.label_column])])
+    plain = [each for each in told if each not in names]
+    if len(plain) > 1:
+        first = ", ".join(f"`{short(each)}`" for each in plain[:-1])
+        return InputError(
+            f"{source}: there are no {what}s {first} and `{short(plain[-1])}`; "
+            f"{listed(names, what)}{way}"
+        )
+    options = {layout.split: "--read split", layout.key: "--id"}
+    options |= {layout.group: "--read groups or --read time"}
+    if plain or name not in options:
+        return missing(source, what, name, names, way)
+    return missing(source, what, name, names, asked_by=f"{options[name]} asks for")
 
 
 def check_header(place: str, names: Sequence[str], layout: Layout) -> None:

@@ -20,6 +20,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import log_softmax
 
 from naively._types import FloatArray, IntArray
 from naively.models.rules import LinearRule
@@ -167,9 +168,20 @@ def _folds(rows: LabelledRows) -> Iterator[tuple[LabelledRows, LabelledRows]]:
             yield _some(rows, train), _some(rows, held_out)
 
 
+def log_probabilities(model: Any, X: Any) -> FloatArray:
+    """Return log-probabilities (n, C) by a logistic regression of scikit-learn.
+
+    Its own `predict_log_proba` takes the logarithm of probabilities that have become 0.
+    """
+    scores = np.asarray(model.decision_function(X))
+    if scores.ndim == 1:  # of the second of two classes, against the first
+        scores = np.column_stack([np.zeros(len(scores)), scores])
+    return np.asarray(log_softmax(scores, axis=1))
+
+
 def _log_loss(model: Any, rows: LabelledRows) -> float:
     log_prob = np.full((len(rows.codes), len(rows.classes)), _LEAST)
-    log_prob[:, model.classes_] = model.predict_log_proba(rows.matrix)
+    log_prob[:, model.classes_] = log_probabilities(model, rows.matrix)
     own = np.maximum(log_prob[np.arange(len(rows.codes)), rows.codes], _LEAST)
     return -float(own.sum() if rows.weights is None else own @ rows.weights)
 

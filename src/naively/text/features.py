@@ -19,10 +19,10 @@ Norm: TypeAlias = Literal["l2"]
 FORMAT = 3  # raise when the same definition would give other columns
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"  # scikit-learn's: words of two or more letters or digits
 ONE_CHARACTER = r"(?u)\b\w+\b"
-_EMOJI = "[\u231a-\u23ff\u2600-\u27bf\u2b05-\u2b55\U0001f300-\U0001faff]"
+EMOJI = "[\u231a-\u23ff\u2600-\u27bf\u2b05-\u2b55\U0001f300-\U0001faff]"
 TWEET_PATTERN = (  # #hashtags and @names; emoji with skin, sex and joined ones; flags; words
     rf"(?<!\w)[#@]\w+|[\U0001f1e6-\U0001f1ff]{{2}}|"
-    rf"{_EMOJI}(?:\ufe0f|[\U0001f3fb-\U0001f3ff]|\u200d{_EMOJI})*|\b\w\w+\b"
+    rf"{EMOJI}(?:\ufe0f|[\U0001f3fb-\U0001f3ff]|\u200d{EMOJI})*|\b\w\w+\b"
 )
 PRESETS: dict[str, dict[str, Any]] = {  # of texts of a kind: what of their features is settled
     "tweets": {"analyzer": "word", "token_pattern": TWEET_PATTERN},

@@ -122,13 +122,13 @@ def rows_by_kind(task: Task, part: Part) -> Iterator[Seen]:
         keys = None
         if chooser.asks_keys:
             keys = _keys(chooser.parting, batch, part, task.layout, columns)
-        kinds = chooser.kinds(len(batch), keys, _split(batch, part, task.layout))
+        kinds = chooser.kinds(len(batch), keys, split_of(batch, part, task.layout))
         if batch.labels is not None:
             kinds[labels == ""] = UNLABELLED
         yield Seen(batch, names, codes, kinds)
 
 
-def _split(batch: Batch, part: Part, layout: Layout) -> IntArray | None:
+def split_of(batch: Batch, part: Part, layout: Layout) -> IntArray | None:
     """Kinds (n,) that the split column says; None if there is none."""
     if batch.split is None:
         return None
@@ -164,7 +164,7 @@ def parted(
         own_names, which = np.unique(labels, return_inverse=True)
         of_names = [classes.setdefault(name, len(classes)) for name in own_names.tolist()]
         codes.append(np.array(of_names, dtype=np.int64)[which])
-        given = _split(batch, own, layout)
+        given = split_of(batch, own, layout)
         split += [] if given is None else [given]
         sizes[own.name] = sizes.get(own.name, 0) + len(batch)
         if not asks_all and sum(sizes.values()) > FEW_ROWS:
