@@ -769,8 +769,9 @@ def test_one_pooled_feature_says_nothing(strategy, moves):
             y = np.repeat([0, 1], [int(rng.integers(5, 15)), 10])
             X = rng.poisson(rng.gamma(0.5, 2.0, (2, 5))[y])
             selector = ErrorSearchSelector(k=1, strategy=strategy, plus=plus, minus=minus)
-            error = selector.fit(X, y).error_
-            assert error == pytest.approx(np.bincount(y).min() / len(y), abs=1e-12)
+            for shares in (None, np.bincount(y) / len(y)):
+                error = selector.set_params(priors=shares).fit(X, y).error_
+                assert error == pytest.approx(0.5 if shares is None else shares.min(), abs=1e-12)
             selector.fit(X[:, [0, 0, 0]], y)
             assert selector.get_support(indices=True).tolist() == [0]
 
