@@ -64,13 +64,13 @@ class WordCounts(TransformerMixin, BaseEstimator):
     weights : {"counts", "presence", "log", "tfidf"}, default="counts"
         What a term that occurs c times in a row is worth: c; 1; 1 + ln c; or c times its smooth
         inverse document frequency.
+    norm : {None, "l2"}, default=None
+        "l2" divides a row (a column of it, with `regions`) by the root of the sum of the squares
+        of its terms: all of them, in the vocabulary or not; with weights "tfidf" those in it.
     text_like : {"tweets", "cjk"}, default=None
         Count what such texts hold: of tweets, #hashtags, @names and emoji beside the words; of
         cjk, characters and pairs of them, where no blanks part the words. It settles `analyzer`,
         and `token_pattern` or `ngram_range`.
-    norm : {None, "l2"}, default=None
-        "l2" divides a row (a column of it, with `regions`) by the root of the sum of the squares
-        of its terms: all of them, in the vocabulary or not; with weights "tfidf" those in it.
 
     Attributes
     ----------
