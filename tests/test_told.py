@@ -615,3 +615,19 @@ def test_a_quota_that_the_told_weights_miss_is_told(seed):
     assert ("fewer speak for" in said) == bool(few)
     for c in few:
         assert f"{c} ({spoken.get(int(c), 0)})" in said
+
+
+def test_a_share_that_equal_rows_make_larger_is_told():
+    rng = np.random.default_rng(0)
+    words = np.array([f"w{i}" for i in range(40)])
+    rows = [{"text": " ".join(rng.choice(words, 12)), "label": "pq"[i % 2]} for i in range(1000)]
+    pd.DataFrame(rows).to_json("plain.jsonl", orient="records", lines=True)
+    empty = [{"text": "", "label": "pq"[i % 2]} for i in range(600)]
+    pd.DataFrame(rows + empty).to_json("empty.jsonl", orient="records", lines=True)
+    for name, told in (("plain", 0), ("empty", 1)):
+        run("select", f"{name}.jsonl", "-k", 5, "--quick", "--judge", "seed=1", "-o", name, "-q")
+        summary = summary_of(name)
+        notes = [each for each in summary["notes"] if "were held out, where 20 %" in each]
+        assert len(notes) == told
+    share = summary["evaluation"]["test_rows"] / 1600
+    assert notes[0].startswith(f"{100 * share:.0f} % of the rows")

@@ -16,7 +16,7 @@ from naively.jobs.data import Data
 from naively.jobs.fit import Fitted
 from naively.jobs.model_file import ModelFile
 from naively.jobs.repeat import command_line
-from naively.jobs.settings import Recipe
+from naively.jobs.settings import Recipe, TestSettings
 from naively.jobs.strangers import strangers_note, unlabelled_note
 from naively.jobs.study import confusion_of
 from naively.judging.agreement import agreement
@@ -42,6 +42,7 @@ from naively.report.summary import (
 from naively.selection.train import is_auto
 
 _MISTAKES = 20  # kinds of mistakes kept in the summary
+_MANY_ROWS, _FAR_SHARE = 1000, 0.05  # of so many rows a share so far from what was asked is told
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +97,7 @@ def summarize(
     if test is not None:
         classes = test.fitted.file.classes
         notes.extend(strangers_note(_by_truth(test.pairs), _right(test.pairs), classes))
+        notes.extend(_share_note(recipe.test, test.fitted.n_rows, sum(test.pairs.values())))
     notes.extend(_same_rows_note(files))
     if recipe.model.refit is not None and is_auto(recipe.model.k):
         notes.append(f"k was chosen by the folds of the {recipe.model.kind} model's own rule.")
@@ -220,6 +222,19 @@ def _by_truth(pairs: Mapping[tuple[str, str], int]) -> Counter[str]:
 
 def _right(pairs: Mapping[tuple[str, str], int]) -> int:
     return sum(n for (truth, answer), n in pairs.items() if truth == answer)
+
+
+def _share_note(settings: TestSettings, train: int, tested: int) -> Iterator[str]:
+    """Say where far more or fewer rows are tested on than asked: equal rows are never parted."""
+    share = tested / max(train + tested, 1)
+    if settings.is_given or settings.groups is not None or settings.time is not None:
+        return
+    if train + tested >= _MANY_ROWS and abs(share - settings.holdout) > _FAR_SHARE:
+        yield (
+            f"{100 * share:.0f} % of the rows were held out, where {100 * settings.holdout:g} % "
+            "were asked: equal rows, such as those without any word, are held out together. Leave "
+            "them out of the input if they say nothing."
+        )
 
 
 def _same_rows_note(files: tuple[FileRow, ...]) -> Iterable[str]:
