@@ -883,3 +883,19 @@ def test_options_without_effect_are_refused(tmp_path, monkeypatch, options, mess
     monkeypatch.chdir(tmp_path)
     (tmp_path / "t.csv").write_text("text,label\na b,x\nb c,y\na c,x\nb d,y\n")
     assert message in run("select", "t.csv", *options, "--out", "r", "-q", status=2)
+
+
+@pytest.mark.parametrize("quota", [1, 4, "even"])
+@pytest.mark.parametrize("n_classes", [2, 4])
+def test_a_quota_that_never_binds_leaves_the_order_as_it_is(monkeypatch, quota, n_classes):
+    """From 64 columns on they are taken one by one: where no class is short, as without a quota."""
+    rng = np.random.default_rng(n_classes)
+    y = np.repeat(np.arange(n_classes), 12)
+    X = rng.poisson(rng.gamma(0.7, 1.5, (n_classes, 120))[y])
+    make = partial(SparsePoissonNB, objective="pairs", quota=quota)
+    ks = [64, 70, 110]
+    found = [make(k=k).fit(X, y).get_support(indices=True).tolist() for k in ks]
+    path = sparsity_path(make(), X, y, ks=ks)
+    assert [path.support(k).tolist() for k in ks] == found
+    monkeypatch.setattr(pairs._Shaped, "_free_choice", lambda *_: None)
+    assert [make(k=k).fit(X, y).get_support(indices=True).tolist() for k in ks] == found

@@ -86,8 +86,8 @@ def rank_genes(
     Returns
     -------
     estimator : fitted classifier
-        With the panel, its certificate, and `predict`, which takes the genes by name:
-        `predict(other.to_df(layer))`, in any order.
+        With the panel, its certificate, and `predict`, which knows the genes by
+        name: `predict(other.to_df(layer)[estimator.feature_names_in_])`.
 
     Raises
     ------

@@ -371,9 +371,13 @@ def _largest(bound: FloatArray, n: int) -> tuple[IntArray, float]:
 
 @dataclass(frozen=True, slots=True)
 class _Shaped:
-    """Choices that a budget or a quota shapes; orders of quotas are kept."""
+    """Choices that a budget or a quota shapes; orders of quotas are kept.
+
+    `most` is the largest k that will be asked for.
+    """
 
     cover: Cover
+    most: int = 0
     orders: dict[tuple[int, ...], IntArray] = field(default_factory=dict)
 
     def chosen(self, allowed: Allowed) -> IntArray:
@@ -384,13 +388,28 @@ class _Shaped:
             reached = [float(cover.separation(cover.energy(each))) for each in found]
             return np.sort(found[int(np.argmax(reached))])
         if k >= _GIVEN_UP or allowed.quota is None:
-            return np.sort(_greedy_choice(cover, allowed))
+            free = self._free_choice(allowed)
+            return np.sort(_greedy_choice(cover, allowed) if free is None else free)
         quota = tuple(allowed.quota.tolist())
         if quota not in self.orders:
             wider = replace(allowed, k=min(_GIVEN_UP, cover.n_features))
             first = _greedy_choice(cover, wider)
             self.orders[quota] = _elimination_order(cover, first, wider)
         return np.sort(self.orders[quota][:k])
+
+    def _free_choice(self, allowed: Allowed) -> IntArray | None:
+        """Greedy choice without the quota, if that would not have mattered on the way to it."""
+        k, quota, speaks = allowed.k, allowed.quota, allowed.speaks
+        if quota is None or speaks is None:
+            return None
+        if len(self.orders.get((), ())) < k:
+            most = max(self.most, k)
+            several = len(self.cover.kept) > 1
+            self.orders[()] = (_greedy_order if several else _order)(self.cover, most)
+        order = self.orders[()][:k]
+        of_class = speaks[order, None] == np.arange(len(quota))
+        wanting = np.maximum(quota - (of_class.cumsum(axis=0) - of_class), 0).sum(axis=1)
+        return order if (wanting < k - np.arange(k)).all() else None
 
 
 def _greedy_choice(cover: Cover, allowed: Allowed, *, per_cost: bool = False) -> IntArray:
@@ -740,7 +759,7 @@ def pairs_path(model: Model[S], statistics: S, ks: Any = None) -> SparsityPath:
 
 def _shaped_path(everything: Cover, cover: Cover, task: Task, grid: IntArray) -> SparsityPath:
     """Choose at each k of a grid: from one to the next, features may leave."""
-    shaped = _Shaped(cover)
+    shaped = _Shaped(cover, int(grid[-1]))
 
     def chosen(k: int) -> tuple[Allowed, IntArray]:
         allowed = task.allowed(task.to_choose(k))
