@@ -292,7 +292,6 @@ def test_cells_that_cannot_be_read_are_refused():
     adata, frame = cells(np.asarray)
     for options, message in (
         ({"label": "kind"}, "no column of `obs` 'kind'.*"),
-        ({"label": frame["type"]}, "`label` must be a column of `obs`"),
         ({"label": "type", "read": {"layer": "count"}}, "did you mean `counts`"),
         ({"label": "type", "test": frame}, "`test` must be a share, a file, or"),
         ({"label": "type", "text": "part"}, "`text`"),
