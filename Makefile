@@ -11,7 +11,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-oldest test-engines test-wheel test-python golden check docs clean
+.PHONY: demo test test-bounds test-oldest test-engines test-wheel test-python golden check docs clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -31,15 +31,18 @@ $(VENV)/.development: pyproject.toml | $(BIN)/python
 demo: $(VENV)/.command
 	$(BIN)/naively demo --out naively-demo
 
-# Kernels are compiled with a check of every index, which they do without elsewhere.
 test: $(VENV)/.development
+	$(BIN)/python -m pytest -n 2 --dist loadfile --max-worker-restart 0
+
+# Kernels are compiled with a check of every index, which they do without elsewhere.
+test-bounds: $(VENV)/.development
 	NUMBA_BOUNDSCHECK=1 NUMBA_CACHE_DIR=$(CURDIR)/$(VENV)/checked-kernels \
 	  $(BIN)/python -m pytest -n 2 --dist loadfile --max-worker-restart 0
 
 # The lowest declared versions of everything that is run or tested, in an environment of their own.
 # Their deprecations are of what others released later, so they are no errors; other warnings are.
 OLDEST := .venv-oldest
-OLDEST_TESTS := cli cases matrix read_files read_tables read_matrices work_records statistics
+OLDEST_TESTS := cli matrix read_files work_records statistics
 
 $(OLDEST)/.ready: pyproject.toml tests/oldest.txt
 	$(PYTHON) -m venv $(OLDEST)

@@ -207,7 +207,8 @@ def test_stopped_at_any_moment_all_or_nothing_is_there(number):
             time.sleep(0.05 + chance.random() * usually)
             running.send_signal(number)
             _, error = running.communicate(timeout=100)
-        assert "Traceback" not in error, (moment, error)
+        # Of a signal in a destructor Python tells, and goes on.
+        assert "Traceback" not in error.partition("Exception ignored in")[0], (moment, error)
         # Python itself has its way with a signal before the command begins, and after its end.
         assert running.returncode in (0, 130, -number), (moment, running.returncode, error)
         if running.returncode == 130:

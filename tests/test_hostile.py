@@ -61,7 +61,7 @@ def test_undamaged_they_are_read(files):
 
 
 @settings(
-    max_examples=400, deadline=None, derandomize=True,
+    max_examples=200, deadline=None, derandomize=True,
     suppress_health_check=[HealthCheck.function_scoped_fixture],
 )  # fmt: skip
 @given(data=st.data(), steps=STEPS)

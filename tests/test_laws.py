@@ -57,7 +57,7 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:branch and bound:UserWarning"),
     pytest.mark.filterwarnings("ignore::naively.SeparationWarning"),
 ]
-quickly, often = settings(max_examples=20), settings(max_examples=40)
+quickly, often = settings(max_examples=10), settings(max_examples=20)
 
 
 def same_selection(after, before, order=slice(None)):

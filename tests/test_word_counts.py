@@ -97,7 +97,7 @@ def answer(kind, options, texts, new):
 
 @given(st.lists(ANY_TEXT, min_size=1, max_size=6), st.lists(ANY_TEXT, max_size=3), OPTIONS, RARE,
        st.booleans())  # fmt: skip
-@settings(max_examples=1500, deadline=None)
+@settings(max_examples=400, deadline=None)
 @pytest.mark.filterwarnings("ignore:Your stop_words may be inconsistent:UserWarning")
 def test_the_answers_are_those_of_count_vectorizer(texts, new, options, rare, lowercase):
     options = options | rare | {"lowercase": lowercase}
