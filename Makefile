@@ -41,7 +41,7 @@ test-bounds: $(VENV)/.development
 
 # The lowest declared versions of everything that is run or tested, in an environment of their own.
 # Their deprecations are of what others released later, so they are no errors; other warnings are.
-# Ctrl-C while the oldest numba compiles may be dropped by it, which the newest does not.
+# Ctrl-C while kernels compile was seen to be dropped there (exit 0), and not on the newest: open.
 OLDEST := .venv-oldest
 OLDEST_TESTS := cli matrix read_files work_records statistics
 
