@@ -240,13 +240,7 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
         check_is_fitted(self)
         if self._reading is not None:
             return self._reading.columns(self, X)
-        check_numbers(X)
-        if has_sparse_columns(X):  # of which scikit-learn makes dense ones
-            return checked_rows_of(self, X, finite=self._finite())[:, self.get_support()]
-        if hasattr(X, "iloc"):  # a pandas frame may pass through the parent's checks as it is
-            finite = self._finite()
-            validate_data(self, X, reset=False, accept_sparse="csr", ensure_all_finite=finite)
-        return super().transform(unmasked(X))
+        return selected_columns(self, X, self._finite())
 
     def get_feature_names_out(self, input_features: ArrayLike | None = None) -> Array:
         """Name the selected features.
@@ -719,6 +713,16 @@ def refuse_negative(estimator: object, X: Matrix) -> None:
             f"Negative values in data passed to {type(estimator).__name__} (input X): counts are "
             ">= 0. Center classifiers take values of any sign."
         )
+
+
+def selected_columns(selector: SelectorMixin, X: MatrixLike, finite: bool | str) -> Any:
+    """Return the columns that a fitted selector keeps of some rows, in their container."""
+    check_numbers(X)
+    if has_sparse_columns(X):  # of which scikit-learn makes dense ones
+        return checked_rows_of(selector, X, finite=finite)[:, selector.get_support()]
+    if hasattr(X, "iloc"):  # a pandas frame may pass through the parent's checks as it is
+        validate_data(selector, X, reset=False, accept_sparse="csr", ensure_all_finite=finite)
+    return SelectorMixin.transform(selector, unmasked(X))
 
 
 def checked_rows_of(

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 from naively._types import BoolArray, K, MatrixLike
 from naively._warn import warn
 from naively.estimators.all_or_nothing import all_or_nothing
-from naively.estimators.base import checked_rows_of, texts_untold
+from naively.estimators.base import checked_rows_of, selected_columns, texts_untold
 from naively.expected.decision_models import log_or_veto
 from naively.expected.estimates import Method, check_choice, check_priors, lengths_of
 from naively.expected.feature_search import (
@@ -31,7 +31,7 @@ from naively.expected.feature_search import (
 from naively.models.family import checked_alpha, smoothing
 from naively.selection.train import is_auto, resolve_k
 from naively.statistics.counts import ClassCounts
-from naively.statistics.matrix import check_numbers, has_sparse_columns, unmasked
+from naively.statistics.matrix import check_numbers
 
 
 @final
@@ -258,10 +258,7 @@ class ErrorSearchSelector(SelectorMixin, BaseEstimator):
             The selected columns, in their order in `X`.
         """
         check_is_fitted(self)
-        check_numbers(X)
-        if has_sparse_columns(X):  # of which scikit-learn makes dense ones
-            return checked_rows_of(self, X, finite=True)[:, self.get_support()]
-        return super().transform(unmasked(X))
+        return selected_columns(self, X, finite=True)
 
     def _get_support_mask(self) -> BoolArray:
         return self.support_
