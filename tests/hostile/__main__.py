@@ -98,7 +98,9 @@ def main() -> None:
     FOUND.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as made:
         names = names or list(sources(Path(made)))
-    end, seed, tried, counts = time.monotonic() + seconds, 0, Counter(), Counter()
+    # Another run damages other bytes.
+    seed = int(time.time())
+    end, tried, counts = time.monotonic() + seconds, Counter(), Counter()
     while time.monotonic() < end:
         for name in names:
             if (left := end - time.monotonic()) > 0:
