@@ -7,8 +7,7 @@ in which a p-value is as small, on average over the features; it should be the n
 permutations of a gain as large, over "features" with such a share in 0.001 to 0.5. "agree": share
 of the features that both call significant at 0.01, or neither. "beyond": of the strongest 50, how
 many no permutation reaches. Then the same of an analysis of variance of the rows, which `k="fdr"`
-takes where the model is multinomial, Poisson or Gaussian with a variance for each class, under
-2,000 permutations.
+takes where entries are counts, presence or numbers, under 2,000 permutations.
 
 False discoveries: all but the strongest tenth of the features (by the gain of the model) are put
 into an order of rows of their own, twenty times, so that nothing in them tells a class. "by

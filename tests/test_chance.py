@@ -223,7 +223,7 @@ def signal(n=400, m=60, seed=5):
 def by_rows(model):
     """Whether a model leaves the choice to a test of rows."""
     counts = SparseMultinomialNB | SparsePoissonNB | SparseNegativeBinomialNB
-    return isinstance(model, counts | SparseGaussianNB)
+    return isinstance(model, counts | SparseBernoulliNB | SparseGaussianNB)
 
 
 @pytest.mark.parametrize("q", [None, 0.01, 0.4])
@@ -233,7 +233,8 @@ def test_features_are_those_of_benjamini_and_hochberg(model, q):
     fitted = clone(model).set_params(k="fdr", q=q).fit(X, y)
     p, rate = fitted.pvalues_, 0.1 if q is None else q
     if by_rows(model):
-        p = stats.f_oneway(*(X[y == c] for c in range(3))).pvalue
+        entries = X > 0 if isinstance(model, SparseBernoulliNB) else X
+        p = stats.f_oneway(*(entries[y == c] for c in range(3))).pvalue
     chosen = fitted.get_support(indices=True).tolist()
     assert chosen == stepped_up(p.tolist(), rate)
     assert chosen == np.flatnonzero(stats.false_discovery_control(p) <= rate).tolist()

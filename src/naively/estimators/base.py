@@ -647,8 +647,8 @@ class AbstractSparseNaiveBayes(PosteriorMixin, AbstractAddingClassifier[A]):
 
         From the likelihood-ratio test: twice the gain against chi-squared. It takes rows to be
         independent and the model to hold: counts that come in bursts (a word that is repeated
-        within a row) look far more significant than they are; presence does not. `k="fdr"` takes
-        other p-values where these do not hold.
+        within a row) look far more significant than they are. `k="fdr"` takes other p-values
+        where these do not hold.
         """
         check_is_fitted(self)
         return p_values(self.model_.family, self.statistics_)

@@ -55,7 +55,7 @@ from naively.models.contrast import (
     shares_of,
     weight_difference,
 )
-from naively.models.counting import of_own_counts, presence_of
+from naively.models.counting import of_own_counts, presence_of, test_of_counts
 from naively.models.distances import (
     Distances,
     in_blocks,
@@ -151,6 +151,7 @@ def bernoulli(alpha: object = 1.0) -> Family[CountTable]:
         distances=smoothed(_distances, alpha),
         contrast=smoothed(_contrast, alpha),
         weight_variance=smoothed(_weight_variance, alpha),
+        test=test_of_counts,
     )
 
 
