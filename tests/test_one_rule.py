@@ -2,6 +2,7 @@
 
 import csv
 import json
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -63,11 +64,16 @@ def markers():
     return X, y
 
 
+@cache
+def path_of_markers():
+    return error_path(SparseMultinomialNB(), *markers())
+
+
 @pytest.mark.parametrize("k", ["auto", "simplest", "best"])
 def test_every_door_gives_the_same_k(k, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     X, y = markers()
-    path = error_path(SparseMultinomialNB(), X, y)
+    path = path_of_markers()
     model = SparseMultinomialNB(k=k).fit(X, y)
     with open("a.csv", "w", newline="") as file:
         rows = [[*row, label] for row, label in zip(X.tolist(), y, strict=True)]
@@ -85,7 +91,7 @@ def test_every_door_gives_the_same_k(k, tmp_path, monkeypatch):
 
 def test_weights_say_how_many_rows_there_are():
     X, y = markers()
-    plain = error_path(SparseMultinomialNB(), X, y).folds
+    plain = path_of_markers().folds
     scaled = error_path(SparseMultinomialNB(), X, y, sample_weight=np.full(27, 1e6)).folds
     assert plain.n_rows == 27
     assert scaled.n_rows == pytest.approx(27)
