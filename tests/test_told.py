@@ -17,9 +17,14 @@ from tests.test_cli import refused, run
 from naively import (
     ClassCounts,
     SparseBernoulliNB,
+    SparseGaussianNB,
+    SparseL1Centers,
+    SparseL2Centers,
     SparseMultinomialNB,
     SparseNegativeBinomialNB,
     SparsePoissonNB,
+    load,
+    save,
     selection_stability,
 )
 from naively._nearest import nearest
@@ -235,6 +240,46 @@ def test_estimators_with_a_law_of_counts_warn_of_logarithms():
             kind(k=2).fit(np.log1p(X), y)
         kind(k=2).fit(X * 1.0, y)
     SparseMultinomialNB(k=2).fit(np.log1p(X), y)  # frequencies are usual there
+
+
+OF_VALUES = {
+    "gaussian": SparseGaussianNB, "l2-centers": SparseL2Centers, "l1-centers": SparseL1Centers,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("model", OF_VALUES)
+def test_a_model_of_logarithms_is_told_from_counts_and_the_reverse(model):
+    X, y = matrices()
+    given = {"counts": X, "logs": np.log1p(X)}
+    says = {"logs": "trained on whole numbers", "counts": "trained on values that are no whole"}
+    for name, rows in given.items():
+        saved(f"{name}.npz", rows, y)
+    for name, rows in given.items():
+        (other,) = set(given) - {name}
+        run("select", f"{name}.npz", "--model", model, "-k", 2, "-q", "-o", "out")
+        assert says[other] in told("predict", "out", f"{other}.npz", "-q", "-o", "answers.csv")
+        assert "trained on" not in told("predict", "out", f"{name}.npz", "-q", "-o", "answers.csv")
+        own = OF_VALUES[model](k=2).fit(rows, y)
+        save(own, "own.npz")
+        for fitted in (own, load("own.npz"), load("out")):
+            fitted.predict(rows)
+            with pytest.warns(UserWarning, match=says[other]):
+                fitted.predict(given[other])
+
+
+def test_a_loaded_model_of_counts_warns_of_logarithms():
+    X, y = matrices()
+    save(SparseMultinomialNB(k=2).fit(X, y), "counts.npz")
+    with pytest.warns(UserWarning, match="trained on whole numbers, and of the .* no whole"):
+        load("counts.npz").predict(np.log1p(X))
+
+
+def test_rows_of_fractional_weight_tell_nothing_of_their_values():
+    X, y = matrices()
+    weight = np.random.default_rng(0).uniform(1, 2, len(y))
+    model = SparseGaussianNB(k=2).fit(X, y, sample_weight=weight)
+    model.predict(X)
+    model.predict(np.log1p(X))
 
 
 def test_logarithms_taken_twice_are_told():

@@ -12,14 +12,13 @@ import numpy as np
 
 from naively._nearest import short
 from naively._types import FloatArray
-from naively.models.counting import uncounted
+from naively.models.counting import FIRST_ROWS, uncounted
 from naively.models.kinds import MODELS
 from naively.read.batch import Batch
 from naively.statistics.matrix import Matrix, is_sparse
 from naively.text.features import EMOJI, FeatureDefinition, TextFeatures
 from naively.text.utf8 import Texts
 
-FIRST_ROWS = 1000  # that are looked at
 _FEWEST = 20  # rows from which on values that are all distinct are no chance
 _GLANCE = 50  # rows that tell most columns not to be names
 _SHOWN = 5

@@ -18,7 +18,7 @@ import numpy as np
 
 from naively._nearest import short
 from naively._types import Array, FloatArray, IntArray
-from naively.jobs.first_rows import FIRST_ROWS, fractions_note, letters_note
+from naively.jobs.first_rows import letters_note
 from naively.jobs.model_file import ModelFile, load_model, posterior
 from naively.jobs.reasons import misled_by
 from naively.jobs.strangers import strangers_note, unlabelled_note
@@ -29,7 +29,7 @@ from naively.judging.parting import TEST, TRAIN
 from naively.judging.thresholds import Reached, answers_at, log_odds, reached_by
 from naively.judging.verdicts import Verdicts, surest_mistakes
 from naively.models import MODELS
-from naively.models.counting import uncounted
+from naively.models.counting import unlike_training
 from naively.models.rules import winners
 from naively.read.batch import Batch, Part
 from naively.read.columns import Wanted
@@ -212,16 +212,16 @@ def _first_notes(model: ModelFile, batch: Batch, X: Matrix) -> Iterator[str]:
     """Say what the first rows hold that the model does not take as it is meant."""
     if model.features is not None:
         yield from letters_note(batch)
-    elif model.variables is None and model.normalize is None:
-        yield from fractions_note(model.kind, X[:, : len(model.names)])
+    elif said := not model.scales and unlike_training(model.whole, X[:, : len(model.names)]):
+        yield said
 
 
 def _scaled_note(model: ModelFile, parts: Sequence[Part], layout: Layout) -> Iterator[str]:
     """Say that rows which the model scales seem to be scaled already."""
     plain = replace(layout, normalize=None, log1p=False)
     for batch in islice(batches_of(replace(parts[0], held=None), plain), model.scales):
-        if said := uncounted(batch.rows[:FIRST_ROWS]):
-            yield f"The model takes counts, and scales them itself, and {said}: give the counts."
+        if said := unlike_training(True, batch.rows):
+            yield f"{said} It scales them itself."
 
 
 def _margins_of(scores: FloatArray, codes: IntArray) -> FloatArray:
