@@ -60,6 +60,41 @@ def _folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
+# Rows without any of the features ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", ["multinomial", "bernoulli"])
+def test_rows_that_hold_none_of_the_features_are_counted(model):
+    rows = [("good", "p"), ("bad", "n")] * 10 + [("other", "p"), ("", "n"), ("else", "n")]
+    frame = pd.DataFrame(rows, columns=["text", "label"])
+    frame.assign(part=["train"] * 20 + ["test"] * 3).to_csv("a.csv", index=False)
+    said = told("select", "a.csv", "-k", 2, "--model", model, "--read", "split=part", "-o", "out")
+    note = "3 of the 3 test rows (100 %) hold none of the 2 features"
+    assert note in said
+    assert note in Path("out/report.html").read_text()
+    said = told("predict", "out", "a.csv", "-q", "-o", "answers.csv")
+    assert "3 of the 23 rows (13 %) hold none of the 2 features: the prior of the classes" in said
+    assert ("absence" in said) == (model == "bernoulli")
+    answers = pd.read_csv("answers.csv")["label"]
+    assert answers[20:].nunique() == 1
+    frame[:20].to_csv("known.csv", index=False)
+    assert "hold none" not in told("predict", "out", "known.csv", "-q", "-o", "answers.csv")
+
+
+def test_rows_without_any_value_are_counted():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), ["a", "b"] * 20
+    X[:, 0] += np.arange(40) % 2
+    frame = pd.DataFrame(X, columns=["u", "v", "w"]).assign(label=y)
+    frame.loc[3, ["u", "v", "w"]] = np.nan
+    frame.loc[5, ["u"]] = np.nan
+    frame.to_csv("a.csv", index=False)
+    asked = ("--model", "gaussian", "--read", "missing=ignore", "-k", "all", "-o", "out", "-q")
+    run("select", "a.csv", *asked)
+    said = told("predict", "out", "a.csv", "-q", "-o", "answers.csv")
+    assert "1 of the 40 rows (2.5 %) have no value in the 3 features: the prior" in said
+
+
 # The index of pandas ----------------------------------------------------------------------------
 
 INDICES = {

@@ -304,6 +304,7 @@ def _tested(
         coverage=() if recipe.quick else coverage_points(*verdicts.by_margin()),
         predicted_error=None if recipe.quick else _expected_error(data, trained),
         misled=_misled(recipe, data, fitted, verdicts),
+        bare=verdicts.bare,
     )
     return test, accuracies
 

@@ -11,6 +11,7 @@ import numpy as np
 from naively._types import FloatArray, IntArray
 from naively.models.alike import alike_in_rows
 from naively.models.family import Family, Problem
+from naively.models.kinds import Takes
 from naively.statistics.counts import ClassCounts
 from naively.statistics.matrix import Matrix, canonical, is_sparse
 from naively.statistics.missing import missing_mask
@@ -89,6 +90,19 @@ def uncounted(X: Matrix) -> str:
         f"of the {positive.size:,} values above 0 in the first {X.shape[0]:,} rows {odd.size:,} "
         f"are no whole numbers, such as {odd.flat[0]:.4g}"
     )
+
+
+def bare_rows(takes: Takes, X: Matrix) -> int:
+    """Count the rows (n, k) that say nothing: counts without one above 0, values all missing."""
+    counted = takes in ("counts", "presence")
+    if is_sparse(X):
+        X = X.tocsr()
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        n = np.bincount(rows[X.data > 0 if counted else np.isnan(X.data)], minlength=X.shape[0])
+        return int(np.count_nonzero(n == (0 if counted else X.shape[1])))
+    X = np.asarray(X)
+    held = X > 0 if counted else ~np.isnan(X)
+    return int(np.count_nonzero(~held.any(axis=1)))
 
 
 def of_own_counts(
