@@ -60,6 +60,21 @@ def _folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
 
+# Columns of text ---------------------------------------------------------------------------------
+
+
+def test_fewer_columns_of_text_than_in_training_are_refused():
+    rows = [("good", "film", "p"), ("bad", "plot", "n")] * 10
+    pd.DataFrame(rows, columns=["head", "body", "label"]).to_csv("a.csv", index=False)
+    run("select", "a.csv", "--text", "head", "--text", "body", "-k", 2, "-q", "-o", "out")
+    said = "was trained on 2 columns of text (head, body); give --text as often"
+    refused("predict", "out", "a.csv", "--text", "head", match=said)
+    frame = pd.read_csv("a.csv").rename(columns={"head": "h", "body": "b"})
+    frame.to_csv("b.csv", index=False)
+    own = run("predict", "out", "a.csv", "-q").output
+    assert run("predict", "out", "b.csv", "--text", "h", "--text", "b", "-q").output == own
+
+
 # Rows without any of the features ---------------------------------------------------------------
 
 
@@ -343,6 +358,28 @@ def test_columns_of_names_are_told(model, spelled):
     assert "names of rows" not in told(
         "select", "table.csv", "--model", model, *read, *left, "-q", "-o", "out"
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("out", ["records", "all.npz"])
+def test_columns_of_names_are_told_where_rows_are_counted(out):
+    frame, labels = numbers()
+    frame.assign(id=range(40), label=labels).to_csv("a.csv", index=False)
+    asked = ("--read", "numbers", "--model", "poisson", "-q", "-o", out)
+    said = "`id` holds another value in each of the first 40 rows, as names of rows do"
+    assert said in told("count", "a.csv", *asked)
+    run("select", out, "--model", "poisson", "-k", "all", "-q", "-o", "with")
+    assert "id" in features_of("with")
+    assert "as names of rows" not in told("count", "a.csv", "--id", "id", *asked[:-1], f"id-{out}")
+    run("select", f"id-{out}", "--model", "poisson", "-k", "all", "-q", "-o", "without")
+    assert sorted(features_of("without")) == ["g0", "g1", "g2"]
+
+
+def test_names_of_rows_have_no_effect_where_texts_and_matrices_are_counted():
+    X, y = matrices()
+    saved("a.npz", X, y)
+    Path("a.csv").write_text("text,id,label\ngood,1,a\nbad,2,b\n")
+    for name in ("a.npz", "a.csv"):
+        refused("count", name, "--id", "id", "-o", "out", match="--id has no effect here")
 
 
 def test_measurements_are_no_names():

@@ -348,32 +348,42 @@ def _weight_note(features: FeatureDefinition) -> Iterator[str]:
 
 def notes_on(recipe: Recipe, data: Data) -> Iterator[str]:
     """Say what the reader should know of the rows, wherever they are counted."""
-    layout, kind = data.tasks[0].layout, recipe.model.kind
-    batches = _batches(data.parts, layout)
+    layout = data.tasks[0].layout
+    names: Sequence[str] = ()
+    if layout.variables is not None:
+        names = layout.variables.names
+    elif not layout.text:
+        names = data.named(np.arange(data.n_features))
+    yield from notes_on_rows(data.parts, layout, recipe.model.kind, data.features, names)
+
+
+def notes_on_rows(
+    parts: Sequence[Part], layout: Layout, kind: str, features: FeatureDefinition,
+    names: Sequence[str],
+) -> Iterator[str]:  # fmt: skip
+    """Say what the reader should know of rows, whose columns of numbers have these names."""
+    batches = _batches(parts, layout)
     if (first := next(batches, None)) is None:
         return
     batches = chain([first], batches)
-    holds = {FORMATS[part.format].holds for part in data.parts}
-    if data.text_columns:
+    holds = {FORMATS[part.format].holds for part in parts}
+    if layout.text:
         yield from letters_note(first)
-        yield from cut_note(first, data.features)
-        yield from categories_note(first, data.text_columns)
+        yield from cut_note(first, features)
+        yield from categories_note(first, layout.text)
     else:
         yield from fractions_note(kind, first.rows)
         if holds == {"table"} and not layout.transpose:
             if layout.key is None and layout.variables is None:
                 yield from repeated_note(first)
-            names = data.named(np.arange(data.n_features)) if layout.variables is None else (
-                layout.variables.names
-            )  # fmt: skip
             yield from names_note(first.rows, names)
     if layout.log1p or layout.normalize is not None:
         plain = replace(layout, normalize=None, log1p=False)
         option = "--read log1p" if layout.log1p else "--read normalize"
-        stored = _batches([replace(part, held=None) for part in data.parts[:1]], plain)
+        stored = _batches([replace(part, held=None) for part in parts[:1]], plain)
         yield from chain.from_iterable(scaled_note(option, each.rows) for each in islice(stored, 1))
-    if data.text_columns:
-        yield from _note_of_empty(batches, whole=_is_small(data.parts))
+    if layout.text:
+        yield from _note_of_empty(batches, whole=_is_small(parts))
     elif kind == "bernoulli":
         yield from _note_of_presence(batches)
     elif MODELS[kind].takes == "values" and holds == {"matrix"}:

@@ -405,9 +405,10 @@ def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
             f"{' or '.join(LISTS)}."
         )
     text = layout.text or model.text_columns
-    if 1 < model.n_regions != len(text):
+    if 1 < len(model.text_columns) != len(text):
+        how = "weighs" if model.n_regions > 1 else "was trained on"
         raise InputError(
-            f"{source}: the model weighs {model.n_regions} columns of text "
+            f"{source}: the model {how} {len(model.text_columns)} columns of text "
             f"({', '.join(model.text_columns)}); give --text as often, in that order, or not at "
             f"all; got {len(text)}."
         )

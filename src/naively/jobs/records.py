@@ -15,7 +15,7 @@ from types import MappingProxyType
 import numpy as np
 
 from naively._nearest import short
-from naively.jobs.data import definition, names_of, of_record
+from naively.jobs.data import definition, names_of, notes_on_rows, of_record
 from naively.jobs.fit import fit
 from naively.jobs.learn import one_class
 from naively.jobs.markers import check_markers, with_markers
@@ -31,13 +31,14 @@ from naively.models import MODELS
 from naively.read.bytes import identity, spooled
 from naively.read.errors import InputError, mendable
 from naively.read.layout import Layout
+from naively.read.batch import Part
 from naively.read.parts import find_files, parts_of, told
 from naively.read.progress import Progress, silent
 from naively.report.summary import Summary
 from naively.selection.train import is_auto
 from naively.statistics.counts import ClassCounts
 from naively.statistics.sparse_table import SparseTable
-from naively.text.features import ColumnFeatures, TextFeatures
+from naively.text.features import ColumnFeatures, FeatureDefinition, TextFeatures
 from naively.text.labels import clean, label_text
 from naively.text.utf8 import as_texts
 from naively.text.vocabulary import Vocabulary
@@ -143,8 +144,9 @@ def count(
             f"got {out!r}."
         )
     written, formats, unlabelled = list[str](), set[str](), 0
-    notes: tuple[str, ...] = ()
-    for name, tasks in _shards(counting, jobs, progress):
+    shards = _Shards.of(counting)
+    notes = shards.notes()
+    for name, tasks in shards.tasks(jobs, progress):
         path = Path(out, name)
         if _kept(name, tasks, known) is None:
             record = kept_record(path, tasks[0].files)
@@ -153,11 +155,9 @@ def count(
                 save_record(record, path)
             unlabelled += record.unlabelled
             written.append(str(path))
-        parts = [part for task in tasks for part in task.parts]
-        formats |= {part.format for part in parts}
-        notes += tuple(told(parts, counting.layout))
+        formats |= {part.format for task in tasks for part in task.parts}
     notes = (
-        *dict.fromkeys(notes),
+        *notes,
         *unlabelled_note(unlabelled, formats=formats),
         *_namesakes(out, written),
     )
@@ -184,8 +184,13 @@ def added(
     progress: Progress = silent,
     *,
     jobs: int | None = None,
-) -> Record:
+) -> tuple[Record, tuple[str, ...]]:
     """Add records, and files that are in none of their folders, to one record.
+
+    Returns
+    -------
+    record, notes
+        The sum, and what the reader should know of the rows that were counted.
 
     Raises
     ------
@@ -193,15 +198,17 @@ def added(
         If a record is damaged or counts something else, or a file is in two of them.
     """
 
+    shards = None if counting is None else _Shards.of(counting)
+
     def counted() -> Iterator[Record]:
-        for name, tasks in () if counting is None else _shards(counting, jobs, progress):
+        for name, tasks in () if shards is None else shards.tasks(jobs, progress):
             if _kept(name, tasks, known) is None:
                 yield run_tasks(tasks, jobs)
 
     with mendable():
         merged = merge_stream(chain(_all_of(known, progress), counted()))
     save_record(merged, out)
-    return merged
+    return merged, () if shards is None else shards.notes()
 
 
 def _kept(name: str, tasks: Sequence[Task], folders: Sequence[str]) -> Record | None:
@@ -210,30 +217,54 @@ def _kept(name: str, tasks: Sequence[Task], folders: Sequence[str]) -> Record | 
     return next((record for record in found if record is not None), None)
 
 
-def _shards(
-    counting: Counting, jobs: int | None, progress: Progress
-) -> Iterator[tuple[str, Sequence[Task]]]:
-    """Tasks of each file, and the name of its record."""
-    _check_statistic(counting)
-    with mendable():
-        parts = parts_of(counting.files, counting.layout)
-        files = list(dict.fromkeys(part.path for part in parts))
-        if counting.layout.normalize == "median":
-            raise InputError(
-                "`--read normalize` must be a number here, the same for all shards, such as 1e4; "
-                "got median."
+@dataclass(frozen=True, slots=True)
+class _Shards:
+    """Files to count, one record each, and what is counted in all of them."""
+
+    counting: Counting
+    parts: Sequence[Part]
+    features: FeatureDefinition
+    layout: Layout
+    names: Vocabulary | None  # of the columns of numbers, where they have any
+
+    @classmethod
+    def of(cls, counting: Counting) -> _Shards:
+        _check_statistic(counting)
+        with mendable():
+            parts = parts_of(counting.files, counting.layout)
+            if counting.layout.normalize == "median":
+                raise InputError(
+                    "`--read normalize` must be a number here, the same for all shards, such as "
+                    "1e4; got median."
+                )
+            features, layout, columns = definition(
+                counting.features, parts, counting.layout, counting.model, counting.resolution
             )
-        features, layout, columns = definition(
-            counting.features, parts, counting.layout, counting.model, counting.resolution
-        )
-        names = names_of(columns)
+        return cls(counting, parts, features, layout, names_of(columns))
+
+    def tasks(
+        self, jobs: int | None, progress: Progress
+    ) -> Iterator[tuple[str, Sequence[Task]]]:
+        """Tasks of each file, and the name of its record."""
+        files = list(dict.fromkeys(part.path for part in self.parts))
         for done, file in enumerate(files):
             progress("counting", done, len(files))
-            own = [part for part in parts if part.path == file]
-            tasks = tasks_of(
-                own, features, layout, names=names, n_jobs=jobs, of_counts=counting.of_counts
-            )
+            own = [part for part in self.parts if part.path == file]
+            with mendable():
+                tasks = tasks_of(
+                    own, self.features, self.layout, names=self.names, n_jobs=jobs,
+                    of_counts=self.counting.of_counts,
+                )  # fmt: skip
             yield f"{Path(file).name}-{tasks[0].key[:16]}.npz", tasks
+
+    def notes(self) -> tuple[str, ...]:
+        """Say what the reader should know of the rows, the first ones of large files."""
+        names = () if self.names is None else self.names.names().tolist()
+        kind = self.counting.model.kind
+        return (
+            *told(self.parts, self.counting.layout),
+            *notes_on_rows(self.parts, self.layout, kind, self.features, names),
+        )
 
 
 def _check_statistic(counting: Counting) -> None:
