@@ -17,6 +17,7 @@ from tests.test_cli import refused, run
 from naively import (
     ClassCounts,
     SparseBernoulliNB,
+    SparseCategoricalNB,
     SparseGaussianNB,
     SparseL1Centers,
     SparseL2Centers,
@@ -577,6 +578,42 @@ def test_rows_that_do_not_fit_counts_are_told():
     rows.to_csv("rows.csv", index=False)
     said = told("select", "counts.csv", "--read", "class-rows=rows.csv", "-o", "out", "-q")
     assert "not of the same rows" not in said
+
+
+def test_too_many_rows_for_the_counts_are_told():
+    _, counts, rows = counted()
+    counts.to_csv("counts.csv", index=False)
+    total = counts["count"].groupby(counts["label"]).sum()
+    first, *_ = rows["label"]
+    n, mean = int(rows["rows"].iloc[0]), total[first] / rows["rows"].iloc[0]
+    for times, of in ((100, slice(None)), (10, slice(1))):  # all classes, and one of them
+        wrong = rows.copy()
+        wrong.loc[wrong.index[of], "rows"] *= times
+        wrong.to_csv("rows.csv", index=False)
+        said = told("select", "counts.csv", "--read", "class-rows=rows.csv", "-o", "out", "-q")
+        assert f"The counts make {mean / times:.3g} for each of the {n * times:,} rows of" in said
+    rows.to_csv("rows.csv", index=False)
+    said = told("select", "counts.csv", "--read", "class-rows=rows.csv", "-o", "out", "-q")
+    assert "The counts make" not in said
+
+
+def test_chosen_features_that_lose_by_the_correction_are_told():
+    X, y = np.random.default_rng(0).integers(0, 4, (60, 5)), np.array(["a", "b"] * 30)
+    X[:, 2] = 3 * (y == "b")
+    plain = SparseCategoricalNB(k=3).fit(X, y)
+    penalty = 0.5 * 3 * np.log(60)  # nats: 3 free shares of 4 categories in a class more
+    penalty = np.where(np.arange(5) == 2, 0.5 * 3 * np.log(60), penalty)
+    lost = int((np.sort(plain.scores_ - penalty)[-3:] < 0).sum())
+    assert lost
+    with pytest.warns(UserWarning, match=f"{lost} of the 3 chosen features have a gain below 0"):
+        model = SparseCategoricalNB(k=3, correction="bic").fit(X, y)
+    assert (model.scores_[model.support_] < 0).sum() == lost
+    SparseCategoricalNB(k=3 - lost, correction="bic").fit(X, y)
+    frame = pd.DataFrame(X.astype(str), columns=list("uvwxy")).assign(label=y)
+    frame.to_csv("a.csv", index=False)
+    asked = ("--model", "mixed", "--train", "correction=bic", "-k", "all", "-q", "-o", "out")
+    kinds = [each for name in "uvwxy" for each in ("--read", f"kind={name}=categorical")]
+    assert "of the 5 chosen features have a gain below 0" in told("select", "a.csv", *kinds, *asked)
 
 
 def test_results_of_queries_are_long_tables():

@@ -441,6 +441,8 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
         return self._store(trained, statistics)
 
     def _store(self, trained: Trained[S], counted: S) -> Self:
+        if said := trained.told:
+            warn(said)
         self._reading = None
         self._counted = counted  # before the weights of the classes: more rows are added to it
         self.model_ = trained.model

@@ -158,6 +158,7 @@ def fit(
             *data.notes,
             *_region_note(data, trained.rule),
             *(str(each.message) for each in w),
+            *filter(None, [trained.told]),
         ),
     )
     return fitted, trained

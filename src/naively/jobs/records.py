@@ -46,6 +46,7 @@ from naively.work.records import Record, is_record, load_record, merge_stream, s
 from naively.work.stream import Task, kept_record, run_tasks, tasks_of
 from naively.work.writing import atomic_directory, is_of_a_file, reserved_directory
 
+_UNEQUAL = 4  # times the features in a row of another class
 _ONE = (".npz", ".stats")  # ends of the name of one record; other names are of folders
 
 
@@ -500,7 +501,11 @@ def _of_tables(source: str, rows: str) -> Iterator[None]:
 
 
 def _unfit_note(record: Record) -> Iterator[str]:
-    """Say where a feature is counted more often than its class has rows, of a table of counts."""
+    """Say where counts and rows of classes seem to be of different rows, of a table of counts.
+
+    A feature is counted more often than its class has rows, or the rows of a class hold less than
+    one feature on average, or far less than those of another class.
+    """
     table, rows = record.statistics.table, record.statistics.class_weight
     table = table.toarray() if isinstance(table, SparseTable) else table
     above = table - rows
@@ -511,6 +516,15 @@ def _unfit_note(record: Record) -> Iterator[str]:
             f"{short(name)} is counted {table[j, c]:,.10g} times in the {rows[c]:,.10g} rows of "
             f"{short(label)}: right if a row counts a feature more than once; if not, counts and "
             "rows are not of the same rows."
+        )
+    mean = np.asarray(record.statistics.table.sum(axis=0), dtype=np.float64).ravel() / rows
+    few, many = int(np.argmin(mean)), int(np.argmax(mean))
+    if mean[few] < 1 or mean[many] > _UNEQUAL * mean[few]:
+        label, other = (short(record.statistics.classes[c]) for c in (few, many))
+        yield (
+            f"The counts make {mean[few]:.3g} for each of the {rows[few]:,.10g} rows of {label}, "
+            f"and {mean[many]:.3g} for each of the {rows[many]:,.10g} of {other}: if rows hold "
+            "more, there are too many in --read class-rows."
         )
 
 

@@ -46,6 +46,20 @@ class Trained(Generic[S]):
         """Labels (C,), in the order of the scores."""
         return self.statistics.classes
 
+    @property
+    def told(self) -> str:
+        """Say which features are chosen though their corrected gain is a loss; "" if none is."""
+        chosen, lost = len(self.selection.support), 0
+        if self.model.family.penalty is not None:
+            lost = int(np.count_nonzero(self.selection.gain < 0))
+        way = f"`k`={chosen - lost}" if self.model.constraints is None else "a smaller `k`"
+        if not lost:
+            return ""
+        return (
+            f"{lost:,} of the {chosen:,} chosen features have a gain below 0 once it is corrected: "
+            f"they gain no more than chance does; {way} leaves them out."
+        )
+
     def at(self, temperature: float) -> Self:
         """Return the model with its scores divided by a temperature, its answers the same."""
         rule = tempered(self.rule, temperature)
