@@ -785,3 +785,66 @@ def test_a_share_that_equal_rows_make_larger_is_told():
         assert len(notes) == told
     share = summary["evaluation"]["test_rows"] / 1600
     assert notes[0].startswith(f"{100 * share:.0f} % of the rows")
+
+
+# Groups of rows are never parted ------------------------------------------------------------------
+
+
+def donors(n=30):
+    """Rows of two donors: `u` tells the classes of the first, which has more rows, `v` the other's."""
+    rng = np.random.default_rng(0)
+    donor, y = np.repeat(["one", "two"], [3 * n, n]), np.tile(["a", "b"], 2 * n)
+    frame = pd.DataFrame(rng.normal(0, 0.1, (4 * n, 3)), columns=["u", "v", "w"])
+    for name, of in (("u", "one"), ("v", "two")):
+        frame.loc[(donor == of) & (y == "b"), name] += 1
+    return frame.assign(label=y, donor=donor)
+
+
+@pytest.mark.parametrize("n", [30, 90], ids=["few rows", "many"])
+def test_halves_keep_groups_of_rows_together(n):
+    """So each half is one donor, and selects the feature of that donor, whatever the seed."""
+    donors(n).to_csv("a.csv", index=False)
+    asked = ("--model", "gaussian", "-k", 1, "--judge", "stability", "--test", 0, "-q", "-o", "out")
+    run("select", "a.csv", "--read", "groups=donor", *asked)
+    assert summary_of()["features"][0]["stability"] == 0.5
+    run("select", "a.csv", "--read", "ignore=donor", *asked)
+    assert summary_of()["features"][0]["stability"] > 0.9
+
+
+def test_many_groups_are_kept_together_too():
+    """Of 300 groups, each a row 3 times, halves select on distinct rows, not on copies."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(300, 40)), columns=[f"g{j}" for j in range(40)])
+    frame = frame.assign(label=rng.permutation(["a", "b"] * 150), donor=range(300))
+    copies = pd.concat([frame] * 3, ignore_index=True)
+    frame.to_csv("once.csv", index=False)
+    copies.to_csv("copies.csv", index=False)
+    asked = ("--model", "gaussian", "-k", 5, "--judge", "stability", "-q", "--test", 0, "-o", "out")
+
+    def mean(*arguments):
+        run("select", *arguments, *asked)
+        return np.mean([row["stability"] for row in summary_of()["features"]])
+
+    once = mean("once.csv", "--read", "ignore=donor")
+    grouped = mean("copies.csv", "--read", "groups=donor")
+    parted = mean("copies.csv", "--read", "ignore=donor")
+    assert abs(grouped - once) < 0.1
+    assert parted > grouped + 0.15
+
+
+@pytest.mark.parametrize("model", ["gaussian", "mixed"])
+def test_the_penalty_of_a_refit_is_chosen_on_folds_of_groups(model):
+    """Copies of noise in other folds would be learned by heart: weak penalty, large weights."""
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(rng.normal(size=(40, 12)), columns=[f"g{j}" for j in range(12)])
+    frame = frame.assign(label=rng.permutation(["a", "b"] * 20), donor=[f"d{i}" for i in range(40)])
+    pd.concat([frame] * 4, ignore_index=True).to_csv("a.csv", index=False)
+    asked = ("--model", model, "-k", "all", "--train", "refit=logistic", "--test", 0, "-q")
+
+    def largest(*arguments):
+        run("select", "a.csv", *arguments, *asked, "-o", "out")
+        own = load("out")
+        scores = own.decision_function(frame.drop(columns=["label", "donor"]))
+        return np.abs(scores).max()
+
+    assert largest("--read", "groups=donor") < 0.5 * largest("--read", "ignore=donor")

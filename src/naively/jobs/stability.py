@@ -70,6 +70,7 @@ def stability_of(
 
     And of the best features at some other k (K,), ascending, the largest below 3 k: on average.
     Rows are divided in buckets by their content, of which halves are made; few rows one by one.
+    Groups of rows are never parted.
 
     Raises
     ------
@@ -82,7 +83,8 @@ def stability_of(
     if total:
         gathering = replace(gathering, gather=partial(_beside_total, gathering))
 
-    few = data.n_rows(*kinds) < _FEWEST
+    groups = _groups(data, kinds)
+    few = (data.n_rows(*kinds) if groups is None else len(groups)) < _FEWEST
 
     def look_at(columns: IntArray | None) -> Look:
         some = np.arange(trained.statistics.n_features) if columns is None else columns
@@ -92,20 +94,23 @@ def stability_of(
 
     def counted(columns: IntArray | None) -> list[Any]:
         look = look_at(columns)
-        if few:
-            X, labels, _, weight = joined(_taken(data, look, kinds, workers))
+        if few and groups is None:
+            X, labels, _, weight, _ = joined(_taken(data, look, kinds, workers))
             weights = [None] * len(labels) if weight is None else weight[:, None]
             return [
                 gathering.gather(X[[i]], labels[[i]], weights[i], classes=classes)
                 for i in range(len(labels))
             ]
-        found = workers.map(bucketed, data.tasks, look, tuple(kinds), gathering, classes, BUCKETS)
+        own, n = (groups, len(groups)) if few and groups is not None else (None, BUCKETS)
+        found = workers.map(bucketed, data.tasks, look, tuple(kinds), gathering, classes, n, own)
         buckets = [summed(list(each)) for each in zip(*found, strict=True)]
         return [each for each in buckets if each is not None]
 
     rng = np.random.RandomState(0)
     drawn = np.zeros(BUCKETS, dtype=np.int64)
-    if few:
+    if groups is not None:  # of which one holds rows of many classes: dealt out by the largest
+        drawn = np.array([np.argmax(each.class_rows) for each in counted(np.arange(1))])
+    elif few:
         nothing = look_at(np.arange(1))
         drawn = np.searchsorted(classes, joined(_taken(data, nothing, kinds, workers))[1])
     sides = [stratified_folds(drawn, 2, rng) == 0 for _ in range(HALVES // 2)]
@@ -124,6 +129,14 @@ def stability_of(
             for g, k in enumerate(grid.tolist())
         ]
     return own, np.array(shares)[np.searchsorted(grid, ks)]
+
+
+def _groups(data: Data, kinds: Kinds) -> Array | None:
+    """Keys of the groups of the rows of some kinds, ascending; None if there are no groups."""
+    parting = data.tasks[0].parting
+    if parting is None or parting.groups is None:
+        return None
+    return np.array(sorted(key for key, kind in parting.groups.items() if kind in kinds), np.uint64)
 
 
 def _taken(data: Data, look: Look, kinds: Kinds, workers: Workers) -> list[Taken]:

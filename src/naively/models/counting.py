@@ -18,7 +18,7 @@ from naively.statistics.missing import missing_mask
 
 
 FIRST_ROWS = 1000  # that are looked at
-_FEWEST = 5  # values that are all whole numbers: no chance
+_FEWEST = 5  # values that tell counts from others: that all are whole is no chance
 
 
 def whole_values(statistics: Any, support: IntArray) -> bool | None:
@@ -56,16 +56,18 @@ def unlike_training(whole: bool | None, X: Matrix) -> str:
     if whole is None:
         return ""
     X = X[:FIRST_ROWS]
+    values = X.data if is_sparse(X) else np.asarray(X)
+    values = values[values != 0]
+    if values.size < _FEWEST:
+        return ""
     if whole:
         said = uncounted(X)
         return said and (
             f"The model was trained on whole numbers, and {said}; give counts, not their "
             "logarithms or shares, or train on such values."
         )
-    values = X.data if is_sparse(X) else np.asarray(X)
-    values = values[values != 0]
-    largest = values.max(initial=0)
-    if values.size < _FEWEST or largest <= 1 or (values != np.rint(values)).any():
+    largest = values.max()
+    if largest <= 1 or (values != np.rint(values)).any():
         return ""
     return (
         f"The model was trained on values that are no whole numbers, as logarithms are, and the "

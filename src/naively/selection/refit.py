@@ -16,7 +16,7 @@ only divided), since the penalty would depend on their units; counts and presenc
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -70,9 +70,7 @@ def logistic_rule(rows: LabelledRows, log_prior: FloatArray, *, scaled: bool) ->
     k = rows.matrix.shape[1]
     shift, scale = _standard(rows) if scaled else (np.zeros(k), np.ones(k))
     if scaled:
-        rows = LabelledRows(
-            _moved(rows.matrix, shift, scale), rows.classes, rows.codes, rows.weights
-        )
+        rows = replace(rows, matrix=_moved(rows.matrix, shift, scale))
     found = regression(rows)
     weights = found.weights / scale
     return Refitted(
@@ -136,6 +134,11 @@ def _penalty(rows: LabelledRows) -> tuple[float, float]:
     Weaker penalties are left out once the loss has risen: it falls and rises once.
     """
     folds = list(_folds(rows))
+    if not folds and rows.groups is not None:
+        raise ValueError(
+            "`refit`='logistic' chooses its penalty on folds that keep groups of rows together, "
+            "and none leaves two classes to train on; leave `refit` out, or give more groups."
+        )
     models: list[Any] = [None] * len(folds)
     losses: dict[float, float] = {}
 
@@ -159,9 +162,12 @@ def _penalty(rows: LabelledRows) -> tuple[float, float]:
 
 
 def _folds(rows: LabelledRows) -> Iterator[tuple[LabelledRows, LabelledRows]]:
-    """Rows to train on and rows held out: those of each class are dealt out in turn."""
-    fold = np.empty(len(rows.codes), dtype=np.int64)
-    fold[np.argsort(rows.codes, kind="stable")] = np.arange(len(fold)) % N_FOLDS
+    """Rows to train on and rows held out: those of each class, or groups, are dealt out in turn."""
+    groups = np.arange(len(rows.codes)) if rows.groups is None else rows.groups
+    _, first, unit = np.unique(groups, return_index=True, return_inverse=True)
+    fold = np.empty(len(first), dtype=np.int64)
+    fold[np.argsort(rows.codes[first], kind="stable")] = np.arange(len(fold)) % N_FOLDS
+    fold = fold[unit]
     for t in range(N_FOLDS):
         train, held_out = np.flatnonzero(fold != t), np.flatnonzero(fold == t)
         if len(held_out) and len(np.unique(rows.codes[train])) > 1:
@@ -188,7 +194,8 @@ def _log_loss(model: Any, rows: LabelledRows) -> float:
 
 def _some(rows: LabelledRows, chosen: IntArray) -> LabelledRows:
     weights = None if rows.weights is None else rows.weights[chosen]
-    return LabelledRows(rows.matrix[chosen], rows.classes, rows.codes[chosen], weights)
+    groups = None if rows.groups is None else rows.groups[chosen]
+    return LabelledRows(rows.matrix[chosen], rows.classes, rows.codes[chosen], weights, groups)
 
 
 def _standard(rows: LabelledRows) -> tuple[FloatArray, FloatArray]:
