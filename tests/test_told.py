@@ -848,3 +848,21 @@ def test_the_penalty_of_a_refit_is_chosen_on_folds_of_groups(model):
         return np.abs(scores).max()
 
     assert largest("--read", "groups=donor") < 0.5 * largest("--read", "ignore=donor")
+
+
+# One number ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", ["multinomial", "categorical"])
+def test_the_weight_of_two_classes_is_the_same_everywhere(model):
+    X, y = matrices()
+    saved("a.npz", X, y)
+    said = run("select", "a.npz", "--model", model, "-k", 1, "-q", "-o", "out").output
+    with open("out/features.csv", encoding="utf-8", newline="") as file:
+        (row,) = csv.DictReader(file)
+    largest = float(row[f"weight:{row['class']}"])
+    shown = -largest if row["class"] == "a" else largest
+    assert f" {shown:+.2f} " in next(line for line in said.splitlines() if line.startswith("1 "))
+    if model == "multinomial":
+        weights = load("out").rule_.weights[:, 0]
+        assert shown == pytest.approx(weights[1] - weights[0], rel=1e-6)

@@ -66,7 +66,7 @@ class Trained(Generic[S]):
         return replace(self, rule=rule, temperature=self.temperature * temperature)
 
     def weight_errors(self) -> FloatArray | None:
-        """Return standard errors (k, C) of the weights, relative to their mean over the classes.
+        """Return standard errors (k, C) of the weights, as `weights_of_classes` compares them.
 
         From the information of the likelihood of the model; None where they have no closed form.
         """
