@@ -31,6 +31,7 @@ from naively.jobs.first_rows import (
     names_note,
     repeated_note,
     scaled_note,
+    zeros_note,
 )
 from naively.jobs.settings import ModelSettings, Recipe, in_options
 from naively.jobs.strangers import copies_note, unlabelled_note
@@ -368,15 +369,20 @@ def notes_on_rows(
     batches = chain([first], batches)
     holds = {FORMATS[part.format].holds for part in parts}
     if layout.text:
-        yield from letters_note(first)
-        yield from cut_note(first, features)
-        yield from categories_note(first, layout.text)
+        yield from _notes_on_texts(first, layout, features)
     else:
         yield from fractions_note(kind, first.rows)
         if holds == {"table"} and not layout.transpose:
             if layout.key is None and layout.variables is None:
                 yield from repeated_note(first)
             yield from names_note(first.rows, names)
+    if layout.variables is not None and (words := layout.variables.words).columns:
+        tokens = words.features.analyzer == "tokens"
+        texts = replace(layout, variables=None, text=words.columns, tokens=tokens, ignore=())
+        for batch in islice(_batches([replace(parts[0], held=None)], texts), 1):
+            yield from _notes_on_texts(batch, texts, words.features)
+    if kind == "gaussian":
+        yield from zeros_note(first.rows)
     if layout.log1p or layout.normalize is not None:
         plain = replace(layout, normalize=None, log1p=False)
         option = "--read log1p" if layout.log1p else "--read normalize"
@@ -388,6 +394,12 @@ def notes_on_rows(
         yield from _note_of_presence(batches)
     elif MODELS[kind].takes == "values" and holds == {"matrix"}:
         yield from _note_of_raw_counts(batches, kind)
+
+
+def _notes_on_texts(batch: Batch, layout: Layout, features: FeatureDefinition) -> Iterator[str]:
+    yield from letters_note(batch, features)
+    yield from cut_note(batch, features)
+    yield from categories_note(batch, layout.text)
 
 
 def _batches(parts: Sequence[Part], layout: Layout) -> Iterator[Batch]:

@@ -214,7 +214,7 @@ def _trained_note(trained_on: int, rows: int, column: str) -> Iterator[str]:
 def _first_notes(model: ModelFile, batch: Batch, X: Matrix) -> Iterator[str]:
     """Say what the first rows hold that the model does not take as it is meant."""
     if model.features is not None:
-        yield from letters_note(batch)
+        yield from letters_note(batch, model.features)
     elif said := not model.scales and unlike_training(model.whole, X[:, : len(model.names)]):
         yield said
 
