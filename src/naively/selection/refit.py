@@ -15,8 +15,9 @@ only divided), since the penalty would depend on their units; counts and presenc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -108,7 +109,7 @@ def counted(rows: LabelledRows) -> LabelledRows:
 
 def regression(rows: LabelledRows) -> Regression:
     """Fit rows (n, k), of positive weight, as they are."""
-    C, loss = _penalty(rows)
+    C, loss = penalty_of(rows)
     fitted = _fitted(rows, C)
     coef, intercept = np.asarray(fitted.coef_), np.asarray(fitted.intercept_)
     if len(coef) == 1:
@@ -128,12 +129,15 @@ def _fitted(rows: LabelledRows, C: float, start: Any = None) -> Any:
     return model.fit(rows.matrix, rows.codes, rows.weights)
 
 
-def _penalty(rows: LabelledRows) -> tuple[float, float]:
+def penalty_of(
+    rows: LabelledRows, penalties: Sequence[float] = PENALTIES, most: int = N_FOLDS
+) -> tuple[float, float]:
     """C of the least log loss on the rows held out, and that loss in nats a row.
 
-    Weaker penalties are left out once the loss has risen: it falls and rises once.
+    Weaker penalties are left out once the loss has risen: it falls and rises once. Of the five
+    folds so many at most are tried.
     """
-    folds = list(_folds(rows))
+    folds = list(islice(_folds(rows), most))
     if not folds and rows.groups is not None:
         raise ValueError(
             "`refit`='logistic' chooses its penalty on folds that keep groups of rows together, "
@@ -149,7 +153,7 @@ def _penalty(rows: LabelledRows) -> tuple[float, float]:
         return losses[C]
 
     least = np.inf
-    for C in PENALTIES:
+    for C in penalties:
         if try_out(C) > least:
             break
         least = losses[C]
@@ -157,8 +161,8 @@ def _penalty(rows: LabelledRows) -> tuple[float, float]:
     for C in (best / _BETWEEN, best * _BETWEEN):
         try_out(C)
     best = min(losses, key=losses.__getitem__)
-    total = len(rows.codes) if rows.weights is None else rows.weights.sum()
-    return best, float(losses[best] / total)
+    held_out = [fold.class_weight.sum() for _, fold in folds]
+    return best, float(losses[best] / max(sum(held_out), np.finfo(float).tiny))
 
 
 def _folds(rows: LabelledRows) -> Iterator[tuple[LabelledRows, LabelledRows]]:
