@@ -3,6 +3,7 @@
 import csv
 import json
 import sqlite3
+import sys
 import unicodedata
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from naively import (
     SparseMultinomialNB,
     SparseNegativeBinomialNB,
     SparsePoissonNB,
+    export,
     load,
     save,
     selection_stability,
@@ -866,3 +868,63 @@ def test_the_weight_of_two_classes_is_the_same_everywhere(model):
     if model == "poisson":
         weights = load("out").rule_.weights[:, 0]
         assert shown == pytest.approx(weights[1] - weights[0], rel=1e-6)
+
+
+# What cannot be, and what to do instead ------------------------------------------------------------
+
+
+def test_records_and_files_are_added_to_one_record():
+    for name, seed in (("a.csv", 0), ("b.csv", 1)):
+        frame, labels = numbers(seed=seed)
+        frame.assign(label=labels).to_csv(name, index=False)
+    asked = ("--read", "numbers", "-q")
+    run("count", "a.csv", *asked, "-o", "a.stats.npz")
+    run("count", "a.stats.npz", "b.csv", *asked, "-o", "both.npz")
+    run("count", "a.csv", "b.csv", *asked, "-o", "once.npz")
+    for record in ("both", "once"):
+        run("select", f"{record}.npz", "-k", 2, "-q", "-o", record)
+    assert Path("both/features.csv").read_bytes() == Path("once/features.csv").read_bytes()
+
+
+def test_a_model_of_counts_from_a_database_says_where_it_answers():
+    _, counts, rows = counted()
+    counts.to_csv("counts.csv", index=False)
+    rows.to_csv("rows.csv", index=False)
+    run("select", "counts.csv", "--read", "class-rows=rows.csv", "-q", "-o", "out")
+    Path("t.jsonl").write_text('{"text": ["good", "film"]}\n')
+    Path("t.csv").write_text("text\ngood film\n")
+    for name in ("t.jsonl", "t.csv"):
+        refused("predict", "out", name, match="naively.export(MODEL, 'sql', layout='words')")
+    assert "SELECT" in export("out", "sql", layout="words")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("--test", "20%"), "'20%' is not a share of the rows in [0, 1), such as 0.2"),
+        (("--words", "stop-words=de"), "no file 'de'. Did you mean 'german'?"),
+        (("--words", "stop-words=qq"), "Languages: afrikaans, arabic,"),
+    ],
+)
+def test_what_is_allowed_is_said(asked, said):
+    words_table()
+    refused("select", "words.csv", *asked, match=said)
+
+
+def test_a_function_of_python_is_no_command():
+    refused("export", match="it is a function in Python: naively.export.")
+
+
+def test_an_empty_cell_of_counts_is_named():
+    _, counts, rows = counted()
+    rows.to_csv("rows.csv", index=False)
+    counts.assign(count=[*map(str, counts["count"][:-1]), ""]).to_csv("counts.csv", index=False)
+    said = f"`count` must hold a number in every row; row {len(counts)} has none"
+    refused("select", "counts.csv", "--read", "class-rows=rows.csv", match=said)
+
+
+def test_spark_that_is_not_installed_is_told(monkeypatch):
+    words_table()
+    for name in ("pyspark", "pyspark.sql"):
+        monkeypatch.setitem(sys.modules, name, None)
+    refused("select", "words.csv", "--on", "spark", match="pip install 'naively[spark]'")

@@ -213,7 +213,8 @@ def added(
 
 
 def _kept(name: str, tasks: Sequence[Task], folders: Sequence[str]) -> Record | None:
-    """Return the record of a file, if it is whole in one of some folders."""
+    """Return the record of a file, if it is whole in one of these that are folders."""
+    folders = [each for each in folders if os.path.isdir(each)]
     found = (kept_record(Path(each, name), tasks[0].files) for each in folders)
     return next((record for record in found if record is not None), None)
 

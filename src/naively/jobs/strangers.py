@@ -59,10 +59,10 @@ def bare_note(bare: int, rows: int, kind: str, k: int, which: str = "") -> Itera
     counted = MODELS[kind].takes in ("counts", "presence")
     absent = MODELS[kind].takes == "presence" or "exposure" in MODELS[kind].parameters
     what = f"hold none of the {k:,} features" if counted else f"have no value in the {k:,} features"
-    of_absence = " and the absence of the features" if absent else ""
+    also = ", and the absence of the features," if absent else ""
     yield (
         f"{bare:,} of the {rows:,} {which}rows ({100 * bare / rows:.3g} %) {what}: the prior "
-        f"of the classes{of_absence} alone answers them."
+        f"of the classes{also} is all that decides."
     )
 
 
