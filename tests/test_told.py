@@ -17,6 +17,8 @@ from tests.test_cli import refused, run
 
 from naively import (
     ClassCounts,
+    ErrorSearchSelector,
+    Pairs,
     SparseBernoulliNB,
     SparseCategoricalNB,
     SparseGaussianNB,
@@ -928,3 +930,24 @@ def test_spark_that_is_not_installed_is_told(monkeypatch):
     for name in ("pyspark", "pyspark.sql"):
         monkeypatch.setitem(sys.modules, name, None)
     refused("select", "words.csv", "--on", "spark", match="pip install 'naively[spark]'")
+
+
+def test_parameters_of_other_searches_are_refused():
+    X, y = matrices()
+    for name in ("plus", "minus", "max_nodes"):
+        alone = "branch_and_bound" if name == "max_nodes" else "plus_l_minus_r"
+        for strategy in ("forward", "best_individual", "plus_l_minus_r", "branch_and_bound"):
+            given = {name: 500 if name == "max_nodes" else 3}
+            model = ErrorSearchSelector(k=2, strategy=strategy, **given)
+            if strategy == alone:
+                model.fit(X, y)
+            else:
+                with pytest.raises(ValueError, match=f"`{name}` has no effect with `strategy`="):
+                    model.fit(X, y)
+    for given in ({"max_nodes": 5}, {"time_limit": 3}):
+        (name,) = given
+        for model in (SparseMultinomialNB, Pairs):
+            with pytest.raises(ValueError, match=f"`{name}` has no effect without `exact`=True"):
+                made = model(**given)
+                made.fit(X, y)
+        SparseMultinomialNB(k=2, exact=True, **given).fit(X, y)
