@@ -951,3 +951,29 @@ def test_parameters_of_other_searches_are_refused():
                 made = model(**given)
                 made.fit(X, y)
         SparseMultinomialNB(k=2, exact=True, **given).fit(X, y)
+
+
+@pytest.mark.parametrize("n", [60, 300], ids=["few rows", "many"])
+def test_pairs_are_selected_on_halves_too(n):
+    """Of two classes with one spread, both objectives are the distance of the means."""
+    rng = np.random.default_rng(3)
+    y = np.array(["a", "b"] * (n // 2))
+    X = rng.normal(size=(n, 8)) + (y == "b")[:, None] * np.linspace(0, 0.6, 8)
+    pd.DataFrame(X, columns=[f"g{j}" for j in range(8)]).assign(label=y).to_csv("a.csv", index=False)
+    asked = ("--model", "l2-centers", "--train", "scale=std", "-k", 3, "--test", 0, "-q")
+    found = {}
+    for objective in ("likelihood", "pairs"):
+        more = ("--choose", f"objective={objective}", "--judge", "stability", "-o", objective)
+        run("select", "a.csv", *asked, *more)
+        rows = summary_of(objective)["features"]
+        found[objective] = {row["name"]: row["stability"] for row in rows}
+    assert found["pairs"] == found["likelihood"]
+    assert 0 < min(found["pairs"].values()) < 1
+
+
+def test_halves_are_advised_where_they_can_be_asked_for():
+    words_table()
+    for asked, advised in (((), True), (("--choose", "redundancy=conditional"), False)):
+        run("select", "words.csv", *asked, "-k", 2, "-q", "-o", "out")
+        page = Path("out/report.html").read_text("utf-8")
+        assert ("<code>--judge stability</code> tells" in page) == advised

@@ -17,6 +17,7 @@ from naively.jobs.fit import Fitted
 from naively.jobs.model_file import ModelFile
 from naively.jobs.repeat import command_line
 from naively.jobs.settings import Recipe, TestSettings
+from naively.jobs.stability import hindrance
 from naively.jobs.strangers import bare_note, strangers_note, unlabelled_note
 from naively.jobs.study import confusion_of
 from naively.judging.agreement import agreement
@@ -281,6 +282,7 @@ def _settings(recipe: Recipe, test: Tested | None, final: Fitted) -> Settings:
         features=features_in_words(final.file),
         final_rows=final_rows,
         of_text=final.file.features is not None,
+        halves=not hindrance(recipe),
     )
 
 

@@ -340,7 +340,8 @@ def solve(
             copies = copies_note(dict.fromkeys(record.shards, 1))
             notes = (*_unfit_note(record), *copies)
         summary, model = _solved(source, record, settings, progress, text_columns, given, markers)
-        summary = replace(summary, notes=(*summary.notes, *notes))
+        settings_told = replace(summary.settings, halves=False)  # of rows that are not there
+        summary = replace(summary, settings=settings_told, notes=(*summary.notes, *notes))
         progress("writing", 0, 0)
         with atomic_directory(out, RESULT_FILES, sometimes=ALSO, force=force) as folder:
             write_result(folder, summary, model, given)

@@ -34,28 +34,31 @@ def check_stability(recipe: Recipe) -> None:
     InputError
         Naming what stands in the way.
     """
-    settings, option = recipe.model, _option(recipe)
-    if not recipe.stability and recipe.stable is None:
-        return
+    asked = recipe.stability or recipe.stable is not None
+    if asked and (name := hindrance(recipe)):
+        raise InputError(
+            f"`{_option(recipe)}` selects k features again on sums of counts, not with {name}; "
+            "leave one of them out."
+        )
+
+
+def hindrance(recipe: Recipe) -> str:
+    """Option with which no features are selected on halves; "" if there is none."""
+    settings, stable = recipe.model, recipe.stable is not None
     hindrances = {
         f"--model {settings.kind}": MODELS[settings.kind].statistic is None,
-        "--choose objective=pairs": settings.objective != "likelihood",
+        "--choose objective=pairs": stable and settings.objective != "likelihood",
         "--choose redundancy": settings.redundancy is not None,
         "--choose class-weight": settings.class_weight is not None,
         "--words weights=tfidf": settings.weights == "tfidf",
-        "constraints on the features": recipe.stable is not None and settings.is_constrained,
+        "constraints on the features": stable and settings.is_constrained,
         "--choose groups, costs and budget": any(
             each is not None for each in (settings.feature_groups, settings.costs, settings.budget)
         ),
         "-k fdr": is_fdr(settings.k),
-        "--train calibration": recipe.stable is not None and settings.calibration is not None,
+        "--train calibration": stable and settings.calibration is not None,
     }
-    for name, hinders in hindrances.items():
-        if hinders:
-            raise InputError(
-                f"`{option}` selects k features again on sums of counts, not with {name}; leave "
-                "one of them out."
-            )
+    return next((name for name, hinders in hindrances.items() if hinders), "")
 
 
 def _option(recipe: Recipe) -> str:

@@ -208,6 +208,7 @@ class Settings:
     features: str  # in words: what the features are
     final_rows: str  # in words: which rows the final model was trained on
     of_text: bool = False  # whether features were found in texts
+    halves: bool = True  # whether features can be selected again on halves of the rows
 
 
 @dataclass(frozen=True, slots=True)
