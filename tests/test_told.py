@@ -977,3 +977,26 @@ def test_halves_are_advised_where_they_can_be_asked_for():
         run("select", "words.csv", *asked, "-k", 2, "-q", "-o", "out")
         page = Path("out/report.html").read_text("utf-8")
         assert ("<code>--judge stability</code> tells" in page) == advised
+
+
+def test_weights_may_have_decimal_commas():
+    rows = [("good film", "p", "1,5"), ("bad film", "n", "2,25")] * 10
+    frame = pd.DataFrame(rows, columns=["text", "label", "w"])
+    frame.to_csv("commas.csv", index=False, sep=";")
+    frame.assign(w=frame["w"].str.replace(",", ".")).to_csv("points.csv", index=False)
+    for name in ("commas", "points"):
+        run("select", f"{name}.csv", "--read", "weight=w", "--test", 0, "-q", "-o", name)
+    assert Path("commas/features.csv").read_bytes() == Path("points/features.csv").read_bytes()
+    frame.assign(w="1,000").to_csv("thousands.csv", index=False, sep=";")
+    said = ("got '1,000'", "write decimals behind a point, and thousands without a comma")
+    refused("select", "thousands.csv", "--read", "weight=w", match=said)
+
+
+def test_ties_go_to_the_first_class():
+    """As in scikit-learn; classes are in the order of their labels."""
+    X, y = np.array([[2, 0], [0, 2]]), np.array(["a", "b"])
+    for name in ("a", "z"):
+        model = SparsePoissonNB(k=2).fit(X, np.where(y == "a", name, y))
+        scores = model.predict_proba([[1, 1]])
+        assert scores[0, 0] == pytest.approx(scores[0, 1])
+        assert model.predict([[1, 1]]).tolist() == [min(name, "b")]

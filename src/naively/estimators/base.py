@@ -191,7 +191,8 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            Labels; the first of `classes_` where scores tie, to rounding.
+            Labels; the first of `classes_` where scores tie, to rounding, as in scikit-learn:
+            other labels may move such rows.
         """
         scores = self._scores(X)
         answers = winners if self._reading is None else self._reading.answers
