@@ -549,7 +549,9 @@ def test_noise_of_many_values_gains_by_chance_and_is_corrected():
     assert noise_is_chosen("bic") == 0
 
 
-@pytest.mark.filterwarnings("ignore:.*gain below 0 once it is corrected")  # noise, chosen on purpose
+@pytest.mark.filterwarnings(
+    "ignore:.*gain below 0 once it is corrected"
+)  # noise, chosen on purpose
 @parametrize_with_checks([SparseMixedNB(), SparseMixedNB(k=2, correction="bic")])
 @pytest.mark.filterwarnings("ignore:`k`=:UserWarning")
 @pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")

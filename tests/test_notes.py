@@ -193,7 +193,9 @@ def test_a_normal_distribution_of_zeros_is_told():
     share = 100 * sum((a == 0) + (b == 0) for a, b, _, _ in rows) / 210
     heads = ("a", "b", "c", "label")
     found = notes(rows, "--model", "gaussian", heads=heads)
-    assert any(each.startswith(f"Of the values of the first 70 rows {share:.3g} % are 0") for each in found)
+    assert any(
+        each.startswith(f"Of the values of the first 70 rows {share:.3g} % are 0") for each in found
+    )
     assert not any("are 0" in each for each in notes(rows, "--model", "l2-centers", heads=heads))
     dense = [(a + 1, b, c, y) for a, b, c, y in rows]
     assert not any("are 0" in each for each in notes(dense, "--model", "gaussian", heads=heads))

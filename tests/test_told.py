@@ -795,7 +795,7 @@ def test_a_share_that_equal_rows_make_larger_is_told():
 
 
 def donors(n=30):
-    """Rows of two donors: `u` tells the classes of the first, which has more rows, `v` the other's."""
+    """Rows of two donors: `u` tells the classes of the first, with more rows, `v` of the other."""
     rng = np.random.default_rng(0)
     donor, y = np.repeat(["one", "two"], [3 * n, n]), np.tile(["a", "b"], 2 * n)
     frame = pd.DataFrame(rng.normal(0, 0.1, (4 * n, 3)), columns=["u", "v", "w"])
@@ -854,7 +854,7 @@ def test_the_penalty_of_a_refit_is_chosen_on_folds_of_groups(model):
     assert largest("--read", "groups=donor") < 0.5 * largest("--read", "ignore=donor")
 
 
-# One number ----------------------------------------------------------------------------------------
+# One number -------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("model", ["poisson", "categorical"])
@@ -872,7 +872,7 @@ def test_the_weight_of_two_classes_is_the_same_everywhere(model):
         assert shown == pytest.approx(weights[1] - weights[0], rel=1e-6)
 
 
-# What cannot be, and what to do instead ------------------------------------------------------------
+# What cannot be, and what to do instead --------------------------------------------------------
 
 
 def test_records_and_files_are_added_to_one_record():
@@ -946,10 +946,11 @@ def test_parameters_of_other_searches_are_refused():
                     model.fit(X, y)
     for given in ({"max_nodes": 5}, {"time_limit": 3}):
         (name,) = given
-        for model in (SparseMultinomialNB, Pairs):
-            with pytest.raises(ValueError, match=f"`{name}` has no effect without `exact`=True"):
-                made = model(**given)
-                made.fit(X, y)
+        said = f"`{name}` has no effect without `exact`=True"
+        with pytest.raises(ValueError, match=said):
+            SparseMultinomialNB(k=2, **given).fit(X, y)
+        with pytest.raises(ValueError, match=said):
+            Pairs(**given)
         SparseMultinomialNB(k=2, exact=True, **given).fit(X, y)
 
 
@@ -959,7 +960,9 @@ def test_pairs_are_selected_on_halves_too(n):
     rng = np.random.default_rng(3)
     y = np.array(["a", "b"] * (n // 2))
     X = rng.normal(size=(n, 8)) + (y == "b")[:, None] * np.linspace(0, 0.6, 8)
-    pd.DataFrame(X, columns=[f"g{j}" for j in range(8)]).assign(label=y).to_csv("a.csv", index=False)
+    pd.DataFrame(X, columns=[f"g{j}" for j in range(8)]).assign(label=y).to_csv(
+        "a.csv", index=False
+    )
     asked = ("--model", "l2-centers", "--train", "scale=std", "-k", 3, "--test", 0, "-q")
     found = {}
     for objective in ("likelihood", "pairs"):

@@ -263,7 +263,7 @@ class Group(click.Group):
         try:
             return super().resolve_command(ctx, args)
         except click.UsageError as error:
-            if args[0] not in package.__all__:
+            if args[0] not in dir(package):
                 raise
             said = f"No such command {args[0]!r}; it is a function in Python: naively.{args[0]}"
             raise click.UsageError(said, ctx) from error

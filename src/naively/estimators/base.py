@@ -68,7 +68,11 @@ RULED_OUT = 1e300
 def _warn_of_fractions(name: str, X: Matrix) -> None:
     """Warn of logarithms in place of counts; elsewhere shares of terms are usual."""
     kind = MODELS[name]
-    if kind.takes == "counts" and "exposure" in kind.parameters and (said := uncounted(X[:FIRST_ROWS])):
+    if (
+        kind.takes == "counts"
+        and "exposure" in kind.parameters
+        and (said := uncounted(X[:FIRST_ROWS]))
+    ):
         warn(
             f"The {name} model takes counts, and {said}. Pass counts, or take SparseGaussianNB for "
             "logarithms."

@@ -34,7 +34,6 @@ from naively.selection.train import is_auto, resolve_k
 from naively.statistics.counts import ClassCounts
 from naively.statistics.matrix import check_numbers
 
-
 _ALONE = {  # strategies that a parameter is of
     "plus": "plus_l_minus_r", "minus": "plus_l_minus_r", "max_nodes": "branch_and_bound",
 }  # fmt: skip

@@ -1,8 +1,8 @@
 """Another classifier on the same folds, so that a report says so if it is better.
 
 It is scikit-learn's logistic regression on all features: words by tf-idf, or columns divided by
-their standard deviation. Its penalty is chosen among the rows that it is trained on, a fifth of them
-held out once. All rows are read into memory.
+their standard deviation. Its penalty is chosen by the rows that it is trained on, of which a fifth
+is held out once. All rows are read into memory.
 """
 
 from __future__ import annotations

@@ -28,10 +28,10 @@ from naively.jobs.strangers import copies_note, unlabelled_note
 from naively.jobs.study import path_curve
 from naively.judging.parting import TRAIN
 from naively.models import MODELS
+from naively.read.batch import Part
 from naively.read.bytes import identity, spooled
 from naively.read.errors import InputError, mendable
 from naively.read.layout import Layout
-from naively.read.batch import Part
 from naively.read.parts import find_files, parts_of, told
 from naively.read.progress import Progress, silent
 from naively.report.summary import Summary
@@ -198,7 +198,6 @@ def added(
     InputError
         If a record is damaged or counts something else, or a file is in two of them.
     """
-
     shards = None if counting is None else _Shards.of(counting)
 
     def counted() -> Iterator[Record]:
@@ -244,9 +243,7 @@ class _Shards:
             )
         return cls(counting, parts, features, layout, names_of(columns))
 
-    def tasks(
-        self, jobs: int | None, progress: Progress
-    ) -> Iterator[tuple[str, Sequence[Task]]]:
+    def tasks(self, jobs: int | None, progress: Progress) -> Iterator[tuple[str, Sequence[Task]]]:
         """Tasks of each file, and the name of its record."""
         files = list(dict.fromkeys(part.path for part in self.parts))
         for done, file in enumerate(files):

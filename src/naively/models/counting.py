@@ -16,7 +16,6 @@ from naively.statistics.counts import ClassCounts
 from naively.statistics.matrix import Matrix, canonical, is_sparse
 from naively.statistics.missing import missing_mask
 
-
 FIRST_ROWS = 1000  # that are looked at
 _FEWEST = 5  # values that tell counts from others: that all are whole is no chance
 
