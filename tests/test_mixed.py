@@ -442,6 +442,7 @@ def test_statistics_whose_codes_differ_are_not_added():
 # -- what is built on it -------------------------------------------------------------------------
 
 
+@pytest.mark.filterwarnings("ignore:.*gain below 0 once it is corrected")
 @pytest.mark.parametrize("more", [{}, {"correction": "bic"}, {"variance": "shared"}])
 def test_paths_and_searches_are_loops_of_fits(more):
     frame, y = table(60)
@@ -541,12 +542,16 @@ def noise_is_chosen(correction, n_tables=200):
     return chosen
 
 
+@pytest.mark.filterwarnings("ignore:.*gain below 0 once it is corrected")
 def test_noise_of_many_values_gains_by_chance_and_is_corrected():
     """By Wilks it gains 29 / 2 nats on average, the number about 200 log(1.09) / 2 = 8.6 + 1."""
     assert noise_is_chosen(None) > 150
     assert noise_is_chosen("bic") == 0
 
 
+@pytest.mark.filterwarnings(
+    "ignore:.*gain below 0 once it is corrected"
+)  # noise, chosen on purpose
 @parametrize_with_checks([SparseMixedNB(), SparseMixedNB(k=2, correction="bic")])
 @pytest.mark.filterwarnings("ignore:`k`=:UserWarning")
 @pytest.mark.filterwarnings("ignore:No features were selected:UserWarning")

@@ -164,6 +164,43 @@ def test_pairs_of_name_and_value_that_are_cut_are_told():
     assert not any("NAME=" in each for each in notes([*REVIEWS, ("if a=b then", "pos")]))
 
 
+def test_texts_of_a_table_are_looked_at_too():
+    rows = [(f"c1={i} c2=x", f"good \U0001f600 u\u0308 {i % 3}", i, "pn"[i % 2]) for i in range(20)]
+    options = ("--model", "mixed", "--text", "pairs", "--text", "said")
+    found = notes(rows, *options, heads=("pairs", "said", "n", "label"))
+    for told in ("20 of the first 20 rows hold emoji", "texts hold letters in parts"):
+        assert sum(told in each for each in found) == 1
+    alone = notes(rows, "--model", "mixed", "--text", "pairs", "--read", "kind=said=categorical",
+                  heads=("pairs", "said", "n", "label"))  # fmt: skip
+    assert any("20 rows hold only NAME=VALUE" in each for each in alone)
+    assert not any("emoji" in each for each in alone)
+
+
+def test_letters_in_parts_are_no_matter_where_words_are_not_cut():
+    rows = [{"text": ["u\u0308bel", "gut"], "label": "pn"[i % 2]} for i in range(20)]
+    Path("a.jsonl").write_text("\n".join(map(json.dumps, rows)), "utf-8")
+    for asked in (("--words", "analyzer=tokens"),):
+        assert "in parts" not in run("select", "a.jsonl", *asked, "-q")
+        assert "in parts" not in run("predict", "result", "a.jsonl", "--out", "o.csv", "-q")
+    rows = [("u\u0308bel", "p"), ("gut", "n")] * 10
+    assert not any("in parts" in each for each in notes(rows, "--words", r"token-pattern=\S+"))
+    assert any("in parts" in each for each in notes(rows))
+
+
+def test_a_normal_distribution_of_zeros_is_told():
+    rows = [(i % 5 == 0, i % 7 == 0, i + 0.5, "pn"[i % 2]) for i in range(70)]
+    rows = [(int(a), int(b), c, y) for a, b, c, y in rows]
+    share = 100 * sum((a == 0) + (b == 0) for a, b, _, _ in rows) / 210
+    heads = ("a", "b", "c", "label")
+    found = notes(rows, "--model", "gaussian", heads=heads)
+    assert any(
+        each.startswith(f"Of the values of the first 70 rows {share:.3g} % are 0") for each in found
+    )
+    assert not any("are 0" in each for each in notes(rows, "--model", "l2-centers", heads=heads))
+    dense = [(a + 1, b, c, y) for a, b, c, y in rows]
+    assert not any("are 0" in each for each in notes(dense, "--model", "gaussian", heads=heads))
+
+
 def test_markers_that_k_leaves_out_are_told():
     rows = [("good fine film", "pos"), ("bad dull film", "neg")] * 10
     told = "Markers are among the 1 chosen features, which have fewer than 2 of: neg ("

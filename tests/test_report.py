@@ -422,7 +422,8 @@ def test_titles():
 
 def test_weight_in_one_figure():
     row = FeatureRow(1, "x", 1.0, "b", (-0.5, 0.5, 2.0), (0, 0, 0))
-    assert weight_of(replace(row, weights=(-0.5, 0.5)), 2) == 1.0
+    assert weight_of(replace(row, weights=(-0.5, 0.5)), 2) == 0.5  # as features.csv has it
+    assert weight_of(replace(row, weights=(0.5, -0.5)), 2) == -0.5
     assert weight_of(row, 3) == 2.0
 
 

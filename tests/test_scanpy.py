@@ -6,11 +6,13 @@ import anndata
 import numpy as np
 import pandas as pd
 import pytest
+from click.testing import CliRunner
 from scipy import sparse
 from scipy.stats import chi2
 
 import naively.scanpy
 from naively import SparseGaussianNB, SparseL2Centers, SparsePoissonNB, markers
+from naively.cli.commands import naively as command
 
 GROUPS = ["B cell", "NK", "T cell"]
 
@@ -149,6 +151,28 @@ def test_parameters_are_those_of_the_estimator():
     for given in ({"k": 6}, {"quota": 1}):
         with pytest.raises(ValueError, match=rf"`{next(iter(given))}`=. is that of `model`"):
             naively.scanpy.rank_genes(cells, "type", layer="counts", model=other, **given)
+
+
+@pytest.mark.parametrize("asked", ["objective=pairs", "redundancy=conditional", None])
+def test_the_panel_is_in_the_order_and_unit_of_the_command(asked, tmp_path):
+    cells, _ = some_cells()
+    cells.write_h5ad(tmp_path / "cells.h5ad")
+    options = {} if asked is None else dict([asked.split("=")])
+    model = SparsePoissonNB(k=6, **options)
+    naively.scanpy.rank_genes(cells, "type", layer="counts", model=model)
+    arguments = [
+        *("select", tmp_path / "cells.h5ad", "--label", "type", "--read", "layer=counts"),
+        *("--model", "poisson", "-k", 6, "--test", 0, "-q", "-o", tmp_path / "out"),
+        *(() if asked is None else ("--choose", asked)),
+    ]
+    result = CliRunner().invoke(command, [str(each) for each in arguments])
+    assert result.exit_code == 0, result.output
+    told = pd.read_csv(tmp_path / "out" / "features.csv")
+    panel = cells.var[cells.var["naively_selected"]].sort_values("naively_rank")
+    assert panel.index.tolist() == told["feature"].tolist()
+    np.testing.assert_allclose(panel["naively_gain"], told["gain"], atol=1e-4)  # as written
+    others = cells.var.loc[~cells.var["naively_selected"], "naively_gain"]
+    assert others.isna().all() == (asked is not None)
 
 
 def test_the_model_is_saved_with_the_names_of_genes(tmp_path):

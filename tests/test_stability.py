@@ -446,7 +446,7 @@ def test_stable_needs_the_rows_and_one_k():
     ("options", "message"),
     [
         (("--model", "hybrid"), "not with --model hybrid"),
-        (("--choose", "objective=pairs"), "not with --choose objective=pairs"),
+        (("--choose", "objective=pairs", "--choose", "stable=0.9"), "objective=pairs"),
         (("--choose", "redundancy=conditional"), "not with --choose redundancy"),
         (("--choose", "class-weight=balanced"), "not with --choose class-weight"),
         (("--words", "weights=tfidf"), "not with --words weights=tfidf"),

@@ -3,6 +3,7 @@
 import csv
 import json
 import sqlite3
+import sys
 import unicodedata
 from pathlib import Path
 
@@ -16,10 +17,19 @@ from tests.test_cli import refused, run
 
 from naively import (
     ClassCounts,
+    ErrorSearchSelector,
+    Pairs,
     SparseBernoulliNB,
+    SparseCategoricalNB,
+    SparseGaussianNB,
+    SparseL1Centers,
+    SparseL2Centers,
     SparseMultinomialNB,
     SparseNegativeBinomialNB,
     SparsePoissonNB,
+    export,
+    load,
+    save,
     selection_stability,
 )
 from naively._nearest import nearest
@@ -53,6 +63,56 @@ def numbers(n=40, m=3, seed=0):
 @pytest.fixture(autouse=True)
 def _folder(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+
+
+# Columns of text ---------------------------------------------------------------------------------
+
+
+def test_fewer_columns_of_text_than_in_training_are_refused():
+    rows = [("good", "film", "p"), ("bad", "plot", "n")] * 10
+    pd.DataFrame(rows, columns=["head", "body", "label"]).to_csv("a.csv", index=False)
+    run("select", "a.csv", "--text", "head", "--text", "body", "-k", 2, "-q", "-o", "out")
+    said = "was trained on 2 columns of text (head, body); give --text as often"
+    refused("predict", "out", "a.csv", "--text", "head", match=said)
+    frame = pd.read_csv("a.csv").rename(columns={"head": "h", "body": "b"})
+    frame.to_csv("b.csv", index=False)
+    own = run("predict", "out", "a.csv", "-q").output
+    assert run("predict", "out", "b.csv", "--text", "h", "--text", "b", "-q").output == own
+
+
+# Rows without any of the features ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", ["multinomial", "bernoulli"])
+def test_rows_that_hold_none_of_the_features_are_counted(model):
+    rows = [("good", "p"), ("bad", "n")] * 10 + [("other", "p"), ("", "n"), ("else", "n")]
+    frame = pd.DataFrame(rows, columns=["text", "label"])
+    frame.assign(part=["train"] * 20 + ["test"] * 3).to_csv("a.csv", index=False)
+    said = told("select", "a.csv", "-k", 2, "--model", model, "--read", "split=part", "-o", "out")
+    note = "3 of the 3 test rows (100 %) hold none of the 2 features"
+    assert note in said
+    assert note in Path("out/report.html").read_text()
+    said = told("predict", "out", "a.csv", "-q", "-o", "answers.csv")
+    assert "3 of the 23 rows (13 %) hold none of the 2 features: the prior of the classes" in said
+    assert ("absence" in said) == (model == "bernoulli")
+    answers = pd.read_csv("answers.csv")["label"]
+    assert answers[20:].nunique() == 1
+    frame[:20].to_csv("known.csv", index=False)
+    assert "hold none" not in told("predict", "out", "known.csv", "-q", "-o", "answers.csv")
+
+
+def test_rows_without_any_value_are_counted():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(40, 3)), ["a", "b"] * 20
+    X[:, 0] += np.arange(40) % 2
+    frame = pd.DataFrame(X, columns=["u", "v", "w"]).assign(label=y)
+    frame.loc[3, ["u", "v", "w"]] = np.nan
+    frame.loc[5, ["u"]] = np.nan
+    frame.to_csv("a.csv", index=False)
+    asked = ("--model", "gaussian", "--read", "missing=ignore", "-k", "all", "-o", "out", "-q")
+    run("select", "a.csv", *asked)
+    said = told("predict", "out", "a.csv", "-q", "-o", "answers.csv")
+    assert "1 of the 40 rows (2.5 %) have no value in the 3 features: the prior" in said
 
 
 # The index of pandas ----------------------------------------------------------------------------
@@ -237,6 +297,46 @@ def test_estimators_with_a_law_of_counts_warn_of_logarithms():
     SparseMultinomialNB(k=2).fit(np.log1p(X), y)  # frequencies are usual there
 
 
+OF_VALUES = {
+    "gaussian": SparseGaussianNB, "l2-centers": SparseL2Centers, "l1-centers": SparseL1Centers,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("model", OF_VALUES)
+def test_a_model_of_logarithms_is_told_from_counts_and_the_reverse(model):
+    X, y = matrices()
+    given = {"counts": X, "logs": np.log1p(X)}
+    says = {"logs": "trained on whole numbers", "counts": "trained on values that are no whole"}
+    for name, rows in given.items():
+        saved(f"{name}.npz", rows, y)
+    for name, rows in given.items():
+        (other,) = set(given) - {name}
+        run("select", f"{name}.npz", "--model", model, "-k", 2, "-q", "-o", "out")
+        assert says[other] in told("predict", "out", f"{other}.npz", "-q", "-o", "answers.csv")
+        assert "trained on" not in told("predict", "out", f"{name}.npz", "-q", "-o", "answers.csv")
+        own = OF_VALUES[model](k=2).fit(rows, y)
+        save(own, "own.npz")
+        for fitted in (own, load("own.npz"), load("out")):
+            fitted.predict(rows)
+            with pytest.warns(UserWarning, match=says[other]):
+                fitted.predict(given[other])
+
+
+def test_a_loaded_model_of_counts_warns_of_logarithms():
+    X, y = matrices()
+    save(SparseMultinomialNB(k=2).fit(X, y), "counts.npz")
+    with pytest.warns(UserWarning, match="trained on whole numbers, and of the .* no whole"):
+        load("counts.npz").predict(np.log1p(X))
+
+
+def test_rows_of_fractional_weight_tell_nothing_of_their_values():
+    X, y = matrices()
+    weight = np.random.default_rng(0).uniform(1, 2, len(y))
+    model = SparseGaussianNB(k=2).fit(X, y, sample_weight=weight)
+    model.predict(X)
+    model.predict(np.log1p(X))
+
+
 def test_logarithms_taken_twice_are_told():
     X, y = matrices()
     asked = ("--read", "normalize=100", "--read", "log1p", "--model", "gaussian", "-k", 2, "-q")
@@ -263,6 +363,28 @@ def test_columns_of_names_are_told(model, spelled):
     assert "names of rows" not in told(
         "select", "table.csv", "--model", model, *read, *left, "-q", "-o", "out"
     )  # fmt: skip
+
+
+@pytest.mark.parametrize("out", ["records", "all.npz"])
+def test_columns_of_names_are_told_where_rows_are_counted(out):
+    frame, labels = numbers()
+    frame.assign(id=range(40), label=labels).to_csv("a.csv", index=False)
+    asked = ("--read", "numbers", "--model", "poisson", "-q", "-o", out)
+    said = "`id` holds another value in each of the first 40 rows, as names of rows do"
+    assert said in told("count", "a.csv", *asked)
+    run("select", out, "--model", "poisson", "-k", "all", "-q", "-o", "with")
+    assert "id" in features_of("with")
+    assert "as names of rows" not in told("count", "a.csv", "--id", "id", *asked[:-1], f"id-{out}")
+    run("select", f"id-{out}", "--model", "poisson", "-k", "all", "-q", "-o", "without")
+    assert sorted(features_of("without")) == ["g0", "g1", "g2"]
+
+
+def test_names_of_rows_have_no_effect_where_texts_and_matrices_are_counted():
+    X, y = matrices()
+    saved("a.npz", X, y)
+    Path("a.csv").write_text("text,id,label\ngood,1,a\nbad,2,b\n")
+    for name in ("a.npz", "a.csv"):
+        refused("count", name, "--id", "id", "-o", "out", match="--id has no effect here")
 
 
 def test_measurements_are_no_names():
@@ -462,6 +584,42 @@ def test_rows_that_do_not_fit_counts_are_told():
     assert "not of the same rows" not in said
 
 
+def test_too_many_rows_for_the_counts_are_told():
+    _, counts, rows = counted()
+    counts.to_csv("counts.csv", index=False)
+    total = counts["count"].groupby(counts["label"]).sum()
+    first, *_ = rows["label"]
+    n, mean = int(rows["rows"].iloc[0]), total[first] / rows["rows"].iloc[0]
+    for times, of in ((100, slice(None)), (10, slice(1))):  # all classes, and one of them
+        wrong = rows.copy()
+        wrong.loc[wrong.index[of], "rows"] *= times
+        wrong.to_csv("rows.csv", index=False)
+        said = told("select", "counts.csv", "--read", "class-rows=rows.csv", "-o", "out", "-q")
+        assert f"The counts make {mean / times:.3g} for each of the {n * times:,} rows of" in said
+    rows.to_csv("rows.csv", index=False)
+    said = told("select", "counts.csv", "--read", "class-rows=rows.csv", "-o", "out", "-q")
+    assert "The counts make" not in said
+
+
+def test_chosen_features_that_lose_by_the_correction_are_told():
+    X, y = np.random.default_rng(0).integers(0, 4, (60, 5)), np.array(["a", "b"] * 30)
+    X[:, 2] = 3 * (y == "b")
+    plain = SparseCategoricalNB(k=3).fit(X, y)
+    penalty = 0.5 * 3 * np.log(60)  # nats: 3 free shares of 4 categories in a class more
+    penalty = np.where(np.arange(5) == 2, 0.5 * 3 * np.log(60), penalty)
+    lost = int((np.sort(plain.scores_ - penalty)[-3:] < 0).sum())
+    assert lost
+    with pytest.warns(UserWarning, match=f"{lost} of the 3 chosen features have a gain below 0"):
+        model = SparseCategoricalNB(k=3, correction="bic").fit(X, y)
+    assert (model.scores_[model.support_] < 0).sum() == lost
+    SparseCategoricalNB(k=3 - lost, correction="bic").fit(X, y)
+    frame = pd.DataFrame(X.astype(str), columns=list("uvwxy")).assign(label=y)
+    frame.to_csv("a.csv", index=False)
+    asked = ("--model", "mixed", "--train", "correction=bic", "-k", "all", "-q", "-o", "out")
+    kinds = [each for name in "uvwxy" for each in ("--read", f"kind={name}=categorical")]
+    assert "of the 5 chosen features have a gain below 0" in told("select", "a.csv", *kinds, *asked)
+
+
 def test_results_of_queries_are_long_tables():
     _, counts, rows = counted()
     expected, names = ClassCounts.from_long(counts, rows=rows)
@@ -631,3 +789,217 @@ def test_a_share_that_equal_rows_make_larger_is_told():
         assert len(notes) == told
     share = summary["evaluation"]["test_rows"] / 1600
     assert notes[0].startswith(f"{100 * share:.0f} % of the rows")
+
+
+# Groups of rows are never parted ------------------------------------------------------------------
+
+
+def donors(n=30):
+    """Rows of two donors: `u` tells the classes of the first, with more rows, `v` of the other."""
+    rng = np.random.default_rng(0)
+    donor, y = np.repeat(["one", "two"], [3 * n, n]), np.tile(["a", "b"], 2 * n)
+    frame = pd.DataFrame(rng.normal(0, 0.1, (4 * n, 3)), columns=["u", "v", "w"])
+    for name, of in (("u", "one"), ("v", "two")):
+        frame.loc[(donor == of) & (y == "b"), name] += 1
+    return frame.assign(label=y, donor=donor)
+
+
+@pytest.mark.parametrize("n", [30, 90], ids=["few rows", "many"])
+def test_halves_keep_groups_of_rows_together(n):
+    """So each half is one donor, and selects the feature of that donor, whatever the seed."""
+    donors(n).to_csv("a.csv", index=False)
+    asked = ("--model", "gaussian", "-k", 1, "--judge", "stability", "--test", 0, "-q", "-o", "out")
+    run("select", "a.csv", "--read", "groups=donor", *asked)
+    assert summary_of()["features"][0]["stability"] == 0.5
+    run("select", "a.csv", "--read", "ignore=donor", *asked)
+    assert summary_of()["features"][0]["stability"] > 0.9
+
+
+def test_many_groups_are_kept_together_too():
+    """Of 300 groups, each a row 3 times, halves select on distinct rows, not on copies."""
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame(rng.normal(size=(300, 40)), columns=[f"g{j}" for j in range(40)])
+    frame = frame.assign(label=rng.permutation(["a", "b"] * 150), donor=range(300))
+    copies = pd.concat([frame] * 3, ignore_index=True)
+    frame.to_csv("once.csv", index=False)
+    copies.to_csv("copies.csv", index=False)
+    asked = ("--model", "gaussian", "-k", 5, "--judge", "stability", "-q", "--test", 0, "-o", "out")
+
+    def mean(*arguments):
+        run("select", *arguments, *asked)
+        return np.mean([row["stability"] for row in summary_of()["features"]])
+
+    once = mean("once.csv", "--read", "ignore=donor")
+    grouped = mean("copies.csv", "--read", "groups=donor")
+    parted = mean("copies.csv", "--read", "ignore=donor")
+    assert abs(grouped - once) < 0.1
+    assert parted > grouped + 0.15
+
+
+@pytest.mark.parametrize("model", ["gaussian", "mixed"])
+def test_the_penalty_of_a_refit_is_chosen_on_folds_of_groups(model):
+    """Copies of noise in other folds would be learned by heart: weak penalty, large weights."""
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame(rng.normal(size=(40, 12)), columns=[f"g{j}" for j in range(12)])
+    frame = frame.assign(label=rng.permutation(["a", "b"] * 20), donor=[f"d{i}" for i in range(40)])
+    pd.concat([frame] * 4, ignore_index=True).to_csv("a.csv", index=False)
+    asked = ("--model", model, "-k", "all", "--train", "refit=logistic", "--test", 0, "-q")
+
+    def largest(*arguments):
+        run("select", "a.csv", *arguments, *asked, "-o", "out")
+        own = load("out")
+        scores = own.decision_function(frame.drop(columns=["label", "donor"]))
+        return np.abs(scores).max()
+
+    assert largest("--read", "groups=donor") < 0.5 * largest("--read", "ignore=donor")
+
+
+# One number -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("model", ["poisson", "categorical"])
+def test_the_weight_of_two_classes_is_the_same_everywhere(model):
+    X, y = matrices()
+    saved("a.npz", X, y)
+    said = run("select", "a.npz", "--model", model, "-k", 1, "-q", "-o", "out").output
+    with open("out/features.csv", encoding="utf-8", newline="") as file:
+        (row,) = csv.DictReader(file)
+    largest = float(row[f"weight:{row['class']}"])
+    shown = -largest if row["class"] == "a" else largest
+    assert f" {shown:+.2f} " in next(line for line in said.splitlines() if line.startswith("1  "))
+    if model == "poisson":
+        weights = load("out").rule_.weights[:, 0]
+        assert shown == pytest.approx(weights[1] - weights[0], rel=1e-6)
+
+
+# What cannot be, and what to do instead --------------------------------------------------------
+
+
+def test_records_and_files_are_added_to_one_record():
+    for name, seed in (("a.csv", 0), ("b.csv", 1)):
+        frame, labels = numbers(seed=seed)
+        frame.assign(label=labels).to_csv(name, index=False)
+    asked = ("--read", "numbers", "-q")
+    run("count", "a.csv", *asked, "-o", "a.stats.npz")
+    run("count", "a.stats.npz", "b.csv", *asked, "-o", "both.npz")
+    run("count", "a.csv", "b.csv", *asked, "-o", "once.npz")
+    for record in ("both", "once"):
+        run("select", f"{record}.npz", "-k", 2, "-q", "-o", record)
+    assert Path("both/features.csv").read_bytes() == Path("once/features.csv").read_bytes()
+
+
+def test_a_model_of_counts_from_a_database_says_where_it_answers():
+    _, counts, rows = counted()
+    counts.to_csv("counts.csv", index=False)
+    rows.to_csv("rows.csv", index=False)
+    run("select", "counts.csv", "--read", "class-rows=rows.csv", "-q", "-o", "out")
+    Path("t.jsonl").write_text('{"text": ["good", "film"]}\n')
+    Path("t.csv").write_text("text\ngood film\n")
+    for name in ("t.jsonl", "t.csv"):
+        refused("predict", "out", name, match="naively.export(MODEL, 'sql', layout='words')")
+    assert "SELECT" in export("out", "sql", layout="words")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("--test", "20%"), "'20%' is not a share of the rows in [0, 1), such as 0.2"),
+        (("--words", "stop-words=de"), "no file 'de'. Did you mean 'german'?"),
+        (("--words", "stop-words=qq"), "Languages: afrikaans, arabic,"),
+    ],
+)
+def test_what_is_allowed_is_said(asked, said):
+    words_table()
+    refused("select", "words.csv", *asked, match=said)
+
+
+def test_a_function_of_python_is_no_command():
+    refused("export", match="it is a function in Python: naively.export.")
+
+
+def test_an_empty_cell_of_counts_is_named():
+    _, counts, rows = counted()
+    rows.to_csv("rows.csv", index=False)
+    counts.assign(count=[*map(str, counts["count"][:-1]), ""]).to_csv("counts.csv", index=False)
+    said = f"`count` must hold a number in every row; row {len(counts)} has none"
+    refused("select", "counts.csv", "--read", "class-rows=rows.csv", match=said)
+
+
+def test_spark_that_is_not_installed_is_told(monkeypatch):
+    words_table()
+    for name in ("pyspark", "pyspark.sql"):
+        monkeypatch.setitem(sys.modules, name, None)
+    refused("select", "words.csv", "--on", "spark", match="pip install 'naively[spark]'")
+
+
+def test_parameters_of_other_searches_are_refused():
+    X, y = matrices()
+    for name in ("plus", "minus", "max_nodes"):
+        alone = "branch_and_bound" if name == "max_nodes" else "plus_l_minus_r"
+        for strategy in ("forward", "best_individual", "plus_l_minus_r", "branch_and_bound"):
+            given = {name: 500 if name == "max_nodes" else 3}
+            model = ErrorSearchSelector(k=2, strategy=strategy, **given)
+            if strategy == alone:
+                model.fit(X, y)
+            else:
+                with pytest.raises(ValueError, match=f"`{name}` has no effect with `strategy`="):
+                    model.fit(X, y)
+    for given in ({"max_nodes": 5}, {"time_limit": 3}):
+        (name,) = given
+        said = f"`{name}` has no effect without `exact`=True"
+        with pytest.raises(ValueError, match=said):
+            SparseMultinomialNB(k=2, **given).fit(X, y)
+        with pytest.raises(ValueError, match=said):
+            Pairs(**given)
+        SparseMultinomialNB(k=2, exact=True, **given).fit(X, y)
+
+
+@pytest.mark.parametrize("n", [60, 300], ids=["few rows", "many"])
+def test_pairs_are_selected_on_halves_too(n):
+    """Of two classes with one spread, both objectives are the distance of the means."""
+    rng = np.random.default_rng(3)
+    y = np.array(["a", "b"] * (n // 2))
+    X = rng.normal(size=(n, 8)) + (y == "b")[:, None] * np.linspace(0, 0.6, 8)
+    pd.DataFrame(X, columns=[f"g{j}" for j in range(8)]).assign(label=y).to_csv(
+        "a.csv", index=False
+    )
+    asked = ("--model", "l2-centers", "--train", "scale=std", "-k", 3, "--test", 0, "-q")
+    found = {}
+    for objective in ("likelihood", "pairs"):
+        more = ("--choose", f"objective={objective}", "--judge", "stability", "-o", objective)
+        run("select", "a.csv", *asked, *more)
+        rows = summary_of(objective)["features"]
+        found[objective] = {row["name"]: row["stability"] for row in rows}
+    assert found["pairs"] == found["likelihood"]
+    assert 0 < min(found["pairs"].values()) < 1
+
+
+def test_halves_are_advised_where_they_can_be_asked_for():
+    words_table()
+    for asked, advised in (((), True), (("--choose", "redundancy=conditional"), False)):
+        run("select", "words.csv", *asked, "-k", 2, "-q", "-o", "out")
+        page = Path("out/report.html").read_text("utf-8")
+        assert ("<code>--judge stability</code> tells" in page) == advised
+
+
+def test_weights_may_have_decimal_commas():
+    rows = [("good film", "p", "1,5"), ("bad film", "n", "2,25")] * 10
+    frame = pd.DataFrame(rows, columns=["text", "label", "w"])
+    frame.to_csv("commas.csv", index=False, sep=";")
+    frame.assign(w=frame["w"].str.replace(",", ".")).to_csv("points.csv", index=False)
+    for name in ("commas", "points"):
+        run("select", f"{name}.csv", "--read", "weight=w", "--test", 0, "-q", "-o", name)
+    assert Path("commas/features.csv").read_bytes() == Path("points/features.csv").read_bytes()
+    frame.assign(w="1,000").to_csv("thousands.csv", index=False, sep=";")
+    said = ("got '1,000'", "write decimals behind a point, and thousands without a comma")
+    refused("select", "thousands.csv", "--read", "weight=w", match=said)
+
+
+def test_ties_go_to_the_first_class():
+    """As in scikit-learn; classes are in the order of their labels."""
+    X, y = np.array([[2, 0], [0, 2]]), np.array(["a", "b"])
+    for name in ("a", "z"):
+        model = SparsePoissonNB(k=2).fit(X, np.where(y == "a", name, y))
+        scores = model.predict_proba([[1, 1]])
+        assert scores[0, 0] == pytest.approx(scores[0, 1])
+        assert model.predict([[1, 1]]).tolist() == [min(name, "b")]

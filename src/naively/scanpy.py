@@ -62,8 +62,9 @@ def rank_genes(
     ----------
     adata : AnnData
         Cells and genes. Gets `uns[key_added]`, and in `var` (of `raw`, if that is used) the columns
-        `naively_selected` (bool), `naively_gain` (nats) and `naively_rank` (from 1 by falling gain;
-        missing for genes that are not in the panel).
+        `naively_selected` (bool), `naively_gain` (nats of the objective, as in features.csv of
+        `naively select`; with `objective="pairs"` or `redundancy` missing for genes that are not
+        in the panel) and `naively_rank` (from 1 by falling gain; missing for these genes).
     groupby : str
         Column of `obs` with the groups. Texts become categories, as scanpy makes them.
     layer : str, default=None
@@ -269,9 +270,13 @@ def _of_group(compared: Compared, names: Array, n: int) -> dict[str, Array]:
 def _mark(var: Any, fitted: AbstractSparseClassifier[Any]) -> None:
     import pandas as pd  # which AnnData needs
 
-    gain, support = fitted.scores_, fitted.selection_.support
+    model, support, own = fitted.model_, fitted.selection_.support, fitted.selection_.gain
+    # Of genes that are not chosen, the separation of pairs or what they would add is not known.
+    alone = model.objective is None and model.redundancy is None
+    gain = fitted.scores_.copy() if alone else np.full(len(fitted.support_), np.nan)
+    gain[support] = own
     rank = np.zeros(len(gain), dtype=np.int64)
-    rank[support[np.argsort(-gain[support], kind="stable")]] = np.arange(1, len(support) + 1)
+    rank[support[np.argsort(-own, kind="stable")]] = np.arange(1, len(support) + 1)
     var["naively_selected"] = fitted.support_
     var["naively_gain"] = gain
     var["naively_rank"] = pd.array(rank, dtype="Int64")

@@ -13,6 +13,7 @@ from naively._types import Array, FloatArray, IntArray
 from naively._warn import warn
 from naively.jobs.model_file import ModelFile
 from naively.jobs.predict import eye_of
+from naively.models.counting import FIRST_ROWS, unlike_training
 from naively.read.batch import Batch, Places
 from naively.read.frame import check_named, column_names, is_frame, number_columns, text_rows
 from naively.read.matrix import scaled_counts
@@ -79,6 +80,7 @@ class FileReading:
             return self._of_names(estimator, X)
         rows, columns = self._scaled(estimator._check_rows(X)), self.file.columns
         self._tell_of_places()
+        self._tell_of_values(rows if len(columns) == rows.shape[1] else rows[:FIRST_ROWS, columns])
         if self.file.exposure is not None:
             return exposed_columns(rows, columns, self.file.exposure)
         return rows if len(columns) == rows.shape[1] else rows[:, columns]
@@ -117,6 +119,7 @@ class FileReading:
         if self.file.scales:
             rows = self._scaled(rows)[:, [there.index(name) for name in names]]
         exposure, columns = self.file.exposure, self.file.columns
+        self._tell_of_values(rows)
         if exposure is None:  # taken as of a matrix: sums over the same layout round alike
             whole = rows.shape[1] == self.file.n_features
             return rows if whole else rows[:, np.arange(rows.shape[1])]
@@ -136,6 +139,8 @@ class FileReading:
                 "or taken logarithms of when they were read, and does so itself; pass the rows as "
                 "they were before."
             )
+        if said := unlike_training(True, rows):
+            self._tell(f"{said} It scales them itself.")
         if file.normalize is not None and rows.shape[1] != file.n_features:
             self._tell(
                 f"Rows are scaled to the sum {file.normalize:g} over all columns of X, which has "
@@ -205,6 +210,10 @@ class FileReading:
                 "X has no names of columns, and the model was trained with names: its columns are "
                 "taken to be those of training, in that order."
             )
+
+    def _tell_of_values(self, rows: Matrix) -> None:
+        if not self.file.scales and (said := unlike_training(self.file.whole, rows)):
+            self._tell(said)
 
     def _tell(self, text: str) -> None:
         """Warn once."""

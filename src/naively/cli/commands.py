@@ -27,6 +27,7 @@ from naively.cli.recipes import (
     rows_layout,
 )
 from naively.models.kinds import MODELS
+from naively.read.formats import FORMATS, format_of
 from naively.report.names import printable
 
 __all__ = ["Refusal", "echo_json", "naively", "output_refused"]
@@ -255,9 +256,8 @@ def count(
         _only(given(), {"out", "quiet"}, "records, which are counted")
     jobs = jobs_of(options)
     with screen.progress(quiet=quiet) as progress:
-        notes: tuple[str, ...] = ()
         if records.is_one(out):
-            merged = records.added(known, counting, out, progress, jobs=jobs)
+            merged, notes = records.added(known, counting, out, progress, jobs=jobs)
             shards = f"{len(merged.shards):,} shard{'s' * (len(merged.shards) != 1)}"
             said = f"{merged.n_rows:,} rows of {shards}, {merged.statistics.n_features:,} "
             said += f"features, {len(merged.statistics.classes):,} classes in {out}"
@@ -275,6 +275,12 @@ def _counting(files: tuple[str, ...], options: dict[str, Any], resolution: float
 
     layout = layout_of(files[0], options)
     model = model_settings(options)
+    table = not layout.text and FORMATS[format_of(files[0], layout.format)].holds == "table"
+    if layout.key is not None and not table:
+        raise click.UsageError(
+            "--id has no effect here: names of rows are left out of the columns of a table of "
+            "numbers (--read numbers), and not counted elsewhere; leave it out."
+        )
     if resolution is not None and layout.text:
         raise click.UsageError(
             "--read resolution is of numbers (--read numbers) only; leave it out."

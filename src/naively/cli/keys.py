@@ -11,6 +11,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem
 
+import naively as package
 from naively._nearest import nearest
 from naively.cli.ending import Refusal
 from naively.cli.values import AnyType
@@ -256,6 +257,16 @@ class Group(click.Group):
         """Read the name of the command."""
         with _in_one_sentence():
             return super().make_context(*args, **settings)
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """Find the command; what is one in Python alone is named."""
+        try:
+            return super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            if args[0] not in dir(package):
+                raise
+            said = f"No such command {args[0]!r}; it is a function in Python: naively.{args[0]}"
+            raise click.UsageError(said, ctx) from error
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command."""

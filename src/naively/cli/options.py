@@ -437,7 +437,7 @@ CV: Some = {
 
 COUNT: Some = {
     "": [_argument("sources", nargs=-1, required=True, metavar="FILE|RECORD|FOLDER...")],
-    "Input": [_TEXT, _LABEL, _read("count"), _words("count")],
+    "Input": [_TEXT, _LABEL, _ID, _read("count"), _words("count")],
     "Statistics": [_model(ADDED, default="multinomial", more=" What it is trained on is counted.")],
     "Result": [
         _out("A folder, for a record of each FILE; or a name in .npz or .stats, for one record of "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import replace
@@ -265,6 +266,11 @@ def _test_settings(options: Options) -> Any:
 
 def _share(test: str | None) -> float | None:
     """Share of the rows that is to be held out; None where that is not what was given."""
+    if test is not None and test.rstrip().endswith("%") and not os.path.exists(test):
+        raise click.BadParameter(
+            f"{test!r} is not a share of the rows in [0, 1), such as 0.2, nor the name of a file.",
+            param_hint="'--test'",
+        )
     with suppress(ValueError, TypeError):
         share = float(test)  # type: ignore[arg-type]
         if not 0 <= share < 1 or math.isnan(share):

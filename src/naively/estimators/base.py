@@ -42,7 +42,7 @@ from naively.judging.folds import choose_k
 from naively.judging.rows import checked_rows
 from naively.judging.stability import SelectionStability, stability_at
 from naively.models.alike import p_values
-from naively.models.counting import uncounted
+from naively.models.counting import FIRST_ROWS, uncounted, unlike_training, whole_values
 from naively.models.kinds import MODELS
 from naively.models.model import A, Model, RowsOver, S
 from naively.models.rules import LinearRule, Rule, winners
@@ -63,13 +63,16 @@ from naively.statistics.matrix import (
 )
 
 RULED_OUT = 1e300
-_LOOK = 1000  # rows that are looked at for logarithms
 
 
 def _warn_of_fractions(name: str, X: Matrix) -> None:
     """Warn of logarithms in place of counts; elsewhere shares of terms are usual."""
     kind = MODELS[name]
-    if kind.takes == "counts" and "exposure" in kind.parameters and (said := uncounted(X[:_LOOK])):
+    if (
+        kind.takes == "counts"
+        and "exposure" in kind.parameters
+        and (said := uncounted(X[:FIRST_ROWS]))
+    ):
         warn(
             f"The {name} model takes counts, and {said}. Pass counts, or take SparseGaussianNB for "
             "logarithms."
@@ -192,7 +195,8 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
         Returns
         -------
         y : ndarray of shape (n_samples,)
-            Labels; the first of `classes_` where scores tie, to rounding.
+            Labels; the first of `classes_` where scores tie, to rounding, as in scikit-learn:
+            other labels may move such rows.
         """
         scores = self._scores(X)
         answers = winners if self._reading is None else self._reading.answers
@@ -442,6 +446,8 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
         return self._store(trained, statistics)
 
     def _store(self, trained: Trained[S], counted: S) -> Self:
+        if said := trained.told:
+            warn(said)
         self._reading = None
         self._counted = counted  # before the weights of the classes: more rows are added to it
         self.model_ = trained.model
@@ -456,7 +462,11 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
     # -- decisions ------------------------------------------------------------------------------
 
     def _selected(self, X: MatrixLike) -> Matrix:
-        return self.model_.seen(self.statistics_, self._check_rows(X), self.selection_.support)
+        support = self.selection_.support
+        seen = self.model_.seen(self.statistics_, self._check_rows(X), support)
+        if said := unlike_training(whole_values(self._counted, support), seen[:, : len(support)]):
+            warn(said)
+        return seen
 
     @property
     def support_(self) -> BoolArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from inspect import signature
 from numbers import Integral
 from typing import Any, Self, final, get_args
 
@@ -32,6 +33,10 @@ from naively.models.family import checked_alpha, smoothing
 from naively.selection.train import is_auto, resolve_k
 from naively.statistics.counts import ClassCounts
 from naively.statistics.matrix import check_numbers
+
+_ALONE = {  # strategies that a parameter is of
+    "plus": "plus_l_minus_r", "minus": "plus_l_minus_r", "max_nodes": "branch_and_bound",
+}  # fmt: skip
 
 
 @final
@@ -215,6 +220,12 @@ class ErrorSearchSelector(SelectorMixin, BaseEstimator):
             value = getattr(self, name)
             if not isinstance(value, Integral) or value < 0:
                 raise ValueError(f"`{name}` must be an int >= 0; got {value!r}.")
+            default = signature(type(self)).parameters[name].default
+            if self.strategy != _ALONE[name] and value != default:
+                raise ValueError(
+                    f"`{name}` has no effect with `strategy`={self.strategy!r}, but only with "
+                    f"{_ALONE[name]!r}; leave it at {default}. Got {value!r}."
+                )
 
     def _warn(self, result: SearchResult) -> None:
         if self.strategy != "branch_and_bound":

@@ -165,7 +165,8 @@ def expected_error(
         is that of each class, or the same for all classes as the sparse model has it.
     ties : {"lowest", "split"}
         Who gets a row whose scores tie: the lowest class index, as `predict` does, or each half.
-        "saddlepoint" always splits. With the right priors the overall error does not depend on it.
+        "saddlepoint" does so with ties that are sure, or at an end of what the log-odds can reach,
+        and splits those between. With the right priors the overall error does not depend on it.
     n_rows : int, default=None
         Rows per class that `rivals="normal"` and "simulated" draw; by default 100,000.
     random_state : int or numpy.random.Generator, default=0

@@ -23,7 +23,6 @@ from naively._nearest import short
 from naively._types import Array, FloatArray, IntArray
 from naively.jobs.engines import Workers
 from naively.jobs.first_rows import (
-    FIRST_ROWS,
     categories_note,
     cut_note,
     fractions_note,
@@ -31,11 +30,13 @@ from naively.jobs.first_rows import (
     names_note,
     repeated_note,
     scaled_note,
+    zeros_note,
 )
 from naively.jobs.settings import ModelSettings, Recipe, in_options
 from naively.jobs.strangers import copies_note, unlabelled_note
 from naively.judging.parting import TRAIN, UNLABELLED, Parting
 from naively.models import MODELS
+from naively.models.counting import FIRST_ROWS
 from naively.models.exposure import checked_exposure
 from naively.models.model import Model
 from naively.read.batch import Batch, Part, joined
@@ -348,36 +349,66 @@ def _weight_note(features: FeatureDefinition) -> Iterator[str]:
 
 def notes_on(recipe: Recipe, data: Data) -> Iterator[str]:
     """Say what the reader should know of the rows, wherever they are counted."""
-    layout, kind = data.tasks[0].layout, recipe.model.kind
-    batches = _batches(data.parts, layout)
+    layout = data.tasks[0].layout
+    names: Sequence[str] = ()
+    if layout.variables is not None:
+        names = layout.variables.names
+    elif not layout.text:
+        names = data.named(np.arange(data.n_features))
+    yield from notes_on_rows(data.parts, layout, recipe.model.kind, data.features, names)
+
+
+def notes_on_rows(
+    parts: Sequence[Part], layout: Layout, kind: str, features: FeatureDefinition,
+    names: Sequence[str],
+) -> Iterator[str]:  # fmt: skip
+    """Say what the reader should know of rows, whose columns of numbers have these names."""
+    batches = _batches(parts, layout)
     if (first := next(batches, None)) is None:
         return
     batches = chain([first], batches)
-    holds = {FORMATS[part.format].holds for part in data.parts}
-    if data.text_columns:
-        yield from letters_note(first)
-        yield from cut_note(first, data.features)
-        yield from categories_note(first, data.text_columns)
-    else:
-        yield from fractions_note(kind, first.rows)
-        if holds == {"table"} and not layout.transpose:
-            if layout.key is None and layout.variables is None:
-                yield from repeated_note(first)
-            names = data.named(np.arange(data.n_features)) if layout.variables is None else (
-                layout.variables.names
-            )  # fmt: skip
-            yield from names_note(first.rows, names)
+    if layout.text:
+        yield from _notes_on_texts(first, layout, features)
+        yield from _note_of_empty(batches, whole=_is_small(parts))
+        return
+    yield from _notes_on_numbers(parts, layout, kind, names, first)
+    if kind == "bernoulli":
+        yield from _note_of_presence(batches)
+    elif MODELS[kind].takes == "values" and all(_is_matrix(each) for each in parts):
+        yield from _note_of_raw_counts(batches, kind)
+
+
+def _notes_on_numbers(
+    parts: Sequence[Part], layout: Layout, kind: str, names: Sequence[str], first: Batch
+) -> Iterator[str]:
+    yield from fractions_note(kind, first.rows)
+    if not layout.transpose and not any(_is_matrix(each) for each in parts):
+        if layout.key is None and layout.variables is None:
+            yield from repeated_note(first)
+        yield from names_note(first.rows, names)
+    stored = [replace(parts[0], held=None)]  # not as numbers of a table, and not scaled
+    if layout.variables is not None and (words := layout.variables.words).columns:
+        tokens = words.features.analyzer == "tokens"
+        texts = replace(layout, variables=None, text=words.columns, tokens=tokens, ignore=())
+        for batch in islice(_batches(stored, texts), 1):
+            yield from _notes_on_texts(batch, texts, words.features)
+    if kind == "gaussian":
+        yield from zeros_note(first.rows)
     if layout.log1p or layout.normalize is not None:
         plain = replace(layout, normalize=None, log1p=False)
         option = "--read log1p" if layout.log1p else "--read normalize"
-        stored = _batches([replace(part, held=None) for part in data.parts[:1]], plain)
-        yield from chain.from_iterable(scaled_note(option, each.rows) for each in islice(stored, 1))
-    if data.text_columns:
-        yield from _note_of_empty(batches, whole=_is_small(data.parts))
-    elif kind == "bernoulli":
-        yield from _note_of_presence(batches)
-    elif MODELS[kind].takes == "values" and holds == {"matrix"}:
-        yield from _note_of_raw_counts(batches, kind)
+        for batch in islice(_batches(stored, plain), 1):
+            yield from scaled_note(option, batch.rows)
+
+
+def _is_matrix(part: Part) -> bool:
+    return FORMATS[part.format].holds == "matrix"
+
+
+def _notes_on_texts(batch: Batch, layout: Layout, features: FeatureDefinition) -> Iterator[str]:
+    yield from letters_note(batch, features)
+    yield from cut_note(batch, features)
+    yield from categories_note(batch, layout.text)
 
 
 def _batches(parts: Sequence[Part], layout: Layout) -> Iterator[Batch]:

@@ -12,20 +12,20 @@ import numpy as np
 
 from naively._nearest import short
 from naively._types import FloatArray
-from naively.models.counting import uncounted
+from naively.models.counting import FIRST_ROWS, uncounted
 from naively.models.kinds import MODELS
 from naively.read.batch import Batch
 from naively.statistics.matrix import Matrix, is_sparse
 from naively.text.features import EMOJI, FeatureDefinition, TextFeatures
 from naively.text.utf8 import Texts
 
-FIRST_ROWS = 1000  # that are looked at
 _FEWEST = 20  # rows from which on values that are all distinct are no chance
 _GLANCE = 50  # rows that tell most columns not to be names
 _SHOWN = 5
 _WORD = re.compile(r"[!-~]{1,60}")  # a category, in ASCII: some scripts write texts without blanks
 _EMOJI = re.compile(EMOJI)
 _PAIRS = re.compile(r"\A\s*[\w.:-]+=[^\s=]+(\s+[\w.:-]+=[^\s=]+)*\s*\Z")
+_MOSTLY_ZERO = 0.5  # share of the values
 _NOTICED = 0.05  # share of the rows
 _MARKS = (0xCC, 0xCD)  # bytes that combining accents begin with
 
@@ -37,6 +37,19 @@ def fractions_note(kind: str, X: Matrix) -> Iterator[str]:
         yield (
             f"The {kind} model takes counts, and {said}. Logarithms are for --model "
             "l2-centers --train scale=std; of counts give the file, or the layer, that holds them."
+        )
+
+
+def zeros_note(X: Matrix) -> Iterator[str]:
+    """Say that values which a bell is drawn through are mostly 0, as counts of rare things are."""
+    X = X[:FIRST_ROWS]
+    held = np.count_nonzero(X.data if is_sparse(X) else X)
+    share = 1 - held / max(X.shape[0] * X.shape[1], 1)
+    if share > _MOSTLY_ZERO:
+        yield (
+            f"Of the values of the first {X.shape[0]:,} rows {100 * share:.3g} % are 0, which no "
+            "normal distribution describes: of counts --model poisson or negative-binomial is "
+            "usual, --model bernoulli asks whether a value is above 0."
         )
 
 
@@ -130,11 +143,7 @@ def categories_note(batch: Batch, columns: Sequence[str]) -> Iterator[str]:
 
 def cut_note(batch: Batch, features: FeatureDefinition) -> Iterator[str]:
     """Say what words of letters leave out or cut: emoji in some rows, NAME=VALUE in most."""
-    if not (
-        isinstance(features, TextFeatures)
-        and features.analyzer == "word"
-        and features.min_characters is not None
-    ):
+    if not _are_letters(features):
         return
     first = batch.rows.rows(0, min(len(batch), FIRST_ROWS) * batch.width)
     texts = [first.decoded(i) for i in range(len(first))]
@@ -156,8 +165,19 @@ def cut_note(batch: Batch, features: FeatureDefinition) -> Iterator[str]:
         )
 
 
-def letters_note(batch: Batch) -> Iterator[str]:
+def _are_letters(features: FeatureDefinition) -> bool:
+    """Whether features are words of letters, as by default."""
+    return (
+        isinstance(features, TextFeatures)
+        and features.analyzer == "word"
+        and features.min_characters is not None
+    )
+
+
+def letters_note(batch: Batch, features: FeatureDefinition) -> Iterator[str]:
     """Say that letters are written in parts, of which an accent ends a word."""
+    if not _are_letters(features):
+        return
     rows = batch.rows
     first = rows.rows(0, min(len(rows), FIRST_ROWS * batch.width))
     content = first.bytes[int(first.offsets[0]) : int(first.offsets[-1])]

@@ -21,6 +21,7 @@ from naively.jobs.strangers import case_note
 from naively.judging.stability import FIRM, HALVES, tail_bound
 from naively.models import MODELS
 from naively.models.constraints import Constraints
+from naively.models.counting import whole_values
 from naively.models.family import Coupled, Ordered
 from naively.models.mixed import described
 from naively.models.model import Model
@@ -134,7 +135,7 @@ def fit(
     if not is_plain(data.features):  # what is weighted follows no law of counts
         shown = replace(shown, errors=None)
     fitted = Fitted(
-        file=_model_file(data, settings, trained, kinds, columns),
+        file=_model_file(data, settings, trained, counted, kinds, columns),
         selection=trained.selection,
         displaced=tuple(
             data.named((each if kept is None else kept[each])[:_NAMED])
@@ -157,6 +158,7 @@ def fit(
             *data.notes,
             *_region_note(data, trained.rule),
             *(str(each.message) for each in w),
+            *filter(None, [trained.told]),
         ),
     )
     return fitted, trained
@@ -389,8 +391,9 @@ def _region_note(data: Data, rule: Rule) -> Iterator[str]:
 
 
 def _model_file(
-    data: Data, settings: ModelSettings, trained: Trained[Any], kinds: Kinds, columns: IntArray
-) -> ModelFile:
+    data: Data, settings: ModelSettings, trained: Trained[Any], counted: Any, kinds: Kinds,
+    columns: IntArray,
+) -> ModelFile:  # fmt: skip
     features, idf = data.features, data.idf(kinds)
     features = replace(features, row_weight=None)  # of the training
     text, numbers = (features, None) if isinstance(features, TextFeatures) else (None, features)
@@ -415,8 +418,15 @@ def _model_file(
         missing=numbers is not None and numbers.missing,
         normalize=None if numbers is None else numbers.normalize,
         log1p=numbers is not None and numbers.log1p,
+        whole=None if numbers is None else _whole(numbers, counted, trained.selection.support),
         variables=_selected(data, columns),
     )
+
+
+def _whole(features: FeatureDefinition, counted: Any, support: IntArray) -> bool | None:
+    """Whether columns hold whole numbers, as the rows of training did that were read."""
+    weighted = not features.presence and features.weights != "counts"
+    return True if weighted else whole_values(counted, support)  # counts alone are weighted
 
 
 def _selected(data: Data, columns: IntArray) -> Variables | None:

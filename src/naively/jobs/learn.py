@@ -204,10 +204,12 @@ def parting_of(recipe: Recipe) -> Parting:
             "`--judge seed` has no effect with --read time, which draws nothing; leave it out."
         )
     parting = Parting(share, test.seed, N_FOLDS if folded else 1, grouped=grouped, timed=timed)
-    if (grouped or timed) and not parting.asks_content:
+    halved = recipe.stability or recipe.stable is not None or recipe.model.refit is not None
+    if (grouped and not halved or timed) and not (folded or 0 < share < 1):
         name = "--read groups" if grouped else "--read time"
         raise InputError(
-            f"`{name}` has no effect where no row is held out or cross-validated; leave it out."
+            f"`{name}` has no effect where rows are not held out, cross-validated or halved; leave "
+            "it out."
         )
     return parting
 
@@ -304,6 +306,7 @@ def _tested(
         coverage=() if recipe.quick else coverage_points(*verdicts.by_margin()),
         predicted_error=None if recipe.quick else _expected_error(data, trained),
         misled=_misled(recipe, data, fitted, verdicts),
+        bare=verdicts.bare,
     )
     return test, accuracies
 

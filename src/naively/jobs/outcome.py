@@ -17,7 +17,8 @@ from naively.jobs.fit import Fitted
 from naively.jobs.model_file import ModelFile
 from naively.jobs.repeat import command_line
 from naively.jobs.settings import Recipe, TestSettings
-from naively.jobs.strangers import strangers_note, unlabelled_note
+from naively.jobs.stability import hindrance
+from naively.jobs.strangers import bare_note, strangers_note, unlabelled_note
 from naively.jobs.study import confusion_of
 from naively.judging.agreement import agreement
 from naively.models import MODELS
@@ -56,6 +57,7 @@ class Tested:
     coverage: tuple[CoveragePoint, ...]
     predicted_error: float | None  # by the model itself
     misled: tuple[Misled, ...] = ()  # the surest mistakes
+    bare: int = 0  # rows that say nothing to the model
 
 
 def summarize(
@@ -97,6 +99,8 @@ def summarize(
     if test is not None:
         classes = test.fitted.file.classes
         notes.extend(strangers_note(_by_truth(test.pairs), _right(test.pairs), classes))
+        file, n = test.fitted.file, sum(test.pairs.values())
+        notes.extend(bare_note(test.bare, n, file.kind, len(file.names), which="test "))
         notes.extend(_share_note(recipe.test, test.fitted.n_rows, sum(test.pairs.values())))
     notes.extend(_same_rows_note(files))
     if recipe.model.refit is not None and is_auto(recipe.model.k):
@@ -278,6 +282,7 @@ def _settings(recipe: Recipe, test: Tested | None, final: Fitted) -> Settings:
         features=features_in_words(final.file),
         final_rows=final_rows,
         of_text=final.file.features is not None,
+        halves=not hindrance(recipe),
     )
 
 

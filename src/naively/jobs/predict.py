@@ -18,10 +18,10 @@ import numpy as np
 
 from naively._nearest import short
 from naively._types import Array, FloatArray, IntArray
-from naively.jobs.first_rows import FIRST_ROWS, fractions_note, letters_note
+from naively.jobs.first_rows import letters_note
 from naively.jobs.model_file import ModelFile, load_model, posterior
 from naively.jobs.reasons import misled_by
-from naively.jobs.strangers import strangers_note, unlabelled_note
+from naively.jobs.strangers import bare_note, strangers_note, unlabelled_note
 from naively.jobs.study import confusion_of, coverage_points
 from naively.judging.agreement import Agreement, agreement
 from naively.judging.coverage import margins
@@ -29,7 +29,7 @@ from naively.judging.parting import TEST, TRAIN
 from naively.judging.thresholds import Reached, answers_at, log_odds, reached_by
 from naively.judging.verdicts import Verdicts, surest_mistakes
 from naively.models import MODELS
-from naively.models.counting import uncounted
+from naively.models.counting import bare_rows, unlike_training
 from naively.models.rules import winners
 from naively.read.batch import Batch, Part
 from naively.read.columns import Wanted
@@ -120,7 +120,8 @@ def predict(job: PredictJob, stdout: BinaryIO, progress: Progress = silent) -> P
 def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progress) -> Predicted:
     threshold = model.answer_from if job.threshold == "own" else job.threshold
     own = threshold if job.threshold == "own" else None
-    rows, unlabelled, comparison = 0, 0, Comparison(model, threshold)
+    rows, unlabelled, bare, comparison = 0, 0, 0, Comparison(model, threshold)
+    takes, k = MODELS[model.kind].takes, len(model.names)
     computed = formula(model.classes)
     compares = job.layout.label or job.layout.labels_file
     code = None if threshold is None else _code_of(model, threshold[0])
@@ -146,6 +147,7 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
         progress("predicting", rows, 0)
         with told_of(job.input):
             scores = model.scores(X)
+        bare += bare_rows(takes, X[:, : k * model.n_regions])
         codes, margin = winners(scores), margins(scores)
         if code is not None and threshold is not None:
             codes = answers_at(scores, code, threshold[1])
@@ -176,6 +178,7 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
     notes = (
         *told(parts, job.layout),
         *first,
+        *bare_note(bare, rows, model.kind, k),
         *_trained_note(trained_on, rows, model.split),
         *unlabelled_note(unlabelled, what="not compared", formats={p.format for p in parts}),
         *formula_note(computed),
@@ -211,17 +214,17 @@ def _trained_note(trained_on: int, rows: int, column: str) -> Iterator[str]:
 def _first_notes(model: ModelFile, batch: Batch, X: Matrix) -> Iterator[str]:
     """Say what the first rows hold that the model does not take as it is meant."""
     if model.features is not None:
-        yield from letters_note(batch)
-    elif model.variables is None and model.normalize is None:
-        yield from fractions_note(model.kind, X[:, : len(model.names)])
+        yield from letters_note(batch, model.features)
+    elif said := not model.scales and unlike_training(model.whole, X[:, : len(model.names)]):
+        yield said
 
 
 def _scaled_note(model: ModelFile, parts: Sequence[Part], layout: Layout) -> Iterator[str]:
     """Say that rows which the model scales seem to be scaled already."""
     plain = replace(layout, normalize=None, log1p=False)
     for batch in islice(batches_of(replace(parts[0], held=None), plain), model.scales):
-        if said := uncounted(batch.rows[:FIRST_ROWS]):
-            yield f"The model takes counts, and scales them itself, and {said}: give the counts."
+        if said := unlike_training(True, batch.rows):
+            yield f"{said} It scales them itself."
 
 
 def _margins_of(scores: FloatArray, codes: IntArray) -> FloatArray:
@@ -402,9 +405,10 @@ def layout_for(model: ModelFile, source: str, layout: Layout) -> Layout:
             f"{' or '.join(LISTS)}."
         )
     text = layout.text or model.text_columns
-    if 1 < model.n_regions != len(text):
+    if 1 < len(model.text_columns) != len(text):
+        how = "weighs" if model.n_regions > 1 else "was trained on"
         raise InputError(
-            f"{source}: the model weighs {model.n_regions} columns of text "
+            f"{source}: the model {how} {len(model.text_columns)} columns of text "
             f"({', '.join(model.text_columns)}); give --text as often, in that order, or not at "
             f"all; got {len(text)}."
         )

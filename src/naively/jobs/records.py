@@ -15,7 +15,7 @@ from types import MappingProxyType
 import numpy as np
 
 from naively._nearest import short
-from naively.jobs.data import definition, names_of, of_record
+from naively.jobs.data import definition, names_of, notes_on_rows, of_record
 from naively.jobs.fit import fit
 from naively.jobs.learn import one_class
 from naively.jobs.markers import check_markers, with_markers
@@ -28,6 +28,7 @@ from naively.jobs.strangers import copies_note, unlabelled_note
 from naively.jobs.study import path_curve
 from naively.judging.parting import TRAIN
 from naively.models import MODELS
+from naively.read.batch import Part
 from naively.read.bytes import identity, spooled
 from naively.read.errors import InputError, mendable
 from naively.read.layout import Layout
@@ -37,7 +38,7 @@ from naively.report.summary import Summary
 from naively.selection.train import is_auto
 from naively.statistics.counts import ClassCounts
 from naively.statistics.sparse_table import SparseTable
-from naively.text.features import ColumnFeatures, TextFeatures
+from naively.text.features import ColumnFeatures, FeatureDefinition, TextFeatures
 from naively.text.labels import clean, label_text
 from naively.text.utf8 import as_texts
 from naively.text.vocabulary import Vocabulary
@@ -45,6 +46,7 @@ from naively.work.records import Record, is_record, load_record, merge_stream, s
 from naively.work.stream import Task, kept_record, run_tasks, tasks_of
 from naively.work.writing import atomic_directory, is_of_a_file, reserved_directory
 
+_UNEQUAL = 4  # times the features in a row of another class
 _ONE = (".npz", ".stats")  # ends of the name of one record; other names are of folders
 
 
@@ -143,8 +145,9 @@ def count(
             f"got {out!r}."
         )
     written, formats, unlabelled = list[str](), set[str](), 0
-    notes: tuple[str, ...] = ()
-    for name, tasks in _shards(counting, jobs, progress):
+    shards = _Shards.of(counting)
+    notes = shards.notes()
+    for name, tasks in shards.tasks(jobs, progress):
         path = Path(out, name)
         if _kept(name, tasks, known) is None:
             record = kept_record(path, tasks[0].files)
@@ -153,11 +156,9 @@ def count(
                 save_record(record, path)
             unlabelled += record.unlabelled
             written.append(str(path))
-        parts = [part for task in tasks for part in task.parts]
-        formats |= {part.format for part in parts}
-        notes += tuple(told(parts, counting.layout))
+        formats |= {part.format for task in tasks for part in task.parts}
     notes = (
-        *dict.fromkeys(notes),
+        *notes,
         *unlabelled_note(unlabelled, formats=formats),
         *_namesakes(out, written),
     )
@@ -184,56 +185,85 @@ def added(
     progress: Progress = silent,
     *,
     jobs: int | None = None,
-) -> Record:
+) -> tuple[Record, tuple[str, ...]]:
     """Add records, and files that are in none of their folders, to one record.
+
+    Returns
+    -------
+    record, notes
+        The sum, and what the reader should know of the rows that were counted.
 
     Raises
     ------
     InputError
         If a record is damaged or counts something else, or a file is in two of them.
     """
+    shards = None if counting is None else _Shards.of(counting)
 
     def counted() -> Iterator[Record]:
-        for name, tasks in () if counting is None else _shards(counting, jobs, progress):
+        for name, tasks in () if shards is None else shards.tasks(jobs, progress):
             if _kept(name, tasks, known) is None:
                 yield run_tasks(tasks, jobs)
 
     with mendable():
         merged = merge_stream(chain(_all_of(known, progress), counted()))
     save_record(merged, out)
-    return merged
+    return merged, () if shards is None else shards.notes()
 
 
 def _kept(name: str, tasks: Sequence[Task], folders: Sequence[str]) -> Record | None:
-    """Return the record of a file, if it is whole in one of some folders."""
+    """Return the record of a file, if it is whole in one of these that are folders."""
+    folders = [each for each in folders if os.path.isdir(each)]
     found = (kept_record(Path(each, name), tasks[0].files) for each in folders)
     return next((record for record in found if record is not None), None)
 
 
-def _shards(
-    counting: Counting, jobs: int | None, progress: Progress
-) -> Iterator[tuple[str, Sequence[Task]]]:
-    """Tasks of each file, and the name of its record."""
-    _check_statistic(counting)
-    with mendable():
-        parts = parts_of(counting.files, counting.layout)
-        files = list(dict.fromkeys(part.path for part in parts))
-        if counting.layout.normalize == "median":
-            raise InputError(
-                "`--read normalize` must be a number here, the same for all shards, such as 1e4; "
-                "got median."
+@dataclass(frozen=True, slots=True)
+class _Shards:
+    """Files to count, one record each, and what is counted in all of them."""
+
+    counting: Counting
+    parts: Sequence[Part]
+    features: FeatureDefinition
+    layout: Layout
+    names: Vocabulary | None  # of the columns of numbers, where they have any
+
+    @classmethod
+    def of(cls, counting: Counting) -> _Shards:
+        _check_statistic(counting)
+        with mendable():
+            parts = parts_of(counting.files, counting.layout)
+            if counting.layout.normalize == "median":
+                raise InputError(
+                    "`--read normalize` must be a number here, the same for all shards, such as "
+                    "1e4; got median."
+                )
+            features, layout, columns = definition(
+                counting.features, parts, counting.layout, counting.model, counting.resolution
             )
-        features, layout, columns = definition(
-            counting.features, parts, counting.layout, counting.model, counting.resolution
-        )
-        names = names_of(columns)
+        return cls(counting, parts, features, layout, names_of(columns))
+
+    def tasks(self, jobs: int | None, progress: Progress) -> Iterator[tuple[str, Sequence[Task]]]:
+        """Tasks of each file, and the name of its record."""
+        files = list(dict.fromkeys(part.path for part in self.parts))
         for done, file in enumerate(files):
             progress("counting", done, len(files))
-            own = [part for part in parts if part.path == file]
-            tasks = tasks_of(
-                own, features, layout, names=names, n_jobs=jobs, of_counts=counting.of_counts
-            )
+            own = [part for part in self.parts if part.path == file]
+            with mendable():
+                tasks = tasks_of(
+                    own, self.features, self.layout, names=self.names, n_jobs=jobs,
+                    of_counts=self.counting.of_counts,
+                )  # fmt: skip
             yield f"{Path(file).name}-{tasks[0].key[:16]}.npz", tasks
+
+    def notes(self) -> tuple[str, ...]:
+        """Say what the reader should know of the rows, the first ones of large files."""
+        names = () if self.names is None else self.names.names().tolist()
+        kind = self.counting.model.kind
+        return (
+            *told(self.parts, self.counting.layout),
+            *notes_on_rows(self.parts, self.layout, kind, self.features, names),
+        )
 
 
 def _check_statistic(counting: Counting) -> None:
@@ -307,7 +337,8 @@ def solve(
             copies = copies_note(dict.fromkeys(record.shards, 1))
             notes = (*_unfit_note(record), *copies)
         summary, model = _solved(source, record, settings, progress, text_columns, given, markers)
-        summary = replace(summary, notes=(*summary.notes, *notes))
+        settings_told = replace(summary.settings, halves=False)  # of rows that are not there
+        summary = replace(summary, settings=settings_told, notes=(*summary.notes, *notes))
         progress("writing", 0, 0)
         with atomic_directory(out, RESULT_FILES, sometimes=ALSO, force=force) as folder:
             write_result(folder, summary, model, given)
@@ -469,7 +500,11 @@ def _of_tables(source: str, rows: str) -> Iterator[None]:
 
 
 def _unfit_note(record: Record) -> Iterator[str]:
-    """Say where a feature is counted more often than its class has rows, of a table of counts."""
+    """Say where counts and rows of classes seem to be of different rows, of a table of counts.
+
+    A feature is counted more often than its class has rows, or the rows of a class hold less than
+    one feature on average, or far less than those of another class.
+    """
     table, rows = record.statistics.table, record.statistics.class_weight
     table = table.toarray() if isinstance(table, SparseTable) else table
     above = table - rows
@@ -480,6 +515,15 @@ def _unfit_note(record: Record) -> Iterator[str]:
             f"{short(name)} is counted {table[j, c]:,.10g} times in the {rows[c]:,.10g} rows of "
             f"{short(label)}: right if a row counts a feature more than once; if not, counts and "
             "rows are not of the same rows."
+        )
+    mean = np.asarray(record.statistics.table.sum(axis=0), dtype=np.float64).ravel() / rows
+    few, many = int(np.argmin(mean)), int(np.argmax(mean))
+    if mean[few] < 1 or mean[many] > _UNEQUAL * mean[few]:
+        label, other = (short(record.statistics.classes[c]) for c in (few, many))
+        yield (
+            f"The counts make {mean[few]:.3g} for each of the {rows[few]:,.10g} rows of {label}, "
+            f"and {mean[many]:.3g} for each of the {rows[many]:,.10g} of {other}: if rows hold "
+            "more, there are too many in --read class-rows."
         )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -51,19 +52,19 @@ class HeldRows:
             if self._held is None or not np.isin(places, self._columns).all():
                 self.hold(places)
             assert self._held is not None
-            X, labels, of_kind, row_weight = self._held
+            X, labels, of_kind, row_weight, groups = self._held
             chosen, idf = np.isin(of_kind, trained_on), self._data.idf(trained_on)
             X = X[chosen][:, np.searchsorted(self._columns, places)]
             X = X if idf is None else scaled(X, idf[places])
             X, y = model.prepare(X), labels[chosen]
             given = None if row_weight is None else row_weight[chosen]
             # Rows weigh what their classes do.
-            weight = _class_factors(statistics, y, given)
-            if weight is None:
-                return LabelledRows.of(X, y, given, statistics.classes)
-            weights = weight[np.searchsorted(statistics.classes, y)]
-            weights = weights if given is None else weights * given
-            return LabelledRows.of(X, y, weights, statistics.classes)
+            factor = _class_factors(statistics, y, given)
+            if factor is not None:
+                weight = factor[np.searchsorted(statistics.classes, y)]
+                given = weight if given is None else weight * given
+            own = LabelledRows.of(X, y, given, statistics.classes)
+            return own if groups is None else replace(own, groups=groups[chosen])
 
         return rows
 

@@ -34,28 +34,31 @@ def check_stability(recipe: Recipe) -> None:
     InputError
         Naming what stands in the way.
     """
-    settings, option = recipe.model, _option(recipe)
-    if not recipe.stability and recipe.stable is None:
-        return
+    asked = recipe.stability or recipe.stable is not None
+    if asked and (name := hindrance(recipe)):
+        raise InputError(
+            f"`{_option(recipe)}` selects k features again on sums of counts, not with {name}; "
+            "leave one of them out."
+        )
+
+
+def hindrance(recipe: Recipe) -> str:
+    """Option with which no features are selected on halves; "" if there is none."""
+    settings, stable = recipe.model, recipe.stable is not None
     hindrances = {
         f"--model {settings.kind}": MODELS[settings.kind].statistic is None,
-        "--choose objective=pairs": settings.objective != "likelihood",
+        "--choose objective=pairs": stable and settings.objective != "likelihood",
         "--choose redundancy": settings.redundancy is not None,
         "--choose class-weight": settings.class_weight is not None,
         "--words weights=tfidf": settings.weights == "tfidf",
-        "constraints on the features": recipe.stable is not None and settings.is_constrained,
+        "constraints on the features": stable and settings.is_constrained,
         "--choose groups, costs and budget": any(
             each is not None for each in (settings.feature_groups, settings.costs, settings.budget)
         ),
         "-k fdr": is_fdr(settings.k),
-        "--train calibration": recipe.stable is not None and settings.calibration is not None,
+        "--train calibration": stable and settings.calibration is not None,
     }
-    for name, hinders in hindrances.items():
-        if hinders:
-            raise InputError(
-                f"`{option}` selects k features again on sums of counts, not with {name}; leave "
-                "one of them out."
-            )
+    return next((name for name, hinders in hindrances.items() if hinders), "")
 
 
 def _option(recipe: Recipe) -> str:
@@ -70,6 +73,7 @@ def stability_of(
 
     And of the best features at some other k (K,), ascending, the largest below 3 k: on average.
     Rows are divided in buckets by their content, of which halves are made; few rows one by one.
+    Groups of rows are never parted.
 
     Raises
     ------
@@ -82,7 +86,8 @@ def stability_of(
     if total:
         gathering = replace(gathering, gather=partial(_beside_total, gathering))
 
-    few = data.n_rows(*kinds) < _FEWEST
+    groups = _groups(data, kinds)
+    few = (data.n_rows(*kinds) if groups is None else len(groups)) < _FEWEST
 
     def look_at(columns: IntArray | None) -> Look:
         some = np.arange(trained.statistics.n_features) if columns is None else columns
@@ -92,20 +97,23 @@ def stability_of(
 
     def counted(columns: IntArray | None) -> list[Any]:
         look = look_at(columns)
-        if few:
-            X, labels, _, weight = joined(_taken(data, look, kinds, workers))
+        if few and groups is None:
+            X, labels, _, weight, _ = joined(_taken(data, look, kinds, workers))
             weights = [None] * len(labels) if weight is None else weight[:, None]
             return [
                 gathering.gather(X[[i]], labels[[i]], weights[i], classes=classes)
                 for i in range(len(labels))
             ]
-        found = workers.map(bucketed, data.tasks, look, tuple(kinds), gathering, classes, BUCKETS)
+        own, n = (groups, len(groups)) if few and groups is not None else (None, BUCKETS)
+        found = workers.map(bucketed, data.tasks, look, tuple(kinds), gathering, classes, n, own)
         buckets = [summed(list(each)) for each in zip(*found, strict=True)]
         return [each for each in buckets if each is not None]
 
     rng = np.random.RandomState(0)
     drawn = np.zeros(BUCKETS, dtype=np.int64)
-    if few:
+    if groups is not None:  # of which one holds rows of many classes: dealt out by the largest
+        drawn = np.array([np.argmax(each.class_rows) for each in counted(np.arange(1))])
+    elif few:
         nothing = look_at(np.arange(1))
         drawn = np.searchsorted(classes, joined(_taken(data, nothing, kinds, workers))[1])
     sides = [stratified_folds(drawn, 2, rng) == 0 for _ in range(HALVES // 2)]
@@ -124,6 +132,14 @@ def stability_of(
             for g, k in enumerate(grid.tolist())
         ]
     return own, np.array(shares)[np.searchsorted(grid, ks)]
+
+
+def _groups(data: Data, kinds: Kinds) -> Array | None:
+    """Keys of the groups of the rows of some kinds, ascending; None if there are no groups."""
+    parting = data.tasks[0].parting
+    if parting is None or parting.groups is None:
+        return None
+    return np.array(sorted(key for key, kind in parting.groups.items() if kind in kinds), np.uint64)
 
 
 def _taken(data: Data, look: Look, kinds: Kinds, workers: Workers) -> list[Taken]:

@@ -1,10 +1,11 @@
-"""Labels that are missing, or that a model does not know: how many rows have them."""
+"""Rows that are no rows to a model: labels missing or unknown, no feature that it knows."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from naively._nearest import short
+from naively.models.kinds import MODELS
 from naively.read.formats import is_written
 from naively.text.labels import folded
 
@@ -49,6 +50,20 @@ def strangers_note(rows: Mapping[str, int], right: int, classes: Sequence[str]) 
             f"Labels of the test and of the training that differ by spelling only are not the "
             f"same: {_listed(alike, '; ')}. Write them alike."
         )
+
+
+def bare_note(bare: int, rows: int, kind: str, k: int, which: str = "") -> Iterator[str]:
+    """Say how many rows say nothing to a model of k features; nothing if all do."""
+    if not bare:
+        return
+    counted = MODELS[kind].takes in ("counts", "presence")
+    absent = MODELS[kind].takes == "presence" or "exposure" in MODELS[kind].parameters
+    what = f"hold none of the {k:,} features" if counted else f"have no value in the {k:,} features"
+    also = ", and the absence of the features," if absent else ""
+    yield (
+        f"{bare:,} of the {rows:,} {which}rows ({100 * bare / rows:.3g} %) {what}: the prior "
+        f"of the classes{also} is all that decides."
+    )
 
 
 def unlabelled_note(

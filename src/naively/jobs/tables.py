@@ -13,7 +13,7 @@ import numpy as np
 
 from naively._nearest import short
 from naively._types import IntArray
-from naively.jobs.against import logistic
+from naively.jobs.against import NOTE, logistic
 from naively.jobs.constraints import constrained, weighed
 from naively.jobs.data import Data, Kinds, data_of, notes_on, parts_to_read
 from naively.jobs.engines import Workers, working
@@ -135,6 +135,7 @@ def cross_validate(
     own = replace(recipe, model=replace(recipe.model, kind=kinds[0]))
     notes += (*data.notes, *case_note(sorted(data.labelled_rows)), *notes_on(own, data))
     notes += tuple(dict.fromkeys(str(each.message) for each in caught))
+    notes += () if against is None else (NOTE,)
     winner = best_curve([curve for curves in groups for curve in curves])
     ranked = ranking(groups)
     points = tuple(

@@ -55,10 +55,15 @@ def listed(choice: str | None) -> tuple[str, ...]:
         except ModuleNotFoundError as error:
             raise InputError(f"`--words stop-words={choice}`: {error}") from error
     if not os.path.exists(choice):
-        hint = nearest(choice, LANGUAGES)
-        way = f" {hint[0].upper()}{hint[1:]}" if hint.startswith("did you mean") else ""
+        by_code = {code: name for name, code in LANGUAGES.items()}
+        hint = nearest(by_code.get(choice, choice), LANGUAGES)
+        way = f"{hint[0].upper()}{hint[1:]}"
+        if choice in by_code:
+            way = f"Did you mean {by_code[choice]!r}?"
+        elif not hint.startswith("did you mean"):
+            way = f"Languages: {', '.join(LANGUAGES)}."
         raise InputError(
             "`--words stop-words` must be a language, such as english, or a file with one word a "
-            f"line; there is no file {choice!r}.{way}"
+            f"line; there is no file {choice!r}. {way}"
         )
     return tuple(sorted({word for word in read_words(choice) if word}))

@@ -99,7 +99,7 @@ class Parting:
     @property
     def asks_content(self) -> bool:
         """Whether kinds are decided by what the rows hold."""
-        return self.n_folds > 1 or 0 < self.share < 1
+        return self.grouped or self.n_folds > 1 or 0 < self.share < 1
 
     def of_part(self, name: str) -> Chooser:
         """Return what tells the kinds of the rows of a part."""

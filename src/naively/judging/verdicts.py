@@ -13,6 +13,8 @@ from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.judging.coverage import margins
 from naively.judging.every_k import EveryK, wrong_at_every_k
 from naively.judging.rows import dense_row
+from naively.models.counting import bare_rows
+from naively.models.kinds import MODELS
 from naively.models.model import Model
 from naively.models.rules import Rule, winners
 from naively.statistics.matrix import Matrix
@@ -76,6 +78,7 @@ class Verdicts:
     right: BoolArray = field(default_factory=lambda: np.empty(0, dtype=np.bool_))  # (n,)
     bins: IntArray | None = None  # (2, 65536) rows by margin, and how many of them are right
     mistakes: tuple[Mistaken, ...] = ()  # some of the surest, the surest first
+    bare: int = 0  # rows that say nothing to the model
 
     def __add__(self, other: Verdicts) -> Verdicts:
         """Add the verdicts on other rows, which come after these."""
@@ -92,6 +95,7 @@ class Verdicts:
             right=right,
             bins=bins,
             mistakes=_surest((*self.mistakes, *other.mistakes)),
+            bare=self.bare + other.bare,
         )
 
     def by_margin(self) -> tuple[FloatArray, IntArray, IntArray]:
@@ -169,8 +173,12 @@ class Judge:
         found = Verdicts(
             pairs, self._wrong(X, labels, names), 0, margin, answers == labels,
             mistakes=surest_mistakes(own, labels, answers, margin, self.classes, key, text),
+            bare=bare_rows(MODELS[self.model.name].takes, self._features(own)),
         )  # fmt: skip
         return found + Verdicts()
+
+    def _features(self, own: Matrix) -> Matrix:
+        return own if self.model.exposure is None else own[:, :-1]
 
     def _wrong(self, X: Matrix, labels: Array, names: Array) -> IntArray | None:
         if self.every_k is None:

@@ -115,21 +115,20 @@ def ratio(value: FloatArray, error: FloatArray) -> FloatArray:
 
 def weight_difference(rule: LinearRule) -> FloatArray:
     """Weight of the second of two classes against the first, (k,); infinite where one is vetoed."""
-    weights = weights_of_classes(rule)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(weights[:, 1] - weights[:, 0])
+    return weights_of_classes(rule)[:, 1]
 
 
 def relative_errors(variance: FloatArray) -> FloatArray:
-    """Return standard errors (k, C) of weights relative to their mean over the classes.
+    """Return standard errors (k, C) of weights as `weights_of_classes` compares them.
 
     Those of independent weights w_c of variances v_c (k, C): the variance of w_c less the mean is
-    v_c (1 - 2 / C) + sum_a v_a / C^2.
+    v_c (1 - 2 / C) + sum_a v_a / C^2; that of the difference of two is their sum.
     """
     n = variance.shape[1]
+    if n == 2:
+        return np.repeat(root_of_sum(variance)[:, None], 2, axis=1)
     shared = variance.sum(axis=1, keepdims=True) / n**2
-    own = (1.0 - 2.0 / n) * variance if n > 2 else np.zeros_like(variance)
-    return np.asarray(np.sqrt(own + shared))
+    return np.asarray(np.sqrt((1.0 - 2.0 / n) * variance + shared))
 
 
 def root_of_sum(variance: FloatArray) -> FloatArray:

@@ -8,12 +8,71 @@ from typing import Any
 
 import numpy as np
 
-from naively._types import FloatArray
+from naively._types import FloatArray, IntArray
 from naively.models.alike import alike_in_rows
 from naively.models.family import Family, Problem
+from naively.models.kinds import Takes
 from naively.statistics.counts import ClassCounts
 from naively.statistics.matrix import Matrix, canonical, is_sparse
 from naively.statistics.missing import missing_mask
+
+FIRST_ROWS = 1000  # that are looked at
+_FEWEST = 5  # values that tell counts from others: that all are whole is no chance
+
+
+def whole_values(statistics: Any, support: IntArray) -> bool | None:
+    """Whether the values of some features were whole numbers in training, as their sums tell.
+
+    None if that is not known: of presence, of categories, of rows with weights that are none.
+    """
+    statistics = getattr(statistics, "words", statistics)  # of hybrid models
+    if (centers := getattr(statistics, "center", None)) is not None:
+        sums = 2 * centers[:, support]  # medians of whole numbers are whole or lie half-way
+    elif (sums := getattr(statistics, "total", None)) is not None:
+        sums = sums[support]
+    elif getattr(statistics, "presence", True):
+        return None
+    else:
+        sums = statistics.table[support]
+    sums = np.asarray(sums)[np.asarray(sums) != 0]
+    odd = sums != np.rint(sums)
+    if not odd.any():
+        return True if sums.size else None
+    alike = np.array_equal(statistics.class_weight, statistics.class_rows)
+    return False if alike and 2 * np.count_nonzero(odd) > sums.size else None
+
+
+def unlike_training(whole: bool | None, X: Matrix) -> str:
+    """Say that the first rows hold logarithms in place of counts, or the reverse; else "".
+
+    Parameters
+    ----------
+    whole
+        What `whole_values` says of the training.
+    X
+        Rows (n, k), as the model takes them.
+    """
+    if whole is None:
+        return ""
+    X = X[:FIRST_ROWS]
+    values = X.data if is_sparse(X) else np.asarray(X)
+    values = values[values != 0]
+    if values.size < _FEWEST:
+        return ""
+    if whole:
+        said = uncounted(X)
+        return said and (
+            f"The model was trained on whole numbers, and {said}; give counts, not their "
+            "logarithms or shares, or train on such values."
+        )
+    largest = values.max()
+    if largest <= 1 or (values != np.rint(values)).any():
+        return ""
+    return (
+        f"The model was trained on values that are no whole numbers, as logarithms are, and the "
+        f"{values.size:,} values other than 0 in the first {X.shape[0]:,} rows are whole numbers "
+        f"up to {largest:,.0f}, as counts are; give values made as those of training."
+    )
 
 
 def uncounted(X: Matrix) -> str:
@@ -32,6 +91,19 @@ def uncounted(X: Matrix) -> str:
         f"of the {positive.size:,} values above 0 in the first {X.shape[0]:,} rows {odd.size:,} "
         f"are no whole numbers, such as {odd.flat[0]:.4g}"
     )
+
+
+def bare_rows(takes: Takes, X: Matrix) -> int:
+    """Count the rows (n, k) that say nothing: counts without one above 0, values all missing."""
+    counted = takes in ("counts", "presence")
+    if is_sparse(X):
+        X = X.tocsr()
+        rows = np.repeat(np.arange(X.shape[0]), np.diff(X.indptr))
+        n = np.bincount(rows[X.data > 0 if counted else np.isnan(X.data)], minlength=X.shape[0])
+        return int(np.count_nonzero(n == (0 if counted else X.shape[1])))
+    X = np.asarray(X)
+    held = X > 0 if counted else ~np.isnan(X)
+    return int(np.count_nonzero(~held.any(axis=1)))
 
 
 def of_own_counts(

@@ -61,12 +61,15 @@ S = TypeVar("S", bound=Statistics)
 A = TypeVar("A", bound=AddingStatistics)
 
 
+_MAX_NODES = 1000
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """How far the search of a support goes where the gap of the dual stays open."""
 
     exact: bool = False  # close it by branch and bound
-    max_nodes: int = 1000  # of branch and bound; the best found is returned with its gap
+    max_nodes: int = _MAX_NODES  # of branch and bound; the best found is returned with its gap
     time_limit: float | None = None  # seconds
 
     @classmethod
@@ -76,12 +79,20 @@ class Limits:
         Raises
         ------
         ValueError
-            If one is out of range.
+            If one is out of range, or has no effect.
         """
         if not isinstance(max_nodes, Integral) or int(max_nodes) < 1:
             raise ValueError(f"`max_nodes` must be an int >= 1; got {max_nodes!r}.")
         if time_limit is not None and not (isinstance(time_limit, Real) and float(time_limit) > 0):
             raise ValueError(f"`time_limit` must be seconds > 0, or None; got {time_limit!r}.")
+        for name, given, default in (
+            ("max_nodes", max_nodes, _MAX_NODES), ("time_limit", time_limit, None)
+        ):  # fmt: skip
+            if not exact and given != default:
+                raise ValueError(
+                    f"`{name}` has no effect without `exact`=True; give both, or leave it at "
+                    f"{default}. Got {given!r}."
+                )
         return cls(exact, max_nodes, time_limit)
 
 
@@ -122,7 +133,7 @@ class Pairs:
     Raises
     ------
     ValueError
-        If one is out of range.
+        If one is out of range, or has no effect.
 
     References
     ----------

@@ -262,19 +262,32 @@ def hybrid_rule(intercept: FloatArray, theta: FloatArray, weights: FloatArray) -
 
 
 def weights_of_classes(rule: Rule) -> FloatArray:
-    """Weights (k, C) relative to their mean over the classes, infinite where a class is vetoed."""
+    """Weights (k, C) in nats, infinite where a class is vetoed.
+
+    Of two classes each against the other, of more against their mean.
+    """
     arrays = rule.arrays()
     if "log_prob" in arrays:  # of categories: that which says most for a class
         table, bounds = arrays["log_prob"], pairwise(arrays["starts"].tolist())
-        most = [relative_log(table[start:stop]).max(axis=0) for start, stop in bounds]
+        compared = against_each_other(table)
+        most = [compared[start:stop].max(axis=0) for start, stop in bounds]
         return np.array(most).reshape(-1, table.shape[1])
     weights, veto = arrays["weights"], arrays.get("veto")
     if veto is None:
-        return np.asarray(weights - weights.mean(axis=0)).T
-    sides = np.select([veto > 0, veto < 0], [-np.inf, np.inf], 0.0)
-    finite = sides == 0
-    total = np.where(finite, weights, 0.0).sum(axis=0)
-    return np.asarray(weights - total / np.maximum(finite.sum(axis=0), 1) + sides).T
+        return against_each_other(weights.T)
+    return against_each_other(
+        np.asarray(weights + np.select([veto > 0, veto < 0], [-np.inf, np.inf], 0.0)).T
+    )
+
+
+def against_each_other(weights: FloatArray) -> FloatArray:
+    """Weights (k, C) of two classes each against the other, of more against their finite mean."""
+    if weights.shape[1] != 2:
+        return relative_log(weights)
+    with np.errstate(invalid="ignore"):
+        apart = weights[:, 1] - weights[:, 0]
+    apart = np.where(np.isnan(apart), 0.0, apart)  # both are vetoed
+    return np.column_stack([-apart, apart])
 
 
 def relative_log(log_prob: FloatArray) -> FloatArray:

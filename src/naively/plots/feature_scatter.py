@@ -110,7 +110,7 @@ class FeatureScatterDisplay:
                 f"`X` must have the {len(names)} features of the model; it has {len(rows)}."
             )
         used = np.flatnonzero((weights != 0).any(axis=0))
-        weight = weights[1] - weights[0] if len(weights) == 2 else weights.max(axis=0)
+        weight = weights[1] if len(weights) == 2 else weights.max(axis=0)
         return cls(rows[used], weight[used], names[used], n_named=n_named, quantity=quantity).plot(
             ax
         )

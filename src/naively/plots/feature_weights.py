@@ -22,8 +22,8 @@ class FeatureWeightsDisplay:
     Parameters
     ----------
     weights : ndarray of shape (n_classes, n_features)
-        How much a unit of the feature speaks for the class, against the mean over the classes;
-        zero for features that are not used.
+        How much a unit of the feature speaks for the class, against the other of two, or the mean
+        of more; zero for features that are not used.
     names : ndarray of shape (n_features,)
         Names of the features.
     classes : ndarray of shape (n_classes,)
@@ -298,7 +298,7 @@ def weights_of(model: Any) -> tuple[FloatArray, str]:
     if hasattr(model, "coef_"):
         coef = np.asarray(model.coef_, dtype=np.float64)
         two = len(coef) == 1
-        return np.vstack([-coef, coef]) / 2 if two else coef - coef.mean(axis=0), "Weight"
+        return np.vstack([-coef, coef]) if two else coef - coef.mean(axis=0), "Weight"
     if hasattr(model, "dispersion_"):  # mean absolute deviations from the medians
         centers, spread = model.centers_, np.asarray(model.dispersion_).mean(axis=0)
     elif hasattr(model, "theta_") and hasattr(model, "var_"):

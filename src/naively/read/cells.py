@@ -12,6 +12,7 @@ from naively._types import Array, FloatArray, IntArray
 from naively.read.batch import Batch, Places
 from naively.read.errors import InputError
 from naively.read.formats import is_written
+from naively.read.style import THOUSANDS, has_comma, pointed
 from naively.text.labels import ABSENT, clean, label_text, name_text
 from naively.text.utf8 import Texts, TokenRows, as_texts, as_tokens, is_list, rows_of_column
 
@@ -161,20 +162,25 @@ def weights_of(cells: Cells, name: str, places: Places) -> FloatArray:
     """
     listed = _strings if isinstance(cells, Texts) else _plain
     values = cells.to_pylist() if is_arrow(cells) else listed(cells)
+    values = [v.decode("utf-8", "replace") if isinstance(v, bytes) else v for v in values]
     found = np.array([_weight(value) for value in values], dtype=np.float64)
     wrong = np.flatnonzero(~((found >= 0) & (found < np.inf)))
     if len(wrong):
         row = int(wrong[0])
         value = values[row]
-        value = value.decode("utf-8", "replace") if isinstance(value, bytes) else value
+        comma = isinstance(value, str) and has_comma(value)
+        way = "; write decimals behind a point, and thousands without a comma" * comma
         raise InputError(
             f"{places.of(row)}: column `{name}` must hold a finite number >= 0 for --read weight; "
-            f"got {short(value)!r} (0 leaves the row out)."
+            f"got {short(value)!r} (0 leaves the row out){way}."
         )
     return found
 
 
 def _weight(value: Any) -> float:
+    """Weight of a row; 1,5 is one and a half, but 1,000 is no weight: it may be a thousand."""
+    if isinstance(value, str) and has_comma(value) and not THOUSANDS.fullmatch(value.strip()):
+        value = pointed(value)
     try:
         return float(value)
     except (TypeError, ValueError):

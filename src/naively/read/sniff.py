@@ -23,7 +23,7 @@ from naively.read.bytes import BROKEN, unpacked
 from naively.read.errors import InputError
 from naively.read.formats import USUAL_DELIMITER
 from naively.read.layout import Layout
-from naively.read.style import Style, has_comma
+from naively.read.style import THOUSANDS, Style, has_comma
 from naively.read.table import wanted_columns
 from naively.text.labels import clean
 
@@ -39,7 +39,6 @@ _MARKS = (  # a mark of UTF-32 begins as one of UTF-16 does
     (codecs.BOM_UTF16_LE, "utf-16"),
     (codecs.BOM_UTF16_BE, "utf-16"),
 )
-_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")
 _POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
 _FIRST_LINE = "sep="  # of Excel, before a delimiter
 
@@ -191,7 +190,7 @@ def _decimal(records: list[list[str]]) -> str:
     Thousands may be written as 1,234, so that three digits behind a comma say nothing.
     """
     cells = {cell.strip() for record in records for cell in record}
-    commas = any(has_comma(cell) and not _THOUSANDS.fullmatch(cell) for cell in cells)
+    commas = any(has_comma(cell) and not THOUSANDS.fullmatch(cell) for cell in cells)
     return "," if commas and not any(map(_POINT.fullmatch, cells)) else "."
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}(,\d{3})+")  # or thousandths
 _COMMA = re.compile(r"\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*")
 
 

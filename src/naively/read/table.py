@@ -191,7 +191,8 @@ def plan_of(
             + (
                 f"if column `{first}` holds text, name it with --text '{first}'."
                 if layout.needs_label
-                else "give a table with the columns of the training."
+                else "give a table with the columns of the training. If these are words that a "
+                "database counted, naively.export(MODEL, 'sql', layout='words') answers there."
             )
         )
     columns = Columns([names[j] for j in free])
@@ -261,7 +262,7 @@ def is_number(cell: Any) -> bool:
     try:
         float(cell)
     except (TypeError, ValueError):
-        return cell in _ABSENT
+        return (cell is None or isinstance(cell, str)) and cell in _ABSENT
     return True
 
 

@@ -178,16 +178,13 @@ class _View:
         """Return the standard error of that figure, where it is known and finite."""
         if not row.errors or not self.weighted:
             return None
-        if self.n_classes == 2:
-            error = 2 * row.errors[1]
-        else:
-            error = row.errors[[each.name for each in self.summary.classes].index(row.speaks_for)]
+        error = row.errors[[each.name for each in self.summary.classes].index(row.speaks_for)]
         return error if math.isfinite(error) else None
 
     def class_bars(self, row: FeatureRow) -> str:
         """Bars of the weights, or centers, in each class; weights of two classes share one bar."""
         if self.weighted and self.n_classes == 2:
-            return bars.two_sided(row.weights[1] - row.weights[0], 2 * self._largest_weight)
+            return bars.two_sided(self.telling(row), self._largest_weight)
         if self.weighted:
             return bars.columns(row.weights, self._largest_weight)
         largest = bars.largest_finite(row.centers)

@@ -39,8 +39,8 @@ class FeatureRow:
     gain: float  # of the training objective: nats, or distance saved
     speaks_for: str  # the class whose score it raises most; for centers, with the largest center
     # Figures by class (C,); empty where the model has none. Weights are nats added to each class,
-    # relative to their mean; infinite (null in JSON) where one occurrence rules a class out
-    # (smoothing 0).
+    # against the other of two, or the mean of more; infinite (null in JSON) where one occurrence
+    # rules a class out (smoothing 0).
     weights: tuple[float, ...] = ()
     counts: tuple[float, ...] = ()  # as counted in training, without smoothing
     centers: tuple[float, ...] = ()  # means, medians for l1 centers
@@ -208,6 +208,7 @@ class Settings:
     features: str  # in words: what the features are
     final_rows: str  # in words: which rows the final model was trained on
     of_text: bool = False  # whether features were found in texts
+    halves: bool = True  # whether features can be selected again on halves of the rows
 
 
 @dataclass(frozen=True, slots=True)

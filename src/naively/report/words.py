@@ -121,5 +121,6 @@ def also_says(row: FeatureRow) -> str:
 
 
 def weight_of(row: FeatureRow, classes: int) -> float:
-    """Weight to show in one figure: of its class, or the second class against the first."""
-    return row.weights[1] - row.weights[0] if classes == 2 else max(row.weights)
+    """Weight to show in one figure: of its class, below 0 if that is the first of two."""
+    weight = max(row.weights)
+    return 0.0 - weight if classes == 2 and row.weights[0] == weight else weight

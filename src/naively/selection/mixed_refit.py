@@ -12,6 +12,7 @@ it. See :mod:`naively.selection.refit`.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -71,7 +72,7 @@ def mixed_logistic(
     design = sp.hstack(blocks, format="csr")
     if design.nnz > design.shape[0] * design.shape[1] / 2:
         design = design.toarray()
-    found = regression(LabelledRows(design, rows.classes, rows.codes, rows.weights))
+    found = regression(replace(rows, matrix=design))
     starts = starts_of(np.array(places, dtype=np.int64))
     rules: dict[str, Any] = {}
     columns: dict[str, IntArray] = {}

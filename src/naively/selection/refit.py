@@ -15,8 +15,9 @@ only divided), since the penalty would depend on their units; counts and presenc
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -70,9 +71,7 @@ def logistic_rule(rows: LabelledRows, log_prior: FloatArray, *, scaled: bool) ->
     k = rows.matrix.shape[1]
     shift, scale = _standard(rows) if scaled else (np.zeros(k), np.ones(k))
     if scaled:
-        rows = LabelledRows(
-            _moved(rows.matrix, shift, scale), rows.classes, rows.codes, rows.weights
-        )
+        rows = replace(rows, matrix=_moved(rows.matrix, shift, scale))
     found = regression(rows)
     weights = found.weights / scale
     return Refitted(
@@ -110,7 +109,7 @@ def counted(rows: LabelledRows) -> LabelledRows:
 
 def regression(rows: LabelledRows) -> Regression:
     """Fit rows (n, k), of positive weight, as they are."""
-    C, loss = _penalty(rows)
+    C, loss = penalty_of(rows)
     fitted = _fitted(rows, C)
     coef, intercept = np.asarray(fitted.coef_), np.asarray(fitted.intercept_)
     if len(coef) == 1:
@@ -130,12 +129,20 @@ def _fitted(rows: LabelledRows, C: float, start: Any = None) -> Any:
     return model.fit(rows.matrix, rows.codes, rows.weights)
 
 
-def _penalty(rows: LabelledRows) -> tuple[float, float]:
+def penalty_of(
+    rows: LabelledRows, penalties: Sequence[float] = PENALTIES, most: int = N_FOLDS
+) -> tuple[float, float]:
     """C of the least log loss on the rows held out, and that loss in nats a row.
 
-    Weaker penalties are left out once the loss has risen: it falls and rises once.
+    Weaker penalties are left out once the loss has risen: it falls and rises once. Of the five
+    folds so many at most are tried.
     """
-    folds = list(_folds(rows))
+    folds = list(islice(_folds(rows), most))
+    if not folds and rows.groups is not None:
+        raise ValueError(
+            "`refit`='logistic' chooses its penalty on folds that keep groups of rows together, "
+            "and none leaves two classes to train on; leave `refit` out, or give more groups."
+        )
     models: list[Any] = [None] * len(folds)
     losses: dict[float, float] = {}
 
@@ -146,7 +153,7 @@ def _penalty(rows: LabelledRows) -> tuple[float, float]:
         return losses[C]
 
     least = np.inf
-    for C in PENALTIES:
+    for C in penalties:
         if try_out(C) > least:
             break
         least = losses[C]
@@ -154,14 +161,17 @@ def _penalty(rows: LabelledRows) -> tuple[float, float]:
     for C in (best / _BETWEEN, best * _BETWEEN):
         try_out(C)
     best = min(losses, key=losses.__getitem__)
-    total = len(rows.codes) if rows.weights is None else rows.weights.sum()
-    return best, float(losses[best] / total)
+    held_out = [fold.class_weight.sum() for _, fold in folds]
+    return best, float(losses[best] / max(sum(held_out), np.finfo(float).tiny))
 
 
 def _folds(rows: LabelledRows) -> Iterator[tuple[LabelledRows, LabelledRows]]:
-    """Rows to train on and rows held out: those of each class are dealt out in turn."""
-    fold = np.empty(len(rows.codes), dtype=np.int64)
-    fold[np.argsort(rows.codes, kind="stable")] = np.arange(len(fold)) % N_FOLDS
+    """Rows to train on and rows held out: those of each class, or groups, are dealt out in turn."""
+    groups = np.arange(len(rows.codes)) if rows.groups is None else rows.groups
+    _, first, unit = np.unique(groups, return_index=True, return_inverse=True)
+    fold = np.empty(len(first), dtype=np.int64)
+    fold[np.argsort(rows.codes[first], kind="stable")] = np.arange(len(fold)) % N_FOLDS
+    fold = fold[unit]
     for t in range(N_FOLDS):
         train, held_out = np.flatnonzero(fold != t), np.flatnonzero(fold == t)
         if len(held_out) and len(np.unique(rows.codes[train])) > 1:
@@ -188,7 +198,8 @@ def _log_loss(model: Any, rows: LabelledRows) -> float:
 
 def _some(rows: LabelledRows, chosen: IntArray) -> LabelledRows:
     weights = None if rows.weights is None else rows.weights[chosen]
-    return LabelledRows(rows.matrix[chosen], rows.classes, rows.codes[chosen], weights)
+    groups = None if rows.groups is None else rows.groups[chosen]
+    return LabelledRows(rows.matrix[chosen], rows.classes, rows.codes[chosen], weights, groups)
 
 
 def _standard(rows: LabelledRows) -> tuple[FloatArray, FloatArray]:

@@ -46,13 +46,27 @@ class Trained(Generic[S]):
         """Labels (C,), in the order of the scores."""
         return self.statistics.classes
 
+    @property
+    def told(self) -> str:
+        """Say which features are chosen though their corrected gain is a loss; "" if none is."""
+        chosen, lost = len(self.selection.support), 0
+        if self.model.family.penalty is not None:
+            lost = int(np.count_nonzero(self.selection.gain < 0))
+        way = f"`k`={chosen - lost}" if self.model.constraints is None else "a smaller `k`"
+        if not lost:
+            return ""
+        return (
+            f"{lost:,} of the {chosen:,} chosen features have a gain below 0 once it is corrected: "
+            f"they gain no more than chance does; {way} leaves them out."
+        )
+
     def at(self, temperature: float) -> Self:
         """Return the model with its scores divided by a temperature, its answers the same."""
         rule = tempered(self.rule, temperature)
         return replace(self, rule=rule, temperature=self.temperature * temperature)
 
     def weight_errors(self) -> FloatArray | None:
-        """Return standard errors (k, C) of the weights, relative to their mean over the classes.
+        """Return standard errors (k, C) of the weights, as `weights_of_classes` compares them.
 
         From the information of the likelihood of the model; None where they have no closed form.
         """

@@ -293,7 +293,11 @@ def _numbers(values: Array, name: str) -> Array:
     """Return counts as 64-bit integers if all are whole, else as float64; texts are parsed."""
     try:
         if values.dtype.kind in "OU" and len(values) and isinstance(values[0], str):
-            values = np.array([_number(cell) for cell in values.tolist()])
+            cells = values.tolist()
+            empty = [i for i, cell in enumerate(cells, 1) if cell is None or not str(cell).strip()]
+            if empty:
+                raise ValueError(f"row {empty[0]:,} has none: write 0, or leave the row out.")
+            values = np.array([_number(cell) for cell in cells])
         numbers: Array = np.asarray(as_matrix(values.reshape(-1, 1)))[:, 0]
     except (TypeError, ValueError) as error:
         raise ValueError(f"`{name}` must hold a number in every row; {error}") from error

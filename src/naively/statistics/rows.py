@@ -28,6 +28,7 @@ class LabelledRows:
     classes: Array  # (C,) labels, ascending
     codes: Array  # (n,) position of the label of each row in `classes`
     weights: FloatArray | None  # (n,) >= 0, or None: all 1
+    groups: Array | None = None  # (n,) rows of one are never parted where rows are divided
 
     @classmethod
     def of(cls, X: Any, y: Any, sample_weight: Any = None, classes: Any = None) -> Self:

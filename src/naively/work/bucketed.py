@@ -13,18 +13,20 @@ from naively.judging.parting import Repeats, random_numbers
 from naively.models.model import Model
 from naively.read.batch import Batch
 from naively.work.judged import Look
-from naively.work.row_keys import column_keys, row_keys
-from naively.work.stream import Task, rows_by_kind, told_at
+from naively.work.row_keys import column_keys, part_keys, row_keys
+from naively.work.stream import Task, is_grouped, rows_by_kind, told_at
 
 
 def bucketed(
-    task: Task, look: Look, kinds: tuple[int, ...], model: Model[Any], classes: Array, n: int
-) -> list[Any]:
+    task: Task, look: Look, kinds: tuple[int, ...], model: Model[Any], classes: Array, n: int,
+    groups: Array | None = None,
+) -> list[Any]:  # fmt: skip
     """Statistics of the rows of some kinds in each of n buckets, over the columns looked at.
 
     The bucket of a row is decided by its content and label, and by how many such rows of its part
     come before it: it is the same for every division of the work, and every order of the
-    rows. None stands for a bucket without rows.
+    rows. That of groups of rows is decided by their keys: with `groups` (n,), ascending, each has
+    its own. None stands for a bucket without rows.
     """
     see, found = look.eye(), [None] * n
     columns = column_keys(task.names)
@@ -34,7 +36,13 @@ def bucketed(
             batch, labels = seen.of_kind(*kinds)
             if not len(batch):
                 continue
-            bucket = random_numbers("bucket", repeats.told_apart(_keys(batch, labels, columns))) % n
+            if groups is not None:
+                bucket = np.searchsorted(groups, part_keys(batch))
+            else:
+                grouped = is_grouped(task)
+                keys = part_keys(batch) if grouped else _keys(batch, labels, columns)
+                keys = keys if grouped else repeats.told_apart(keys)
+                bucket = random_numbers("bucket", keys) % n
             with told_at(part):
                 X = see(batch)
                 for b in np.unique(bucket).tolist():

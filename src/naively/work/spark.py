@@ -162,6 +162,18 @@ def predict(frame: Any, answerer: Answerer, *, text: str = "text") -> Any:
     return frame.mapInArrow(answer, f"{fields}, answer string")
 
 
+def _session() -> Any:
+    try:
+        from pyspark.sql import SparkSession
+    except ModuleNotFoundError as error:
+        raise ModuleNotFoundError(
+            "Counting on Spark needs the extra `spark`; install it with: pip install "
+            "'naively[spark]'",
+            name="pyspark",
+        ) from error
+    return SparkSession
+
+
 @contextmanager
 def local_session(master: str = "local[2,4]", **settings: str) -> Iterator[Any]:
     """Start Spark on this machine, listening on loopback only, without its web pages.
@@ -179,11 +191,9 @@ def local_session(master: str = "local[2,4]", **settings: str) -> Iterator[Any]:
     session : pyspark.sql.SparkSession
         Stopped at the end.
     """
-    from pyspark.sql import SparkSession
-
     os.environ.setdefault("SPARK_LOCAL_IP", "127.0.0.1")
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
-    builder = SparkSession.builder.master(master).appName("naively")
+    builder = _session().builder.master(master).appName("naively")
     fixed = {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.host": "127.0.0.1",
@@ -210,9 +220,7 @@ def connected(address: str) -> Iterator[Any]:
     ValueError
         If nothing answers there, or Spark does not know such an address.
     """
-    from pyspark.sql import SparkSession
-
-    builder = SparkSession.builder.appName("naively")
+    builder = _session().builder.appName("naively")
     remote = address.startswith("sc://")
     if not address.startswith(_MASTERS):
         example = "spark://127.0.0.1:7077, sc://127.0.0.1:15002, yarn or local[2]"

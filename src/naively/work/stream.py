@@ -138,6 +138,11 @@ def split_of(batch: Batch, part: Part, layout: Layout) -> IntArray | None:
         raise InputError(f"{part.source}: column `{layout.split}` {error}") from error
 
 
+def is_grouped(task: Task) -> bool:
+    """Whether rows of one group are never parted."""
+    return task.parting is not None and task.parting.grouped
+
+
 def parted(
     parting: Parting, parts: Sequence[Part], layout: Layout, names: Vocabulary | None = None
 ) -> Parting:
