@@ -185,9 +185,9 @@ def local_cluster(n_workers: int = 2) -> Iterator[Any]:
 
     with (
         LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
-            host="127.0.0.1",
+            n_workers=1,
+            threads_per_worker=n_workers,
+            processes=False,
             dashboard_address=None,
         ) as cluster,
         Client(cluster) as client,
