@@ -3,17 +3,21 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import dask
 import dask.array as da
 import numpy as np
 import pandas as pd
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 from click.testing import CliRunner
+from distributed import LocalCluster
 
 from agreement import agree
 from naively import (
@@ -233,7 +237,12 @@ def client():
     os.environ["PYTHONPATH"] = os.pathsep.join(
         [str(Path(on_dask.__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
     )
-    with on_dask.local_cluster(2) as client:
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+        ) as cluster,
+        on_dask.connected(cluster.scheduler_address) as client,
+    ):
         yield client
 
 
@@ -283,7 +292,32 @@ def test_the_command_gives_the_same_folder_on_a_cluster(client, files, tmp_path)
     expected = selected("local")
     address = client.scheduler.address
     assert selected("joined", "--on", address) == expected
-    assert selected("own", "--on", "dask:1") == expected
+    assert selected("own", "--on", "dask:2") == expected
+
+
+def test_a_cluster_of_this_machine_listens_on_loopback_alone():
+    with on_dask.local_cluster(1) as client:
+        open_ports = client.run(
+            lambda: [c.laddr.ip for c in psutil.Process().net_connections() if c.status == "LISTEN"]
+        )
+    assert {each for ips in open_ports.values() for each in ips} == {"127.0.0.1"}
+
+
+@pytest.mark.parametrize("good", [True, False])
+def test_the_engine_says_nothing_of_its_own(files, tmp_path, good):
+    if not good:  # a line that a worker meets
+        lines = [json.dumps({"text": "red", "label": "ab"[i % 2]}) for i in range(30_000)]
+        files = tmp_path / "rows.jsonl"
+        files.write_text("\n".join([*lines, "{", *lines]))
+    path = str(Path(on_dask.__file__).parents[2])
+    command = [sys.executable, "-m", "naively", "select", str(files), "-k", "3", "--on", "dask:2"]
+    told = {"PYTHONPATH": path, "DASK_DISTRIBUTED__ADMIN__LARGE_GRAPH_WARNING_THRESHOLD": "1B"}
+    ended = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | told, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == (0 if good else 2), ended.stderr
+    assert ended.stderr.count("\n") == (0 if good else 1), ended.stderr
+    assert good or ended.stderr.startswith("naively: ")
 
 
 @pytest.mark.filterwarnings("ignore")
