@@ -107,7 +107,7 @@ def measured(options, paths):
         delayed = [read(paths[i % len(paths)], i) for i in range(n_records)]
         record = merge_delayed(delayed)
         wall = time.perf_counter() - start
-        moved = client.run(lambda dask_worker: dask_worker.transfer_incoming_bytes_total)
+        moved = client.run(lambda dask_worker: dask_worker.transfer_outgoing_bytes_total)
     cpu = spent() - before
     assert record.n_rows == options.rows
     before = time.process_time()
