@@ -40,6 +40,7 @@ from naively.text.counter import count_text
 from naively.text.features import ColumnFeatures, TextFeatures
 from naively.work import dask as on_dask
 from naively.work.judged import Answerer, Look, judged
+from naively.work.records import merge
 from naively.work.stream import count_files, tasks_of
 
 WORDS = ["red", "green", "blue", "näive", "Straße", "x1", "ok", "the", "THE"]
@@ -88,6 +89,26 @@ def test_whole_numbers_are_counted_bit_for_bit(partitions):
         assert record.n_rows == 90
     parts = blocks(X, BOUNDS[partitions]), blocks(y, BOUNDS[partitions])  # with the empty ones
     assert on_dask.class_statistics(*parts, ColumnFeatures(40)).statistics.equals(expected)
+
+
+def test_results_of_two_collections_merge_and_one_is_counted_once():
+    X, y = matrix()
+    whole = da.from_array(X.toarray(), chunks=(30, 40)), da.from_array(y, chunks=30)
+    above, below = (
+        on_dask.class_statistics(X[a:b], y[a:b]) for X, y in [whole] for a, b in [(0, 60), (60, 90)]
+    )
+    assert merge([above, below]).statistics.equals(ClassCounts.from_matrix(X, y))
+    delayed = [
+        on_dask.class_statistics(
+            [dask.delayed(X[rows])], [dask.delayed(y[rows])], ColumnFeatures(40)
+        )
+        for rows in (slice(0, 60), slice(60, 90))
+    ]
+    assert merge(delayed).statistics.equals(ClassCounts.from_matrix(X, y))
+    with pytest.raises(
+        ValueError, match="counted once; 3 are in two records, such as 'block 0 of array-"
+    ):
+        merge([on_dask.class_statistics(*whole), on_dask.class_statistics(*whole)])
 
 
 @pytest.mark.parametrize("partitions", BOUNDS)

@@ -67,7 +67,8 @@ def class_statistics(
     record : Record
         Its statistics equal those of one process, bit for bit, for sums of whole numbers; for real
         numbers too if the definition has a `resolution`, else to rounding, and they depend on the
-        chunks alone. `names` are the terms of texts.
+        chunks alone. `names` are the terms of texts. Records of different collections merge
+        (:func:`naively.work.records.merge`); their shards are named after the collections.
 
     Raises
     ------
@@ -88,7 +89,7 @@ def class_statistics(
     _check_blocks(X, y)
     count = dask.delayed(_count_block, pure=False)
     records = [
-        count(rows, labels, features, tuple(classes), number)
+        count(rows, labels, features, tuple(classes), number, _name_of(rows))
         for number, (rows, labels) in enumerate(pairs)
     ]
     return merge_delayed(records, split_every=split_every)
@@ -278,11 +279,22 @@ def _check_blocks(X: Any, y: Any) -> None:
             )
 
 
+def _name_of(block: Any) -> str:
+    """Name of the collection that a block is of, or its own: blocks of others are other shards."""
+    key = getattr(block, "key", "rows")
+    return str(key[0] if isinstance(key, tuple) else key)
+
+
 # On the workers --------------------------------------------------------------------------------
 
 
 def _count_block(
-    rows: Any, labels: Any, features: FeatureDefinition, classes: tuple[Any, ...], number: int
+    rows: Any,
+    labels: Any,
+    features: FeatureDefinition,
+    classes: tuple[Any, ...],
+    number: int,
+    name: str,
 ) -> Record:
     counter = new_counter(features, classes, dense_cells=0)
     labels = np.asarray(labels)
@@ -290,7 +302,7 @@ def _count_block(
         counter.update(rows, labels.astype(str) if labels.dtype.kind in "OT" else labels)
     except ValueError as error:
         raise ValueError(f"block {number}: {error}") from error
-    return record_of(counter, {f"block {number}": len(labels)})
+    return record_of(counter, {f"block {number} of {name}": len(labels)})
 
 
 def _columns(block: Any, start: int, stop: int) -> Any:
