@@ -203,8 +203,8 @@ def broken(change):
     [
         ("{", "is not JSON"),
         ("[" * 100_000, "nested|not JSON"),
-        ("[]", "lacks"),
-        (broken(lambda r: r.update(format="other")), "lacks"),
+        ("[]", "not a summary of naively"),
+        (broken(lambda r: r.update(format="other")), "not a summary of naively, but 'other'"),
         (broken(lambda r: r.update(version=99)), "version 99"),
         (broken(lambda r: r.update(more=1)), "fields"),
         (broken(lambda r: r.update(n_rows="8")), "summary.n_rows"),

@@ -3,17 +3,21 @@
 import json
 import os
 import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import dask
 import dask.array as da
 import numpy as np
 import pandas as pd
+import psutil
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 import scipy.sparse as sp
 from click.testing import CliRunner
+from distributed import LocalCluster
 
 from agreement import agree
 from naively import (
@@ -36,6 +40,7 @@ from naively.text.counter import count_text
 from naively.text.features import ColumnFeatures, TextFeatures
 from naively.work import dask as on_dask
 from naively.work.judged import Answerer, Look, judged
+from naively.work.records import merge
 from naively.work.stream import count_files, tasks_of
 
 WORDS = ["red", "green", "blue", "näive", "Straße", "x1", "ok", "the", "THE"]
@@ -84,6 +89,26 @@ def test_whole_numbers_are_counted_bit_for_bit(partitions):
         assert record.n_rows == 90
     parts = blocks(X, BOUNDS[partitions]), blocks(y, BOUNDS[partitions])  # with the empty ones
     assert on_dask.class_statistics(*parts, ColumnFeatures(40)).statistics.equals(expected)
+
+
+def test_results_of_two_collections_merge_and_one_is_counted_once():
+    X, y = matrix()
+    whole = da.from_array(X.toarray(), chunks=(30, 40)), da.from_array(y, chunks=30)
+    above, below = (
+        on_dask.class_statistics(X[a:b], y[a:b]) for X, y in [whole] for a, b in [(0, 60), (60, 90)]
+    )
+    assert merge([above, below]).statistics.equals(ClassCounts.from_matrix(X, y))
+    delayed = [
+        on_dask.class_statistics(
+            [dask.delayed(X[rows])], [dask.delayed(y[rows])], ColumnFeatures(40)
+        )
+        for rows in (slice(0, 60), slice(60, 90))
+    ]
+    assert merge(delayed).statistics.equals(ClassCounts.from_matrix(X, y))
+    with pytest.raises(
+        ValueError, match="counted once; 3 are in two records, such as 'block 0 of array-"
+    ):
+        merge([on_dask.class_statistics(*whole), on_dask.class_statistics(*whole)])
 
 
 @pytest.mark.parametrize("partitions", BOUNDS)
@@ -233,7 +258,12 @@ def client():
     os.environ["PYTHONPATH"] = os.pathsep.join(
         [str(Path(on_dask.__file__).parents[2]), os.environ.get("PYTHONPATH", "")]
     )
-    with on_dask.local_cluster(2) as client:
+    with (
+        LocalCluster(
+            n_workers=2, threads_per_worker=1, host="127.0.0.1", dashboard_address=None
+        ) as cluster,
+        on_dask.connected(cluster.scheduler_address) as client,
+    ):
         yield client
 
 
@@ -283,7 +313,32 @@ def test_the_command_gives_the_same_folder_on_a_cluster(client, files, tmp_path)
     expected = selected("local")
     address = client.scheduler.address
     assert selected("joined", "--on", address) == expected
-    assert selected("own", "--on", "dask:1") == expected
+    assert selected("own", "--on", "dask:2") == expected
+
+
+def test_a_cluster_of_this_machine_listens_on_loopback_alone():
+    with on_dask.local_cluster(1) as client:
+        open_ports = client.run(
+            lambda: [c.laddr.ip for c in psutil.Process().net_connections() if c.status == "LISTEN"]
+        )
+    assert {each for ips in open_ports.values() for each in ips} == {"127.0.0.1"}
+
+
+@pytest.mark.parametrize("good", [True, False])
+def test_the_engine_says_nothing_of_its_own(files, tmp_path, good):
+    if not good:  # a line that a worker meets
+        lines = [json.dumps({"text": "red", "label": "ab"[i % 2]}) for i in range(30_000)]
+        files = tmp_path / "rows.jsonl"
+        files.write_text("\n".join([*lines, "{", *lines]))
+    path = str(Path(on_dask.__file__).parents[2])
+    command = [sys.executable, "-m", "naively", "select", str(files), "-k", "3", "--on", "dask:2"]
+    told = {"PYTHONPATH": path, "DASK_DISTRIBUTED__ADMIN__LARGE_GRAPH_WARNING_THRESHOLD": "1B"}
+    ended = subprocess.run(
+        command, cwd=tmp_path, env=os.environ | told, capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == (0 if good else 2), ended.stderr
+    assert ended.stderr.count("\n") == (0 if good else 1), ended.stderr
+    assert good or ended.stderr.startswith("naively: ")
 
 
 @pytest.mark.filterwarnings("ignore")

@@ -502,7 +502,7 @@ def test_a_damaged_file_is_named(tmp_path):
     with pytest.raises(ValueError, match=r"a\.npz: this is no statistics file"):
         load_record(path)
     np.savez(path, x=1)
-    with pytest.raises(ValueError, match=r"a\.npz: this is no statistics file"):
+    with pytest.raises(ValueError, match=r"a\.npz: this is not a statistics file of naively"):
         load_record(path)
 
 

@@ -7,17 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from naively._versions import RULE
 from naively.exports.decision import Decision
 from naively.models.value_rules import kind_of
-
-FORMAT, VERSION = "naively rule", 1
 
 
 def text(decision: Decision) -> str:
     """Return the JSON text; see `docs/howto/export.md` for the schema."""
     described = {
-        "format": FORMAT,
-        "version": VERSION,
+        **RULE.marks(),
         "model": decision.model,
         "classes": list(decision.classes),
         "features": [

@@ -10,7 +10,6 @@ from __future__ import annotations
 import io
 import json
 import os
-import reprlib
 import zipfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -22,6 +21,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from naively._types import Array, FloatArray, IntArray
+from naively._versions import MODEL, VersionError
 from naively.judging.thresholds import answers_at
 from naively.models import MODELS
 from naively.models.counting import presence_of
@@ -39,15 +39,11 @@ from naively.text.labels import clean
 from naively.text.table_words import TableWords
 from naively.text.vocabulary import Vocabulary
 from naively.text.weighting import log_weights, scaled
-from naively.work.archive import stored_arrays
+from naively.work.archive import MANIFEST, stored_arrays, stored_manifest
 
-FORMAT = "naively model"
-VERSION = 1
 _BY_CLASS = ("intercept", "log_prior")  # arrays (C,) of rules, finite or -inf
 _BY_FEATURE = ("weights", "veto", "centers", "mean", "precision", "offset")  # (C, k), finite
 _DATE = (1980, 1, 1, 0, 0, 0)  # a zip archive wants a time; a fixed one makes files reproducible
-_MANIFEST = "manifest.json"
-_MANIFEST_LIMIT = 1 << 26  # bytes
 _LARGEST = 1 << 48  # no matrix has more columns
 _TYPES = ("<f8", "<i8", "|u1")
 
@@ -159,7 +155,7 @@ def save_model(model: ModelFile, file: BinaryIO) -> None:
     """
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         manifest = json.dumps(_manifest(model), sort_keys=True, indent=1)
-        archive.writestr(zipfile.ZipInfo(_MANIFEST, _DATE), manifest)
+        archive.writestr(zipfile.ZipInfo(MANIFEST, _DATE), manifest)
         for name, array in _arrays(model):
             content = io.BytesIO()
             npy.write_array(content, np.ascontiguousarray(array), (1, 0), allow_pickle=False)
@@ -168,8 +164,7 @@ def save_model(model: ModelFile, file: BinaryIO) -> None:
 
 def _manifest(model: ModelFile) -> dict[str, Any]:
     return {
-        "format": FORMAT,
-        "version": VERSION,
+        **MODEL.marks(),
         "kind": model.kind,
         "rule": kind_of(model.rule),
         "classes": list(model.classes),
@@ -258,7 +253,7 @@ def load_model(source: str | os.PathLike[str] | BinaryIO) -> ModelFile:
     Raises
     ------
     InputError
-        If the file is damaged, is something else, or comes from a newer version.
+        If the file is damaged, is something else, or of another version.
     """
     if not isinstance(source, str | os.PathLike):
         return _loaded(source, str(getattr(source, "name", "<stream>")))
@@ -271,7 +266,7 @@ def _loaded(file: BinaryIO, name: str) -> ModelFile:
         _explained(name),
         zipfile.ZipFile(file) as archive,
     ):
-        manifest = _read_manifest(archive, name)
+        manifest = stored_manifest(archive, MODEL)
         return _model(_Fields(manifest), stored_arrays(archive, _TYPES))
 
 
@@ -286,39 +281,16 @@ def _explained(name: str) -> Iterator[None]:
     except zipfile.BadZipFile as error:
         raise InputError(
             f"{name}: this is not a model file of naively, or it is damaged or cut off ({error}); "
-            "give the model.npz that `naively select` wrote."
+            f"{MODEL.wanted}"
         ) from error
+    except VersionError as error:
+        raise InputError(f"{name}: {error}") from error
     except Exception as error:  # whatever a file from anybody makes the libraries raise
         if isinstance(error, InputError | MemoryError):
             raise
         raise InputError(
             f"{name}: the model file is damaged ({cause(error)}); get it again or train anew."
         ) from error
-
-
-def _read_manifest(archive: zipfile.ZipFile, name: str) -> Any:
-    info = archive.NameToInfo.get(_MANIFEST)
-    if info is not None and info.file_size > _MANIFEST_LIMIT:
-        raise _DamageError("its manifest is too large")
-    try:
-        manifest = json.loads(archive.read(_MANIFEST))
-        found = manifest["format"], manifest["version"]
-    except (KeyError, TypeError, RecursionError, ValueError) as error:
-        raise InputError(
-            f"{name}: this is not a model file of naively; "
-            "give the model.npz that `naively select` wrote."
-        ) from error
-    if found[0] != FORMAT or type(found[1]) is not int or found[1] < 1:
-        raise InputError(
-            f"{name}: this is not a model file of naively, but {reprlib.repr(found[0])} in version "
-            f"{reprlib.repr(found[1])}; give the model.npz that `naively select` wrote."
-        )
-    if found[1] > VERSION:
-        raise InputError(
-            f"{name}: written by a newer naively (format {reprlib.repr(found[1])}, "
-            f"this one reads up to {VERSION}); upgrade with: pip install --upgrade naively"
-        )
-    return manifest
 
 
 class _Fields:

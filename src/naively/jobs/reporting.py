@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from naively._versions import VersionError
 from naively.read.bytes import opened
 from naively.read.errors import InputError
 from naively.report.charts import charts_of
@@ -35,6 +36,8 @@ def read_summary(result: str) -> Summary:
         data = file.read()
     try:
         return summary_of_json(data.decode("utf-8"))
+    except VersionError as error:
+        raise InputError(f"{path}: {error}") from error
     except ValueError as error:
         raise InputError(
             f"{path}: {error}; give the folder that `naively select` wrote."

@@ -10,11 +10,9 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from typing import Any
 
+from naively._versions import SUMMARY
 from naively.report.summary import FeatureRow, MarkerRow, Summary
 from naively.report.words import figure, signed
-
-FORMAT = "naively summary"
-VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +85,7 @@ def summary_json(summary: Summary) -> str:
     Figures that are not finite become the texts "inf" and "-inf", except a bound that theory
     does not give, which becomes null.
     """
-    record = {"format": FORMAT, "version": VERSION, **asdict(summary)}
+    record = {**SUMMARY.marks(), **asdict(summary)}
     for name in ("markers", "profile"):
         if not record[name]:
             del record[name]

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import MISSING, fields, is_dataclass
 from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
-from naively.report.documents import FORMAT, VERSION
+from naively._versions import SUMMARY
 from naively.report.summary import Evaluation, FeatureRow, Summary
 from naively.selection.certificate import Certificate
 
@@ -21,8 +21,10 @@ def summary_of_json(text: str) -> Summary:
 
     Raises
     ------
+    VersionError
+        If the text is of another kind or version.
     ValueError
-        Naming the field, if the text is anything else.
+        Naming the field, if it is anything else.
     """
     try:
         record = json.loads(text, parse_constant=_refuse)
@@ -30,11 +32,9 @@ def summary_of_json(text: str) -> Summary:
         raise ValueError("is nested too deeply to be a summary") from error
     except ValueError as error:
         raise ValueError(f"is not JSON ({error})") from error
-    if not isinstance(record, dict) or record.pop("format", None) != FORMAT:
-        raise ValueError(f'is not a summary: it lacks "format": "{FORMAT}"')
-    version = record.pop("version", None)
-    if version != VERSION:
-        raise ValueError(f"has version {version!r}; this naively reads version {VERSION}")
+    SUMMARY.check(record)
+    for name in SUMMARY.marks():
+        del record[name]
     certificate = record.get("certificate")
     if isinstance(certificate, dict):
         a_priori = certificate.get("a_priori")

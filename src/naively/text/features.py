@@ -10,13 +10,14 @@ import reprlib
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, final
 
+from naively._versions import FEATURES
+
 if TYPE_CHECKING:
     from naively.statistics.mixed_columns import MixedColumns
 
 Weights: TypeAlias = Literal["counts", "presence", "log", "tfidf"]
 Norm: TypeAlias = Literal["l2"]
 
-FORMAT = 3  # raise when the same definition would give other columns
 TOKEN_PATTERN = r"(?u)\b\w\w+\b"  # scikit-learn's: words of two or more letters or digits
 ONE_CHARACTER = r"(?u)\b\w+\b"
 EMOJI = "[\u231a-\u23ff\u2600-\u27bf\u2b05-\u2b55\U0001f300-\U0001faff]"
@@ -319,18 +320,14 @@ def to_json(features: FeatureDefinition) -> str:
     for name in ("missing", "normalize", "log1p", "variables", "row_weight"):
         if not fields.get(name):
             fields.pop(name, None)
-    return json.dumps({"format": FORMAT, **fields}, sort_keys=True)
+    return json.dumps({"format": FEATURES.version, **fields}, sort_keys=True)
 
 
 def from_json(text: str) -> FeatureDefinition:
     """Return the definition that `to_json` wrote."""
     fields: dict[str, Any] = json.loads(text)
-    kind, version = fields.pop("kind"), fields.pop("format")
-    if version != FORMAT:
-        raise ValueError(
-            f"These statistics define their features in format {version}; this version reads "
-            f"format {FORMAT}. Count the data again, or use the version that wrote them."
-        )
+    FEATURES.check_version(fields.pop("format", None))
+    kind = fields.pop("kind")
     if kind == "columns":
         if fields.get("variables") is not None:
             from naively.statistics.mixed_columns import MixedColumns

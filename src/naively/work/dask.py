@@ -8,6 +8,7 @@ and with it the rounding of real numbers, depends on the order of the blocks alo
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -66,7 +67,8 @@ def class_statistics(
     record : Record
         Its statistics equal those of one process, bit for bit, for sums of whole numbers; for real
         numbers too if the definition has a `resolution`, else to rounding, and they depend on the
-        chunks alone. `names` are the terms of texts.
+        chunks alone. `names` are the terms of texts. Records of different collections merge
+        (:func:`naively.work.records.merge`); their shards are named after the collections.
 
     Raises
     ------
@@ -87,16 +89,31 @@ def class_statistics(
     _check_blocks(X, y)
     count = dask.delayed(_count_block, pure=False)
     records = [
-        count(rows, labels, features, tuple(classes), number)
+        count(rows, labels, features, tuple(classes), number, _name_of(rows))
         for number, (rows, labels) in enumerate(pairs)
     ]
-    return _reduced(records, split_every)
+    return merge_delayed(records, split_every=split_every)
 
 
 def count_tasks(tasks: Sequence[Task], *, split_every: int = SPLIT_EVERY) -> Record:
     """Count files on a cluster whose workers see them; tasks as of `naively.work.stream`."""
     count = dask.delayed(run_task, pure=False)
-    return _reduced([count(task, dense_cells=0) for task in tasks], split_every)
+    return merge_delayed([count(task, dense_cells=0) for task in tasks], split_every=split_every)
+
+
+def merge_delayed(records: Sequence[Any], *, split_every: int = SPLIT_EVERY) -> Record:
+    """Merge records, each a Delayed, in a tree on the workers, and take the sum."""
+    if not records:
+        raise ValueError("There must be at least one block of rows to count; got none.")
+    together = dask.delayed(merge, pure=False)
+    level = list(records)
+    while len(level) > 1:
+        level = [
+            together(level[start : start + split_every], dense_cells=0)
+            for start in range(0, len(level), split_every)
+        ]
+    (record,) = dask.compute(level[0])
+    return merge([record])
 
 
 def map_tasks(function: Callable[..., R], tasks: Sequence[Task], *arguments: Any) -> list[R]:
@@ -169,12 +186,15 @@ def class_medians(X: Any, y: Any, *, n_blocks: int = 16, classes: Any = None) ->
 
 @contextmanager
 def local_cluster(n_workers: int = 2) -> Iterator[Any]:
-    """Start workers on this machine that listen on loopback only.
+    """Start a cluster of threads in this process that listens on loopback only.
+
+    Workers that are processes would each import and load again what this one has, for seconds;
+    kernels run in threads all the same.
 
     Parameters
     ----------
     n_workers : int, default=2
-        Processes of one thread each.
+        Threads.
 
     Yields
     ------
@@ -185,12 +205,18 @@ def local_cluster(n_workers: int = 2) -> Iterator[Any]:
 
     with (
         LocalCluster(
-            n_workers=n_workers,
-            threads_per_worker=1,
+            n_workers=1,
+            threads_per_worker=n_workers,
+            processes=False,
+            protocol="tcp",  # on which all of it listens on loopback
             host="127.0.0.1",
-            dashboard_address=None,
+            dashboard_address="127.0.0.1:0",  # for there must be one: at a port that is free,
+            scheduler_kwargs={"dashboard": False},  # without pages
+            memory_limit=None,  # which would be that of this process, whatever is counted
+            silence_logs=logging.ERROR,
         ) as cluster,
         Client(cluster) as client,
+        _quiet(),
     ):
         yield client
 
@@ -207,8 +233,13 @@ def connected(address: str) -> Iterator[Any]:
     from distributed import Client
 
     check_answers(address, "tcp://127.0.0.1:8786")
-    with Client(address) as client:
+    with Client(address) as client, _quiet():
         yield client
+
+
+def _quiet() -> Any:
+    """Models travel within the graph, not apart from it: then they survive the loss of workers."""
+    return dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TiB"})
 
 
 # What comes in ---------------------------------------------------------------------------------
@@ -248,11 +279,22 @@ def _check_blocks(X: Any, y: Any) -> None:
             )
 
 
+def _name_of(block: Any) -> str:
+    """Name of the collection that a block is of, or its own: blocks of others are other shards."""
+    key = getattr(block, "key", "rows")
+    return str(key[0] if isinstance(key, tuple) else key)
+
+
 # On the workers --------------------------------------------------------------------------------
 
 
 def _count_block(
-    rows: Any, labels: Any, features: FeatureDefinition, classes: tuple[Any, ...], number: int
+    rows: Any,
+    labels: Any,
+    features: FeatureDefinition,
+    classes: tuple[Any, ...],
+    number: int,
+    name: str,
 ) -> Record:
     counter = new_counter(features, classes, dense_cells=0)
     labels = np.asarray(labels)
@@ -260,22 +302,7 @@ def _count_block(
         counter.update(rows, labels.astype(str) if labels.dtype.kind in "OT" else labels)
     except ValueError as error:
         raise ValueError(f"block {number}: {error}") from error
-    return record_of(counter, {f"block {number}": len(labels)})
-
-
-def _reduced(records: Sequence[Any], split_every: int) -> Record:
-    """Merge records in a tree on the workers, and take the sum."""
-    if not records:
-        raise ValueError("There must be at least one block of rows to count; got none.")
-    together = dask.delayed(merge, pure=False)
-    level = list(records)
-    while len(level) > 1:
-        level = [
-            together(level[start : start + split_every], dense_cells=0)
-            for start in range(0, len(level), split_every)
-        ]
-    (record,) = dask.compute(level[0])
-    return merge([record])
+    return record_of(counter, {f"block {number} of {name}": len(labels)})
 
 
 def _columns(block: Any, start: int, stop: int) -> Any:

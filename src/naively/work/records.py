@@ -20,6 +20,7 @@ import numpy as np
 from numpy.lib import format as npy
 
 from naively._types import Array
+from naively._versions import RECORD, VersionError
 from naively.statistics.base import AbstractStatistics, keyed_rows, parts_of
 from naively.statistics.categories import ClassCategories
 from naively.statistics.column_kinds import KINDS
@@ -37,7 +38,7 @@ from naively.text.features import (
     to_json,
 )
 from naively.text.vocabulary import Vocabulary
-from naively.work.archive import stored_arrays
+from naively.work.archive import MANIFEST, stored_arrays, stored_manifest
 from naively.work.writing import atomic_file
 
 T = TypeVar("T")
@@ -52,10 +53,7 @@ _OF_KIND: Mapping[str, type[AbstractStatistics]] = {  # what a mixed statistic i
     **dict(zip(KINDS, (ClassMoments, ClassCategories, ClassCounts, ClassCounts), strict=True)),
     "rows": ClassCounts,
 }
-_FORMAT = "naively statistics"
-_VERSION = 2
 _DATE = (1980, 1, 1, 0, 0, 0)  # a fixed time: equal statistics are equal files
-_MANIFEST = "manifest.json"
 _TYPES = tuple(f"{'<|'[size == 1]}{kind}{size}" for kind in "iuf" for size in (1, 2, 4, 8))
 
 
@@ -268,7 +266,7 @@ def save_record(record: Record, path: str | os.PathLike[str]) -> None:
 def _write(record: Record, file: BinaryIO) -> None:
     with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
         manifest = json.dumps(_manifest(record), sort_keys=True, indent=1)
-        archive.writestr(zipfile.ZipInfo(_MANIFEST, _DATE), manifest)
+        archive.writestr(zipfile.ZipInfo(MANIFEST, _DATE), manifest)
         for name, array in _arrays(record).items():
             with archive.open(zipfile.ZipInfo(f"{name}.npy", _DATE), "w", force_zip64=True) as part:
                 npy.write_array(part, array, (1, 0), allow_pickle=False)
@@ -278,8 +276,7 @@ def _manifest(record: Record) -> dict[str, Any]:
     statistics = record.statistics
     kind = statistics.classes.dtype.kind
     return {
-        "format": _FORMAT,
-        "version": _VERSION,
+        **RECORD.marks(),
         "features": to_json(record.features),
         "fingerprint": fingerprint(record.features),
         "classes": statistics.classes.tolist(),
@@ -339,7 +336,7 @@ def is_record(path: str | os.PathLike[str]) -> bool:
         return False
     with open(path, "rb") as file:
         head = file.read(1 << 16)
-    return _MANIFEST.encode() in head[:64] and f'"{_FORMAT}"'.encode() in head
+    return MANIFEST.encode() in head[:64] and f'"{RECORD.format}"'.encode() in head
 
 
 def load_record(path: str | os.PathLike[str]) -> Record:
@@ -348,15 +345,16 @@ def load_record(path: str | os.PathLike[str]) -> Record:
     Raises
     ------
     ValueError
-        Naming the file, if it is damaged, is something else, or comes from a newer version.
+        Naming the file, if it is damaged, is something else, or of another version.
     """
     path = Path(path)
     try:
         with zipfile.ZipFile(path) as archive:
-            arrays = stored_arrays(archive, _TYPES)  # first: that checks the sizes of all members
-            return _restored(json.loads(archive.read(_MANIFEST)), arrays)
+            return _restored(stored_manifest(archive, RECORD), stored_arrays(archive, _TYPES))
     except (FileNotFoundError, PermissionError, IsADirectoryError) as error:
         raise ValueError(f"{path}: {error.strerror}; check name and permissions.") from error
+    except VersionError as error:
+        raise VersionError(f"{path}: {error}") from error
     except MemoryError:
         raise
     except Exception as error:  # a damaged archive can make its readers raise anything
@@ -367,11 +365,6 @@ def load_record(path: str | os.PathLike[str]) -> Record:
 
 
 def _restored(manifest: dict[str, Any], arrays: dict[str, Array]) -> Record:
-    if manifest["format"] != _FORMAT or manifest["version"] != _VERSION:
-        raise ValueError(
-            f"format {manifest['format']!r}, version {manifest['version']}; this version of "
-            f"naively reads {_FORMAT!r}, version {_VERSION}"
-        )
     features = from_json(manifest["features"])
     if fingerprint(features) != manifest["fingerprint"]:
         raise ValueError("the definition of its features does not have the fingerprint it says")

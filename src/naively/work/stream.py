@@ -25,6 +25,7 @@ from typing import TypeVar
 import numpy as np
 
 from naively._types import Array, IntArray
+from naively._versions import VersionError
 from naively.judging.parting import (
     FEW_ROWS,
     LEFT_OUT,
@@ -422,12 +423,19 @@ def kept_record(path: Path, files: Sequence[str]) -> Record | None:
     """Return the record in a file; None if there is none, or files changed since it was written.
 
     The name of a record tells the size, head and tail of the files; their time tells the rest.
+
+    Raises
+    ------
+    InputError
+        If another version wrote it.
     """
     try:
         written = path.stat().st_mtime_ns
         if written < max(map(_changed, files), default=0):
             return None
         return load_record(path)
+    except VersionError as error:  # which is not written over
+        raise InputError(str(error)) from error
     except (FileNotFoundError, ValueError):  # a damaged record is counted again
         return None
 
