@@ -85,6 +85,11 @@ class Problem:
     polytope: Polytope | None = None  # None: any k columns
 
     @cached_property
+    def smoothing(self) -> FloatArray:
+        """Smoothing of each column, (d,), or of all, (1,)."""
+        return np.atleast_1d(np.asarray(self.alpha))
+
+    @cached_property
     def everything(self) -> FloatArray:
         """Smoothed counts of all columns: (C,)."""
         return self.totals(self.size)
@@ -112,8 +117,9 @@ class Problem:
             return Vertex(x, np.nan, self.linear_value(x), self.totals(x)), gains
         take = np.empty(len(self.size), dtype=np.int64)
         if isinstance(self.counts, np.ndarray):
-            alpha, slope = np.atleast_1d(np.asarray(self.alpha)), np.cumsum(log_a)[-1]
-            gains = linear_gains(self.counts, self.entropy, log_a) - slope * alpha
+            alpha = self.smoothing
+            gains = linear_gains(self.counts, self.entropy, log_a)
+            gains -= log_a.cumsum()[-1] * alpha
             threshold, totals = weighted_threshold(gains, self.size, k), np.empty(len(log_a))
             value, smoothing = take_best(
                 gains, self.size, threshold, k, self.counts, self.entropy, alpha, take, totals
