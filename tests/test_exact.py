@@ -120,7 +120,9 @@ def test_a_node_that_is_whole_but_not_solved_is_divided(monkeypatch):
         if first_gives_up.calls > 1:
             return dual
         whole = np.argmax([problem.value(take) for take in dual.vertices])
-        return replace(dual, bound=dual.bound * 1.5, fraction=dual.vertices[whole].astype(float))
+        only = {"vertices": [dual.vertices[whole]], "weights": np.ones(1)}
+        only["vertex_values"] = [dual.vertex_values[whole]]
+        return replace(dual, bound=dual.bound * 1.5, **only)
 
     first_gives_up.calls = 0
     rng = np.random.default_rng(1)

@@ -27,11 +27,10 @@ def data(seed, n=40, m=14, n_classes=2, rate=0.7):
 
 def supports_of(visits, m):
     """Members at each grid point, from the visits."""
-    feature = visits.feature
     members = np.zeros((visits.n_points, m), dtype=bool)
-    for u in range(len(feature)):
-        for v in range(visits.ptr[u], visits.ptr[u + 1]):
-            members[visits.enter[v] : visits.leave[v], feature[u]] = True
+    for j in visits.columns:
+        for v in range(visits.ptr[visits.slot[j]], visits.ptr[visits.slot[j] + 1]):
+            members[visits.enter[v] : visits.leave[v], j] = True
     return [np.flatnonzero(row) for row in members]
 
 
@@ -49,7 +48,11 @@ def test_visits_are_the_supports(make, n_classes):
         nested.append(len(visits.enter) == len(visits.feature))
         values = np.random.default_rng(seed).random((len(visits.feature), 2))
         spread = np.zeros((30, 2))
-        spread[visits.feature] = values
+        spread[visits.columns] = values[visits.slot[visits.columns]]
+        table = statistics.table
+        np.testing.assert_array_equal(
+            table[visits.columns], table[visits.feature][visits.slot[visits.columns]]
+        )
         expected = [spread[track.support(k)].sum(axis=0) for k in track.k]
         np.testing.assert_allclose(visits.totals(values), expected, atol=1e-12)
         if make is multinomial:
@@ -220,5 +223,5 @@ def test_results_do_not_depend_on_the_number_of_threads():
 
 def test_a_visit_may_be_empty():
     none = np.empty(0, dtype=np.int64)
-    visits = Visits(np.full(3, -1, dtype=np.int32), np.zeros(1, np.int64), none, none, 2)
+    visits = Visits(np.full(3, -1, dtype=np.int32), none, np.zeros(1, np.int64), none, none, 2)
     np.testing.assert_array_equal(visits.totals(np.empty((0, 2))), np.zeros((2, 2)))

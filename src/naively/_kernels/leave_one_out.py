@@ -75,13 +75,16 @@ def _remaining(high: float, low: float, taken: float, taken_low: float) -> float
 @kernel
 def _find_regions(indices: IntArray, span: Any, starts: IntArray, bounds: Any) -> None:
     """Set `bounds` (R + 1,) to the positions between the regions of one row."""
-    position = span[0]
-    bounds[0] = position
+    bounds[0], bounds[len(starts) - 1] = span[0], span[1]
     for r in range(1, len(starts) - 1):
-        while position < span[1] and indices[position] < starts[r]:
-            position += np.uint64(1)
-        bounds[r] = position
-    bounds[len(starts) - 1] = span[1]
+        low, high = bounds[r - 1], span[1]
+        while low < high:
+            middle = (low + high) >> np.uint64(1)
+            if indices[middle] < starts[r]:
+                low = middle + np.uint64(1)
+            else:
+                high = middle
+        bounds[r] = low
 
 
 @kernel
@@ -148,11 +151,12 @@ def leave_one_out_whole_csr(
     row_total = np.zeros((total.shape[0], 2))
     size = np.zeros(n_regions, dtype=np.int64)
     leaving = np.zeros(np.diff(indptr).max() if len(indptr) > 1 else 0, dtype=np.int64)
+    of_word = np.zeros(len(table) if recurring else 0, dtype=np.int64)
     for i in range(np.uint64(begin), np.uint64(end)):
         span = (np.uint64(indptr[i]), np.uint64(indptr[i + np.uint64(1)]))
         _find_regions(indices, span, starts, bounds)
         if recurring:
-            _count_over_regions(data, indices, bounds, offsets, leaving)
+            _count_over_regions(data, indices, bounds, offsets, of_word, leaving)
         row_total[:] = 0.0
         for r in range(n_regions):
             size[r] = _score_region(
@@ -168,23 +172,27 @@ def leave_one_out_whole_csr(
 
 @kernel
 def _count_over_regions(
-    data: Array, indices: IntArray, bounds: Any, offsets: IntArray, leaving: IntArray
+    data: Array,
+    indices: IntArray,
+    bounds: Any,
+    offsets: IntArray,
+    of_word: IntArray,
+    leaving: IntArray,
 ) -> None:
-    """Set `leaving` to the count, over all regions of a row, of the word of each entry."""
+    """Set `leaving` to the count, over all regions of a row, of the word of each entry.
+
+    `of_word` (V,) holds zeros, before and after.
+    """
     first = bounds[0]
-    for position in range(first, bounds[-1]):
-        leaving[position - first] = np.int64(data[position])
     for r in range(len(offsets)):
-        for q in range(r):
-            a, b = bounds[q], bounds[r]
-            while a < bounds[q + 1] and b < bounds[r + 1]:
-                word, other = indices[a] - offsets[q], indices[b] - offsets[r]
-                if word == other:
-                    leaving[a - first] += np.int64(data[b])
-                    leaving[b - first] += np.int64(data[a])
-                # Without branches, which the processor would guess wrongly half of the time.
-                a += np.uint64(word <= other)
-                b += np.uint64(other <= word)
+        for position in range(bounds[r], bounds[r + 1]):
+            of_word[np.uint64(indices[position] - offsets[r])] += np.int64(data[position])
+    for r in range(len(offsets)):
+        for position in range(bounds[r], bounds[r + 1]):
+            leaving[position - first] = of_word[np.uint64(indices[position] - offsets[r])]
+    for r in range(len(offsets)):
+        for position in range(bounds[r], bounds[r + 1]):
+            of_word[np.uint64(indices[position] - offsets[r])] = 0
 
 
 @kernel

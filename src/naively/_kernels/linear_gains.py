@@ -42,14 +42,58 @@ def taken_totals(counts: FloatArray, take: Array) -> FloatArray:
 
 
 @kernel
-def taken_sums(entropy: FloatArray, alpha: FloatArray, take: IntArray) -> tuple[float, float]:
-    """Sums of take_i entropy_i and take_i alpha_i; alpha is (1,) or (d,)."""  # noqa: D401
+def take_best(
+    gains: FloatArray,
+    size: IntArray,
+    threshold: float,
+    k: int,
+    counts: FloatArray,
+    entropy: FloatArray,
+    alpha: FloatArray,
+    take: IntArray,
+    totals: FloatArray,
+) -> tuple[float, float]:
+    """Take the k columns of largest gain, equal ones in order, and add up what they are.
+
+    Parameters
+    ----------
+    gains, size : ndarray of shape (d,)
+        Gain of each group of equal columns, and how many there are.
+    threshold : float
+        The k-th largest gain.
+    counts, entropy, alpha : ndarray of shape (d, C), (d,) and (1,) or (d,)
+        What a column of each group adds up to.
+    take : ndarray of shape (d,)
+        Receives how many are taken of each group.
+    totals : ndarray of shape (C,)
+        Receives the sum of take_i counts_ic.
+
+    Returns
+    -------
+    Sums of take_i entropy_i and take_i alpha_i.
+    """
+    d, n_classes = counts.shape
+    left = k  # for groups at the threshold
+    for i in range(d):
+        left -= size[i] if gains[i] > threshold else 0
+    for c in range(n_classes):
+        totals[c] = 0.0
     value, smoothing = 0.0, 0.0
-    for start in range(0, len(take), _BLOCK):  # sums of sums: thousands of terms lose digits
+    for start in range(0, d, _BLOCK):  # sums of sums: thousands of terms lose digits
         value_here, smoothing_here = 0.0, 0.0
-        for i in range(start, min(start + _BLOCK, len(take))):
-            value_here += take[i] * entropy[i]
-            smoothing_here += take[i] * alpha[i if len(alpha) > 1 else 0]
+        for i in range(start, min(start + _BLOCK, d)):
+            n = 0
+            if gains[i] > threshold:
+                n = size[i]
+            elif gains[i] == threshold:
+                n = min(max(left, 0), size[i])
+                left -= size[i]
+            take[i] = n
+            if n != 0:
+                value_here += n * entropy[i]
+                smoothing_here += n * alpha[i if len(alpha) > 1 else 0]
+                for c in range(n_classes):
+                    totals[c] += n * counts[i, c]
         value += value_here
         smoothing += smoothing_here
     return value, smoothing

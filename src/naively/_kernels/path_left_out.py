@@ -11,8 +11,8 @@ import math
 import numpy as np
 
 from naively._kernels.compiled import kernel, kernel_part
-from naively._kernels.logarithms import log_less
-from naively._kernels.path_scores import best_class, note_visit
+from naively._kernels.logarithms import SMALL_LOSS, log_less, small_log_loss
+from naively._kernels.path_scores import ROUNDING, best_class, note_visit
 from naively._kernels.residue import RESIDUE
 from naively._types import Array, FloatArray, IntArray
 
@@ -161,7 +161,7 @@ def leave_one_out_counts_csr(
         Smoothing, positive.
     log_small : ndarray
         log(count + alpha) of small whole counts; empty if alpha is an array.
-    total, shift : ndarray of shape (G, C)
+    total, shift : ndarray of shape (C, G)
         Smoothed count of the support, and its logarithm.
     base : ndarray of shape (C,)
         Fixed log priors, or zeros.
@@ -171,8 +171,9 @@ def leave_one_out_counts_csr(
         Whether the counts hold the rows, so that each has to be taken out. Labels of other rows
         may lie beyond the classes: no class is right then.
     """
-    n_points, n_classes = total.shape
-    change = np.zeros((n_points + 1, n_classes + 1))
+    n_classes, n_points = total.shape
+    change = np.zeros((n_classes + 1, n_points + 1))
+    score, top, lost = np.empty((n_classes, n_points)), np.empty(n_points), np.empty(n_points)
     prior = base.copy()
     longest = _longest_row(indptr, first, last)
     group = np.empty(longest, np.int64)
@@ -194,20 +195,35 @@ def leave_one_out_counts_csr(
                 continue
             earliest = min(earliest, enter[e])
             value = np.float64(data[start + e])
+            mine = 0.0
             if counted:
-                left = np.float64(table[group[e], own]) - s * value
-                smoothing = alpha[group[e] if len(alpha) > 1 else 0]
-                weights[e, own] = _log(left, smoothing, log_small)
+                whole, part = np.float64(table[group[e], own]), s * value
+                left = whole - part
+                small = int(left) if 0.0 <= left < len(log_small) else -1
+                if small == left:
+                    mine = log_small[small]
+                else:
+                    whole += alpha[group[e] if len(alpha) > 1 else 0]
+                    mine = log_less(whole, logs[group[e], own], part)
             if leave[e] == n_points:  # it stays to the end, as most do
                 at = np.uint64(enter[e])
                 for c in range(n_classes):
-                    change[at, c] += value * weights[e, c]
-                change[at, n_classes] += value
+                    is_own = counted and c == own
+                    change[c, at] += value * (mine if is_own else weights[e, c])
+                change[n_classes, at] += value
             else:
+                if counted:
+                    weights[e, own] = mine
                 more = (more_feature, more_ptr, more_enter, more_leave)
                 j = indices[start + e]
                 _come_and_go(change, j, enter[e], leave[e], *more, value, weights[e])
-        _decide_counts(change, earliest, own, s, taken, total, shift, prior, wrong)
+        if earliest > 0 and best_class(prior) != own:
+            for g in range(earliest):
+                wrong[g] += s
+        _decide_counts(
+            change[:, earliest:], own, s, taken, total[:, earliest:], shift[:, earliest:], prior,
+            score[:, earliest:], top[earliest:], lost[earliest:], wrong[earliest:],
+        )  # fmt: skip
 
 
 @kernel_part
@@ -258,54 +274,73 @@ def _come_and_go(
 ) -> None:
     """Note the visits of a feature that leaves."""
     if leave >= 0:
-        note_visit(change, enter, leave, value, weight)
+        note_visit(change.T, enter, leave, value, weight)
         return
     several = np.searchsorted(more_feature, j)
     for v in range(more_ptr[several], more_ptr[several + 1]):
-        note_visit(change, more_enter[v], more_leave[v], value, weight)
-
-
-@kernel_part
-def _log(count: float, smoothing: float, log_small: FloatArray) -> float:
-    """Return log(count + smoothing), looked up for small whole counts."""
-    if 0.0 <= count < len(log_small):
-        whole = int(count)
-        if whole == count:
-            return float(log_small[whole])
-    return math.log(count + smoothing)
+        note_visit(change.T, more_enter[v], more_leave[v], value, weight)
 
 
 @kernel_part
 def _decide_counts(
     change: FloatArray,
-    earliest: int,
     own: int,
     s: float,
     taken: float,
     total: FloatArray,
     shift: FloatArray,
     prior: FloatArray,
+    score: FloatArray,
+    top: FloatArray,
+    lost: FloatArray,
     wrong: FloatArray,
 ) -> None:
-    """Add up and clear the changes of a row, and decide; before `earliest` the prior decides."""
-    n_points, n_classes = total.shape
-    score = np.empty(n_classes)
-    if earliest > 0 and best_class(prior) != own:
-        for g in range(earliest):
-            wrong[g] += s
-    for g in range(earliest, n_points):
-        size = change[g, n_classes]
-        for c in range(n_classes):
-            score[c] = prior[c] + (change[g, c] - size * shift[g, c])
-        if size > 0.0 and taken > 0.0:
-            own_shift = log_less(total[g, own], shift[g, own], taken * size)
-            score[own] = prior[own] + (change[g, own] - size * own_shift)
-        if best_class(score) != own:
-            wrong[g] += s
-        for c in range(n_classes + 1):
-            change[g + 1, c] += change[g, c]
-            change[g, c] = 0.0
-    change[n_points, :] = 0.0
+    """Add up and clear the changes (C + 1, G + 1) of a row, and decide, at some grid points.
+
+    Loops go over the points, without a branch, so that several are worked on at once.
+    """
+    n_classes, n_points = total.shape
+    for c in range(n_classes + 1):
+        running = 0.0
+        for g in range(n_points):
+            running += change[c, g]
+            change[c, g] = running
+    size = change[n_classes]
+    for c in range(n_classes):
+        for g in range(n_points):
+            score[c, g] = prior[c] + (change[c, g] - size[g] * shift[c, g])
+    if taken > 0.0:
+        largest = 0.0
+        for g in range(n_points):
+            r = taken * size[g] / total[own, g]
+            own_shift = shift[own, g] - small_log_loss(r)
+            score[own, g] = prior[own] + (change[own, g] - size[g] * own_shift)
+            largest = r if r > largest else largest
+        if largest >= SMALL_LOSS:
+            for g in range(n_points):
+                part = taken * size[g]
+                if part / total[own, g] >= SMALL_LOSS:
+                    own_shift = math.log(total[own, g] - part)
+                    score[own, g] = prior[own] + (change[own, g] - size[g] * own_shift)
+    for g in range(n_points):
+        top[g] = score[0, g]
+        lost[g] = 1.0
+    for c in range(1, n_classes):
+        for g in range(n_points):
+            top[g] = score[c, g] if score[c, g] > top[g] else top[g]
+    for g in range(n_points):  # as in `best_class`
+        top[g] -= ROUNDING * abs(top[g]) if abs(top[g]) < math.inf else 0.0
+    if own < n_classes:
+        for g in range(n_points):
+            lost[g] = 0.0 if score[own, g] >= top[g] else 1.0
+        for c in range(own):
+            for g in range(n_points):
+                lost[g] = 1.0 if score[c, g] >= top[g] else lost[g]
+    for g in range(n_points):
+        wrong[g] += s * lost[g]
+    for c in range(n_classes + 1):
+        for g in range(n_points + 1):
+            change[c, g] = 0.0
 
 
 @kernel_part

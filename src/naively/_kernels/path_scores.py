@@ -24,7 +24,7 @@ import numpy as np
 from naively._kernels.compiled import kernel, kernel_part
 from naively._types import Array, FloatArray, IntArray
 
-_ROUNDING = 1e-12  # as in models.rules.winners
+ROUNDING = 1e-12  # as in models.rules.winners
 
 
 @kernel
@@ -154,7 +154,7 @@ def best_class(scores: FloatArray) -> int:
     largest = scores[0]
     for c in range(len(scores)):
         largest = max(largest, scores[c])
-    slack = _ROUNDING * abs(largest) if math.isfinite(largest) else 0.0
+    slack = ROUNDING * abs(largest) if math.isfinite(largest) else 0.0
     for c in range(len(scores)):
         if scores[c] >= largest - slack:
             return c

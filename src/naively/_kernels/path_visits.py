@@ -2,8 +2,63 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from naively._kernels.compiled import kernel
 from naively._types import Array, IntArray
+
+
+@kernel
+def class_stays(
+    group: IntArray,
+    label: IntArray,
+    start: IntArray,
+    k: IntArray,
+    slot: Array,
+    feature: IntArray,
+    enter: IntArray,
+) -> int:
+    """Tell which columns of the same group enter together, where the best class goes in first.
+
+    Parameters
+    ----------
+    group : ndarray of shape (m,)
+        Group of each column.
+    label : ndarray of shape (d,)
+        Class of each group; the columns of a class enter lowest index first.
+    start : ndarray of shape (number of classes,)
+        Number of columns of all better classes.
+    k : ndarray of shape (G,)
+        Numbers of columns that are in, ascending.
+    slot : ndarray of shape (m,)
+        Receives a number for each group and point at which columns of it enter; -1: never.
+    feature, enter : ndarray of shape (U,)
+        Receive the lowest column of each slot, and the point.
+
+    Returns
+    -------
+    int
+        Number of slots.
+    """
+    n_points, slots = len(k), 0
+    rank = start.copy()  # of the next column of each class
+    point = np.zeros(len(start), np.int64)
+    current = np.full(len(label), -1, np.int64)  # slot of the last column of each group
+    for j in range(len(group)):
+        g = group[j]
+        c = label[g]
+        while point[c] < n_points and k[point[c]] <= rank[c]:
+            point[c] += 1
+        rank[c] += 1
+        if point[c] == n_points:
+            slot[j] = -1
+            continue
+        if current[g] < 0 or enter[current[g]] != point[c]:
+            current[g] = slots
+            feature[slots], enter[slots] = j, point[c]
+            slots += 1
+        slot[j] = current[g]
+    return slots
 
 
 @kernel

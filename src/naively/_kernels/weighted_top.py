@@ -113,3 +113,15 @@ def take_largest(values: FloatArray, sizes: IntArray, k: int, take: IntArray) ->
     left = k - take.sum() - (np.cumsum(size) - size)
     take[equal] = np.minimum(np.maximum(left, 0), size)
     return threshold
+
+
+@kernel
+def edges(values: FloatArray, take: IntArray, sizes: IntArray) -> tuple[int, int]:
+    """Place of the least value taken, and of the largest left; the first of equals, -1 if none."""
+    least = most = -1
+    for i in range(len(values)):
+        if take[i] > 0 and (least < 0 or values[i] < values[least]):
+            least = i
+        if take[i] < sizes[i] and (most < 0 or values[i] > values[most]):
+            most = i
+    return least, most

@@ -61,6 +61,7 @@ from naively.statistics.matrix import (
     is_sparse,
     unmasked,
 )
+from naively.statistics.source import distinct
 
 RULED_OUT = 1e300
 
@@ -158,7 +159,7 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
         # Other sparse formats become CSR here, where no sum of duplicates can wrap around.
         with texts_untold(self, X):
             labels = y if y is None else "no_validation"
-            rows = checked_rows_of(self, X, labels, reset=reset, finite=False)
+            rows = checked_rows_of(self, X, labels, reset=reset, finite=False, in_order=False)
         return rows, self._check_labels(y, rows)
 
     def _check_labels(self, y: ArrayLike, rows: Matrix) -> Array:
@@ -737,14 +738,20 @@ def selected_columns(selector: SelectorMixin, X: MatrixLike, finite: bool | str)
 
 def checked_rows_of(
     estimator: BaseEstimator, X: Any, y: Any = "no_validation", *, reset: bool = False,
-    finite: bool | str, formats: str | tuple[str, ...] = ("csr", "csc"),
+    finite: bool | str, formats: str | tuple[str, ...] = ("csr", "csc"), in_order: bool = True,
 ) -> Matrix:  # fmt: skip
-    """Check rows as scikit-learn does, and return them as a matrix of plain numbers."""
+    """Check rows as scikit-learn does, and return them as a matrix of plain numbers.
+
+    Entries of sparse rows are distinct, and in order unless they are to be counted: sums of whole
+    numbers do not depend on it.
+    """
     how = {"accept_sparse": formats, "ensure_all_finite": finite}
     if has_sparse_columns(X):  # of which scikit-learn makes dense ones
         validate_data(estimator, X, y, reset=reset, skip_check_array=True)
         return check_array(as_matrix(X), **how)
-    plain = canonical(as_matrix(X)) if is_sparse(X) else unmasked(X)
+    plain = as_matrix(X) if is_sparse(X) else unmasked(X)
+    if is_sparse(plain):
+        plain = canonical(plain) if in_order or plain.dtype.kind == "f" else distinct(plain)
     rows: Matrix = validate_data(estimator, plain, y, reset=reset, **how)
     return rows if rows.dtype.kind != "O" and rows.dtype.isnative else as_matrix(rows)
 

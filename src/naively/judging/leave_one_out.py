@@ -36,9 +36,7 @@ from naively.models.rules import winners
 from naively.selection.path import SparsityPath, SteppedSupports
 from naively.statistics.counts import ClassCounts
 
-_SMALL_COUNTS = 4096
-
-
+_SMALL_COUNTS = 4096  # whose logarithms are looked up
 MAX_REFITS = 50_000  # rules trained for a curve without a formula
 
 
@@ -150,8 +148,8 @@ def multinomial_errors(
     alpha = np.atleast_1d(np.asarray(alpha, dtype=np.float64))  # of groups: single columns, if many
     counts = stays.counts
     smoothing = np.broadcast_to(alpha[:, None], (len(counts), 1))
-    total = stays.totals(counts) + stays.totals(smoothing)
-    total = np.where(total > 0, total, 1.0)  # no feature: no row has a size there
+    total = np.ascontiguousarray((stays.totals(counts) + stays.totals(smoothing)).T)
+    total[total <= 0] = 1.0  # no feature: no row has a size there
     logs = np.log(counts + smoothing)
     small = np.log(np.arange(_SMALL_COUNTS if len(alpha) == 1 else 0) + alpha[0])
 

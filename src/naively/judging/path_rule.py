@@ -37,19 +37,20 @@ class PathRule:
     of_presence: bool = False  # entries become 0 or 1 before they are scored
 
     @property
-    def is_additive(self) -> bool:
-        """Whether two entries of the same feature in a row score what their sum does."""
-        return not self.of_presence and len(self.veto) == 0
+    def takes_parts(self) -> bool:
+        """Whether a feature may have several entries in a row, that stand for their sum."""
+        return self.of_presence or len(self.veto) == 0  # presence is of the sum
 
     @property
     def columns(self) -> IntArray:
         """Columns that are in a support anywhere on the path, ascending: (U,)."""
-        return self.visits.feature
+        return self.visits.columns
 
     def over_its_columns(self) -> PathRule:
         """Return the same rule for rows of which only `columns` are kept, (n, U)."""
-        slot = np.arange(len(self.visits.ptr) - 1, dtype=np.int32)
-        return replace(self, visits=replace(self.visits, slot=slot))
+        visits = self.visits
+        feature = np.searchsorted(self.columns, visits.feature)
+        return replace(self, visits=replace(visits, slot=visits.slot[self.columns], feature=feature))
 
     def scores(self, X: Matrix, start: int, stop: int) -> FloatArray:
         """Scores (stop - start, G, C) of some rows of a CSR matrix."""
@@ -80,7 +81,7 @@ class PathRule:
         enter, leave = (np.clip(at, first, last) - first for at in (v.enter, v.leave))
         return replace(
             self,
-            visits=Visits(v.slot, v.ptr, enter, leave, last - first),
+            visits=Visits(v.slot, v.feature, v.ptr, enter, leave, last - first),
             base=self.base[first:last],
             shift=self.shift[first:last],
             base_veto=self.base_veto[first:last],
@@ -270,7 +271,7 @@ class _Builder:
         none_here = np.zeros(self.weight.shape[1])
         offsets = [none_here if r.veto_offset is None else r.veto_offset for r in rules]
         return PathRule(
-            visits=Visits(slot, ptr, enter[order], leave[order], self.point),
+            visits=Visits(slot, present, ptr, enter[order], leave[order], self.point),
             weight=self.weight[order],
             base=np.array([rule.intercept for rule in rules]),
             shift=np.array(self.shift),

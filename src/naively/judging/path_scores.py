@@ -14,6 +14,7 @@ from naively.models.rules import LinearRule
 from naively.selection.train import model_path, train
 from naively.statistics.exposure import exposed_columns, exposures_of
 from naively.statistics.matrix import Matrix, canonical, is_sparse
+from naively.statistics.source import distinct
 
 _NUMBERS = 1 << 25  # scores held at a time: 256 MB
 
@@ -42,8 +43,8 @@ def rule_rows(model: Model[S], X: Matrix, rule: PathRule | None = None) -> Matri
 
     Duplicate entries are summed, unless a `rule` is given to which they make no difference.
     """
-    if is_sparse(X) and (rule is None or not rule.is_additive):
-        X = canonical(X)
+    if is_sparse(X) and (rule is None or not rule.takes_parts):
+        X = distinct(X)
     if model.exposure == "total":
         X = exposed_columns(X, np.arange(X.shape[1]), model.exposure)
     elif model.exposure is not None:

@@ -18,21 +18,28 @@ from naively.selection.path import (
 
 @dataclass(frozen=True, slots=True)
 class Visits:
-    """Stays of the features in the supports; slots number the features that occur at all."""
+    """Stays of the features in the supports.
+
+    Features have a slot if they occur at all. Those with the same counts and the same visits may
+    share one: then what is looked up for each entry of a row is small, and stays in the cache.
+    """
 
     slot: Array  # (m,) int32, -1 for features that never occur
+    feature: IntArray  # (U,) lowest feature of each slot
     ptr: IntArray  # (U + 1,) where the visits of each slot start
     enter: IntArray  # (V,) first grid point of a visit
     leave: IntArray  # (V,) grid point after the last one
     n_points: int
 
     @property
-    def feature(self) -> IntArray:
-        """Feature of each slot, ascending: (U,)."""
+    def columns(self) -> IntArray:
+        """Features that occur, ascending."""
         return np.flatnonzero(self.slot >= 0)
 
     def totals(self, values: FloatArray) -> FloatArray:
         """Sum over the features of each grid point (G, C) of values (U, C)."""
+        size = np.bincount(self.slot[self.slot >= 0], minlength=len(self.feature))
+        values = values * size[:, None]
         per_visit = np.repeat(np.arange(len(self.ptr) - 1), np.diff(self.ptr))
         sums = np.zeros((self.n_points + 1, values.shape[1]))
         for c in range(values.shape[1]):
@@ -47,13 +54,15 @@ def path_visits(path: SparsityPath, n_features: int) -> Visits:
     G = len(path.k)
     if isinstance(path.supports, SteppedSupports):
         return _stepped_visits(path)
-    if not isinstance(path.supports, OrderedSupports | ClassedSupports):
+    if isinstance(path.supports, ClassedSupports):
+        slot, feature, enter = path.supports.stays(path.k)
+    elif isinstance(path.supports, OrderedSupports):
+        first = path.supports.first_grid_position(path.k)
+        feature = np.flatnonzero(first < G)
+        slot, enter = _slots(feature, n_features), first[feature]
+    else:
         return _listed_visits(path, n_features)
-    first = path.supports.first_grid_position(path.k)
-    inside = np.flatnonzero(first < G)
-    ptr = np.arange(len(inside) + 1)
-    slot = _slots(inside, n_features)
-    return Visits(slot, ptr, first[inside], np.full(len(inside), G), G)
+    return Visits(slot, feature, np.arange(len(feature) + 1), enter, np.full(len(feature), G), G)
 
 
 def _listed_visits(path: SparsityPath, n_features: int) -> Visits:
@@ -67,9 +76,9 @@ def _listed_visits(path: SparsityPath, n_features: int) -> Visits:
     starts = np.flatnonzero(~follows)
     ends = np.append(starts[1:], len(at)) - 1
     inside, ptr = np.unique(feature[starts], return_index=True)
-    slot = _slots(inside, n_features)
-    return Visits(slot, np.append(ptr, len(starts)), at[starts], at[ends[: len(starts)]] + 1,
-                  len(supports))  # fmt: skip
+    slot, ptr = _slots(inside, n_features), np.append(ptr, len(starts))
+    leave = at[ends[: len(starts)]] + 1
+    return Visits(slot, inside, ptr, at[starts], leave, len(supports))
 
 
 def _slots(feature: IntArray, n_features: int) -> Array:
@@ -171,4 +180,4 @@ def _stepped_visits(path: SparsityPath) -> Visits:
     enter, leave = np.empty((2, ptr[-1]), np.int64)
     enter[listed], leave[listed] = stays.more_enter, stays.more_leave
     enter[~listed], leave[~listed] = enters[feature[~several]], leaves[feature[~several]]
-    return Visits(_slots(feature, len(enters)), ptr, enter, leave, stays.n_points)
+    return Visits(_slots(feature, len(enters)), feature, ptr, enter, leave, stays.n_points)

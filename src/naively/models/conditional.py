@@ -39,7 +39,8 @@ the likelihood does not know: q is at least 3 + 150 / n (found on pairs of newsg
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import final
 
 import numpy as np
@@ -73,17 +74,19 @@ class Expansion:
     value: float  # nats
     gradient: FloatArray  # (C + R,)
     curvature: FloatArray  # (C + R, C + R)
+    unpenalised: float  # nats
 
     def held(self, free: BoolArray) -> Expansion:
         """Take the derivatives with respect to some parameters, the others being held."""
         gradient, curvature = self.gradient * free, self.curvature * np.outer(free, free)
-        return Expansion(self.value, gradient, curvature)
+        return Expansion(self.value, gradient, curvature, self.unpenalised)
 
     def penalised(self, ridge: FloatArray, point: FloatArray) -> Expansion:
         """Subtract sum_q ridge_q p_q^2 / 2."""
         pull = ridge * point
         value = self.value - float(point @ pull / 2)
-        return Expansion(value, self.gradient - pull, self.curvature + np.diag(ridge))
+        curvature = self.curvature + np.diag(ridge)
+        return Expansion(value, self.gradient - pull, curvature, self.unpenalised)
 
 
 @final
@@ -95,6 +98,8 @@ class ConditionalFit:
     intercept: FloatArray  # (C,) the first class that has rows at 0; -inf: a class without any
     log_likelihood: float  # nats, without the penalty
     gradient: float  # largest absolute entry of the gradient of what was maximised
+    # Its negative second derivative, of the classes that have rows: (C + R, C + R).
+    curvature: FloatArray = field(repr=False)
     penalty: FloatArray  # (R,) inf: theta is held at 0
     finite: bool  # whether the likelihood without the penalty that was added has an optimum
     steps: int
@@ -118,10 +123,12 @@ def expand(point: FloatArray, features: FloatArray, codes: Array, weights: Float
         return _expand_chunk(point, features[rows], codes[rows], weights[rows])
 
     parts = in_threads(part, chunks) if len(chunks) > 1 else [part(slice(None))]
+    value = sum(one.value for one in parts)
     return Expansion(
-        sum(one.value for one in parts),
+        value,
         np.sum([one.gradient for one in parts], axis=0),
         np.sum([one.curvature for one in parts], axis=0),
+        value,
     )
 
 
@@ -146,7 +153,7 @@ def _expand_chunk(
         weighted = weights[:, None] * posterior
         pairs = np.diag(weighted.sum(axis=0)) - posterior.T @ weighted
         curvature[:n_classes, :n_classes] += pairs
-    return Expansion(value, gradient, curvature)
+    return Expansion(value, gradient, curvature, value)
 
 
 def fit_conditional(
@@ -205,7 +212,7 @@ def _centred(features: FloatArray) -> FloatArray:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Problem:
     """A conditional likelihood in which every class has rows."""
 
@@ -223,8 +230,15 @@ class _Problem:
 
     def at(self, point: FloatArray, free: BoolArray | None = None) -> Expansion:
         """Expand around the origin plus a point; some parameters may be held."""
-        here = expand(self.origin + point, self.features, self.codes, self.weights)
+        here = self._expanded(point) if point.any() else self._at_origin
         return here if free is None else here.held(free)
+
+    def _expanded(self, point: FloatArray) -> Expansion:
+        return expand(self.origin + point, self.features, self.codes, self.weights)
+
+    @cached_property
+    def _at_origin(self) -> Expansion:
+        return self._expanded(np.zeros(len(self.origin)))
 
     def free(self, penalty: FloatArray) -> BoolArray:
         """Which parameters, (C + R,), are not held."""
@@ -283,7 +297,7 @@ class _Problem:
 
     def solve(self, penalty: FloatArray, start: FloatArray | None = None) -> ConditionalFit:
         n_classes = self.features.shape[2]
-        point, steps, finite = _newton(
+        point, here, steps, finite = _newton(
             self.objective(penalty),
             self._start(penalty) if start is None else start,
             ceiling=self.ceiling() if (penalty == 0).all() else np.inf,
@@ -292,8 +306,9 @@ class _Problem:
         return ConditionalFit(
             theta=point[n_classes:],
             intercept=there[:n_classes],
-            log_likelihood=self.at(point).value,
-            gradient=float(np.abs(self.objective(penalty)(point).gradient).max(initial=0.0)),
+            log_likelihood=here.unpenalised,
+            gradient=float(np.abs(here.gradient).max(initial=0.0)),
+            curvature=here.curvature,
             penalty=penalty,
             finite=finite,
             steps=steps,
@@ -321,8 +336,7 @@ class _Problem:
     def without_each(self, fit: ConditionalFit) -> FloatArray:
         """Weighted log-likelihood of each row, (n,), under the weights of the others."""
         n_classes = self.features.shape[2]
-        point = np.concatenate([fit.intercept, fit.theta]) - self.origin
-        curvature = self.objective(fit.penalty)(point).curvature
+        curvature = fit.curvature
         live = np.diag(curvature)[n_classes:] > 0
         intercepts, regions = slice(None, n_classes), n_classes + np.flatnonzero(live)
         cross = curvature[intercepts][:, regions]
@@ -371,8 +385,8 @@ def _newton(
     *,
     ceiling: float = np.inf,
     max_steps: int = _MAX_STEPS,
-) -> tuple[FloatArray, int, bool]:
-    """Maximise a concave function: the point, the number of steps, whether it is an optimum."""
+) -> tuple[FloatArray, Expansion, int, bool]:
+    """Maximise a concave function: the point, the function there, the number of steps, success."""
     here = objective(np.zeros(len(start)))
     basis = _whitening(here.curvature)
     z, here = _better_start(objective, basis, start, here)
@@ -380,7 +394,7 @@ def _newton(
         curvature = basis.T @ here.curvature @ basis
         vanished = len(z) > 0 and np.linalg.eigvalsh(curvature)[0] < _VANISHED
         if vanished or here.value > ceiling:
-            return basis @ z, steps, False
+            return basis @ z, here, steps, False
         step = np.linalg.solve(curvature, basis.T @ here.gradient)
         slack = _ROUNDING * (1 + abs(here.value))
         there = objective(basis @ (z + step))
@@ -389,8 +403,8 @@ def _newton(
             there = objective(basis @ (z + step))
         z, here = z + step, there
         if np.linalg.norm(step) <= _STEP * (1 + np.linalg.norm(z)):
-            return basis @ z, steps + 1, True
-    return basis @ z, max_steps, False
+            return basis @ z, here, steps + 1, True
+    return basis @ z, here, max_steps, False
 
 
 def _better_start(

@@ -15,6 +15,7 @@ from naively.models.kinds import Takes
 from naively.statistics.counts import ClassCounts
 from naively.statistics.matrix import Matrix, canonical, is_sparse
 from naively.statistics.missing import missing_mask
+from naively.statistics.source import distinct
 
 FIRST_ROWS = 1000  # that are looked at
 _FEWEST = 5  # values that tell counts from others: that all are whole is no chance
@@ -163,4 +164,9 @@ def presence_of(threshold: float, X: Matrix) -> Matrix:
         X = canonical(X)
         values = np.where(np.isnan(X.data), np.nan, X.data > threshold)
         return type(X)((values, X.indices, X.indptr), shape=X.shape)
-    return (X > threshold).astype(np.float64)
+    X = distinct(X)
+    present = type(X)(((X.data > threshold).astype(np.float64), X.indices, X.indptr), X.shape)
+    if not present.data.all():
+        present = present.copy()  # the positions are those of X
+        present.eliminate_zeros()
+    return present

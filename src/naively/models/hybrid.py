@@ -51,14 +51,8 @@ from naively.models.rules import HybridRule
 from naively.statistics.counts import ClassCounts
 from naively.statistics.labels import encode_labels
 from naively.statistics.matrix import Matrix
-from naively.statistics.regions import (
-    Regions,
-    WordCounts,
-    distinct_rows,
-    is_whole,
-    plain_values,
-    sorted_rows,
-)
+from naively.statistics.regions import Regions, WordCounts, is_whole, plain_values, sorted_rows
+from naively.statistics.source import distinct
 from naively.statistics.threads import in_threads, n_threads
 
 Penalty = float | ArrayLike | str  # "auto", or of each region
@@ -131,7 +125,7 @@ class RegionRows:
         rows = sparse.csr_matrix(X.astype(np.float32) if X.dtype == np.float16 else X)
         rows.data = plain_values(rows.data)
         return cls(
-            X=distinct_rows(rows),
+            X=distinct(rows),
             codes=codes,
             weights=np.array(np.broadcast_to(given, len(codes))),
             counts=counts,

@@ -15,6 +15,7 @@ from scipy import sparse
 from naively._kernels.compiled import read_only
 from naively._kernels.count_groups import number_equal_rows, number_equal_sparse_rows
 from naively._kernels.residue import RESIDUE
+from naively._kernels.weighted_top import edges
 from naively._types import Array, FloatArray, IntArray
 from naively.selection.dual import Problem
 from naively.selection.groups import Groups, Matrix, PairColumns
@@ -123,10 +124,9 @@ def lowest_of_equal(problem: Problem, gains: FloatArray, take: IntArray) -> IntA
 
 def _contested(problem: Problem, gains: FloatArray, take: IntArray) -> IntArray:
     """Places from the least gain taken to the largest left, to rounding; none if these part."""
-    taken, left = np.flatnonzero(take > 0), np.flatnonzero(take < problem.size)
-    if not (len(taken) and len(left)):
-        return taken[:0]
-    least, most = taken[gains[taken].argmin()], left[gains[left].argmax()]
+    least, most = edges(gains, take, problem.size)
+    if min(least, most) < 0:
+        return np.empty(0, dtype=np.int64)
     slack = 2.0 * ROUNDING * np.abs(problem.entropy[[least, most]]).max()
     return np.flatnonzero((gains >= gains[least] - slack) & (gains <= gains[most] + slack))
 

@@ -225,6 +225,8 @@ class GroupedColumns:
 
     def _filled(self, take: IntArray, k: int) -> IntArray:
         """Complete a selection of seen groups to at least k with columns without counts: (d,)."""
+        if len(self.seen) == len(self.groups.size):
+            return take
         full = np.zeros(len(self.groups.size), dtype=np.int64)
         full[self.seen] = take
         missing = k - take.sum()

@@ -23,6 +23,7 @@ Everything here is in nats above `const`, where no cancellation hides a gap.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Protocol
 
 import numpy as np
@@ -33,11 +34,11 @@ from naively._kernels.hull import best_point, log_shares
 from naively._kernels.linear_gains import (
     linear_gains,
     linear_gains_csr,
-    taken_sums,
+    take_best,
     taken_totals,
     taken_totals_csr,
 )
-from naively._kernels.weighted_top import take_largest
+from naively._kernels.weighted_top import take_largest, weighted_threshold
 from naively._types import Array, FloatArray, IntArray
 from naively.selection.groups import Matrix
 
@@ -60,7 +61,7 @@ class Vertex:
 
     def bound(self, log_a: FloatArray) -> float:
         """Sum of the gains taken at the shares exp(log_a): no other selection has a larger one."""
-        return self.value - float(np.sum(self.totals * log_a))
+        return self.value - float((self.totals * log_a).sum())
 
 
 class Polytope(Protocol):
@@ -71,7 +72,7 @@ class Polytope(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Problem:
     """Columns to choose from; column i may be taken up to size[i] times."""
 
@@ -82,6 +83,16 @@ class Problem:
     base_value: float = 0.0  # entropy and class totals of columns that are in whatever is chosen
     base_totals: FloatArray | float = 0.0  # (C,)
     polytope: Polytope | None = None  # None: any k columns
+
+    @cached_property
+    def smoothing(self) -> FloatArray:
+        """Smoothing of each column, (d,), or of all, (1,)."""
+        return np.atleast_1d(np.asarray(self.alpha))
+
+    @cached_property
+    def everything(self) -> FloatArray:
+        """Smoothed counts of all columns: (C,)."""
+        return self.totals(self.size)
 
     def gains(self, log_a: FloatArray) -> FloatArray:
         """h_i at the shares exp(log_a): (d,) nats."""
@@ -94,7 +105,7 @@ class Problem:
         )
 
     def best(self, log_a: FloatArray, k: int) -> tuple[Vertex, FloatArray]:
-        """Take the k columns of largest gain at the shares exp(log_a), the base aside.
+        """Take the k >= 1 columns of largest gain at the shares exp(log_a), the base aside.
 
         Returns
         -------
@@ -106,12 +117,15 @@ class Problem:
             return Vertex(x, np.nan, self.linear_value(x), self.totals(x)), gains
         take = np.empty(len(self.size), dtype=np.int64)
         if isinstance(self.counts, np.ndarray):
-            alpha, slope = np.atleast_1d(np.asarray(self.alpha)), np.cumsum(log_a)[-1]
-            gains = linear_gains(self.counts, self.entropy, log_a) - slope * alpha
-            threshold = take_largest(gains, self.size, k, take)
-            value, smoothing = taken_sums(self.entropy, alpha, take)
-            totals = taken_totals(self.counts, take) + smoothing + self.base_totals
-            return Vertex(take, threshold, value + self.base_value, totals), gains
+            alpha = self.smoothing
+            gains = linear_gains(self.counts, self.entropy, log_a)
+            gains -= log_a.cumsum()[-1] * alpha
+            threshold, totals = weighted_threshold(gains, self.size, k), np.empty(len(log_a))
+            value, smoothing = take_best(
+                gains, self.size, threshold, k, self.counts, self.entropy, alpha, take, totals
+            )
+            totals += smoothing
+            return Vertex(take, threshold, value + self.base_value, totals + self.base_totals), gains
         gains = self.gains(log_a)
         threshold = take_largest(gains, self.size, k, take)
         return Vertex(take, threshold, self.linear_value(take), self.totals(take)), gains
@@ -170,8 +184,8 @@ class DualSolution:
     log_a: FloatArray  # (C,) the shares at the solution
     threshold: float  # k-th largest gain there
     gains: FloatArray  # (d,) h at the solution
-    fraction: FloatArray  # (d,) fractional selection, the mixture of the vertices
-    vertices: list[Array]  # (d,) each: the supports it mixes
+    vertices: list[Array]  # (d,) each: the supports that the fractional selection mixes
+    weights: FloatArray  # (number of vertices,) of each in the mixture
     vertex_values: list[float]  # q of each
     evaluations: int
 
@@ -179,6 +193,18 @@ class DualSolution:
     def shares(self) -> FloatArray:
         """(C,) class shares a."""
         return np.exp(self.log_a)
+
+    @property
+    def fraction(self) -> FloatArray:
+        """(d,) fractional selection."""
+        return self.mixed(slice(None))
+
+    def mixed(self, columns: IntArray | slice) -> FloatArray:
+        """Fractional selection of some columns."""
+        mixture = np.zeros(len(self.vertices[0][columns]))
+        for weight, vertex in zip(self.weights, self.vertices, strict=True):
+            mixture += weight * vertex[columns]
+        return mixture
 
 
 def solve_dual(problem: Problem, k: int, start: FloatArray | None = None) -> DualSolution:
@@ -192,7 +218,7 @@ def solve_dual(problem: Problem, k: int, start: FloatArray | None = None) -> Dua
     start : (C,), optional
         Shares to start from, of a neighbouring k for example.
     """
-    everything = problem.totals(problem.size)
+    everything = problem.everything
     log_a = np.log(_kept_inside(np.exp(log_shares(everything)) if start is None else start))
     if k == 0:
         return _base_alone(problem, log_a)
@@ -210,15 +236,16 @@ def solve_dual(problem: Problem, k: int, start: FloatArray | None = None) -> Dua
         log_a = hull.add(vertex)
         if hull.value > before + TOLERANCE * abs(before):
             improved = evaluations
+    active = hull.active()
     return DualSolution(
         bound=float(max(bound, hull.value)),
         value=hull.value,
         log_a=best[0],
         threshold=best[1],
         gains=best[2],
-        fraction=hull.fraction(),
-        vertices=[hull.vertices[v].take for v in hull.active()],
-        vertex_values=[hull.value_of(v) for v in hull.active()],
+        vertices=[hull.vertices[v].take for v in active],
+        weights=hull.weights[active] / hull.weights[active].sum(),
+        vertex_values=[hull.value_of(v) for v in active],
         evaluations=evaluations,
     )
 
@@ -277,15 +304,6 @@ class _Hull:
         """Return q of a vertex."""
         return self.vertices[v].bound(log_shares(self.vertices[v].totals))
 
-    def fraction(self) -> FloatArray:
-        """Return the best point as a fractional selection: (d,)."""
-        active = self.active()
-        weights = self.weights[active] / self.weights[active].sum()
-        fraction = np.zeros(len(self.vertices[0].take))
-        for w, v in zip(weights, active, strict=True):
-            fraction += w * self.vertices[v].take
-        return fraction
-
 
 def _base_alone(problem: Problem, log_a: FloatArray) -> DualSolution:
     """Return the solution that takes nothing beyond the base."""
@@ -301,8 +319,8 @@ def _base_alone(problem: Problem, log_a: FloatArray) -> DualSolution:
         log_a=log_a,
         threshold=float(np.max(gains, initial=0.0)),
         gains=gains,
-        fraction=nothing.astype(np.float64),
         vertices=[nothing],
+        weights=np.ones(1),
         vertex_values=[value],
         evaluations=0,
     )

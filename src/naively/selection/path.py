@@ -15,6 +15,7 @@ from typing import Any, Protocol, TypeVar
 import numpy as np
 
 from naively._kernels.count_groups import first_positions
+from naively._kernels.path_visits import class_stays
 from naively._notebook import points_shown, table_html
 from naively._types import Array, FloatArray, IntArray
 from naively.models.family import Coupled, Family, Ordered, Problem, Separable, SeparableCounts
@@ -358,16 +359,29 @@ class ClassedSupports:
         sizes = np.diff(ends, prepend=0)
         return self.columns.take(self.label, np.clip(k - (ends - sizes), 0, sizes))[0]
 
-    def _rank(self) -> IntArray:
-        """Rank of each column, the best is 0: (m,)."""
-        label = self.columns.labels(self.label)
-        rank = np.empty(len(label), dtype=np.int64)
-        rank[np.argsort(label, kind="stable")] = np.arange(len(label))
-        return rank
-
     def first_grid_position(self, k: IntArray) -> IntArray:
         """See `Supports`."""
-        return np.searchsorted(k, self._rank(), side="right")
+        slot, _, enter = self.stays(k)
+        return np.append(enter, len(k))[slot]
+
+    def stays(self, k: IntArray) -> tuple[Array, IntArray, IntArray]:
+        """Columns that are equal and enter together along the grid k, to stay.
+
+        Returns
+        -------
+        slot : (m,) int32, which of them each column belongs to; -1: never in
+        feature, enter : (U,) lowest column of each slot, and grid position at which it enters
+        """
+        ends = self._class_ends()
+        starts = ends - np.diff(ends, prepend=0)
+        # A class may go in at several points of the grid, and each of its groups at any of these.
+        points = np.searchsorted(k, ends) - np.searchsorted(k, starts, side="right") + 1
+        room = int(points[self.label].sum())
+        slot = np.empty(self.n_features, dtype=np.int32)
+        feature, enter = np.empty((2, room), dtype=np.int64)
+        group = self.columns.labels(np.arange(len(self.size)))
+        n = class_stays(group, self.label, starts, k, slot, feature, enter)
+        return slot, feature[:n], enter[:n]
 
     def order(self, k: IntArray) -> IntArray:
         """See `Supports`."""

@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 
 from naively._kernels.hull import log_shares
+from naively._kernels.weighted_top import edges
 from naively._kernels.whole import make_whole
 from naively._types import FloatArray, IntArray
 from naively.models.family import divergence
@@ -63,27 +64,40 @@ def round_solution(
 
 def rounded_mixture(problem: Problem, k: int, dual: DualSolution) -> IntArray:
     """Whole numbers close to the fractional solution, with nearly its class shares: (d,)."""
-    fraction = basic_solution(problem, dual)
-    take = np.floor(fraction + WHOLE).astype(np.int64)
-    open_groups = np.flatnonzero(fraction - take > WHOLE)
-    return _completed(problem, take, open_groups, k - int(take.sum()))
+    groups, x = _contended(problem, dual)
+    take = dual.vertices[0].copy()
+    take[groups] = np.floor(x + WHOLE)
+    return _completed(problem, take, groups[x - take[groups] > WHOLE], k - int(take.sum()))
 
 
 def basic_solution(problem: Problem, dual: DualSolution) -> FloatArray:
     """Fractional solution with the same class shares and at most C fractions: (d,)."""
-    x = dual.fraction.copy()
-    open_groups = np.flatnonzero(np.abs(x - np.rint(x)) > WHOLE)
-    if len(open_groups) <= problem.counts.shape[1]:
-        return x
+    groups, fractions = _contended(problem, dual)
+    x = dual.vertices[0].astype(np.float64)
+    x[groups] = fractions
+    return x
+
+
+def _contended(problem: Problem, dual: DualSolution) -> tuple[IntArray, FloatArray]:
+    """Groups that vertices differ in, and what the basic solution takes of these."""
+    first, differ = dual.vertices[0], np.zeros(len(problem.size), dtype=np.bool_)
+    for other in dual.vertices[1:]:
+        differ |= first != other
+    groups = np.flatnonzero(differ)
+    x = dual.mixed(groups)
+    is_open = np.abs(x - np.rint(x)) > WHOLE
+    if np.count_nonzero(is_open) <= problem.counts.shape[1]:
+        return groups, x
+    open_groups = groups[is_open]
     f = column_counts(problem, open_groups)
     drift = f - f.sum(axis=1, keepdims=True) * dual.shares
     constraints = np.vstack([np.ones(len(f)), drift.T[:-1]])
     scale = np.abs(constraints).max(axis=1, keepdims=True)
     constraints /= np.where(scale > 0, scale, 1.0)
-    fractions = x[open_groups]
+    fractions = x[is_open]
     make_whole(fractions, constraints, dual.gains[open_groups], WHOLE)
-    x[open_groups] = fractions
-    return x
+    x[is_open] = fractions
+    return groups, x
 
 
 def widened(problem: Problem, dual: DualSolution) -> IntArray:
@@ -102,6 +116,10 @@ def _completed(problem: Problem, take: IntArray, groups: IntArray, missing: int)
         groups = groups[take[groups] < problem.size[groups]]
         if len(groups) == 0:
             groups = np.flatnonzero(take < problem.size)
+        if len(groups) == 1:
+            take[groups] += 1
+            groups = groups[:0]
+            continue
         totals = problem.totals(take)
         trial = totals + column_counts(problem, groups)
         shares = np.log(np.maximum(trial / trial.sum(axis=1, keepdims=True), 1e-300))
@@ -128,25 +146,25 @@ def _best_swap(problem: Problem, take: IntArray) -> tuple[int, int] | None:
     totals = problem.totals(take)
     log_a = log_shares(totals)
     gains = problem.gains(log_a)
-    out, into = np.flatnonzero(take > 0), np.flatnonzero(take < problem.size)
-    if len(out) == 0 or len(into) == 0:
-        return None
     # An exchange only pays if the gain at the present shares rises.
-    worst, best = gains[out].min(), gains[into].max()
-    n = int(np.clip(np.sqrt(MAX_CELLS / len(totals)), 8, NEIGHBOURS))
-    out = _extreme(out[gains[out] < best], gains, n)
-    into = _extreme(into[gains[into] > worst], -gains, n)
-    if len(out) == 0 or len(into) == 0:
+    worst, best = edges(gains, take, problem.size)
+    if min(worst, best) < 0 or gains[worst] >= gains[best]:
         return None
-    changed = totals + column_counts(problem, into)[None] - column_counts(problem, out)[:, None]
-    expected = changed.sum(axis=2, keepdims=True) * np.exp(log_a)
-    loss = divergence(changed - expected, expected).sum(axis=2)
-    better = gains[into] - gains[out][:, None] - loss
+    n = int(np.clip(np.sqrt(MAX_CELLS / len(totals)), 8, NEIGHBOURS))
+    out = _extreme(np.flatnonzero((take > 0) & (gains < gains[best])), gains, n)
+    into = _extreme(np.flatnonzero((take < problem.size) & (gains > gains[worst])), -gains, n)
     # Gains are differences of entropies and logarithms: what these lose to rounding is nothing.
     noise = ROUNDING * (np.abs(problem.entropy[into]) + np.abs(problem.entropy[out])[:, None])
-    better = np.where(better > noise, better, 0.0)
-    i, j = np.unravel_index(np.argmax(better), better.shape)
-    return (int(out[i]), int(into[j])) if better[i, j] > 0 else None
+    rise = gains[into] - gains[out][:, None]
+    i, j = np.nonzero(rise > noise)
+    changed = totals + column_counts(problem, into)[j] - column_counts(problem, out)[i]
+    expected = changed.sum(axis=1, keepdims=True) * np.exp(log_a)
+    better = rise[i, j] - divergence(changed - expected, expected).sum(axis=1)
+    better[better <= noise[i, j]] = 0.0
+    if not better.any():
+        return None
+    best = np.argmax(better)
+    return int(out[i[best]]), int(into[j[best]])
 
 
 def _extreme(groups: IntArray, key: FloatArray, n: int) -> IntArray:

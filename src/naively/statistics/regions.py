@@ -13,9 +13,8 @@ from typing import Any, final
 import numpy as np
 
 from naively._kernels.compiled import read_only
-from naively._kernels.leave_one_out import all_whole, has_duplicates, word_counts_csr
+from naively._kernels.leave_one_out import all_whole, word_counts_csr
 from naively._types import Array, BoolArray, FloatArray, IntArray
-from naively.statistics.matrix import canonical
 
 _EXACT = float(1 << 53)  # whole numbers up to this are floats
 
@@ -135,18 +134,6 @@ class WordCounts:
 def sorted_rows(X: Any) -> Any:
     """Return CSR rows with the entries of each row in the order of the columns."""
     return X if X.has_sorted_indices else X.sorted_indices()
-
-
-def distinct_rows(X: Any) -> Any:
-    """Return CSR rows without duplicate entries; sorted only if that is needed to join some.
-
-    What vectorizers of text return is without duplicates and not sorted, and sorting would take
-    longer than all the rest.
-    """
-    if X.has_canonical_format:
-        return X
-    arrays = (read_only(X.indices), read_only(X.indptr))
-    return canonical(X) if has_duplicates(*arrays, X.shape[1]) else X
 
 
 def plain_values(data: Array) -> Array:

@@ -14,6 +14,7 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 
 from naively._kernels.compiled import read_only
+from naively._kernels.leave_one_out import has_duplicates
 from naively._types import Array, FloatArray, IntArray
 from naively.statistics.matrix import Matrix, canonical, is_sparse
 from naively.statistics.rows import refuse_overflow
@@ -173,6 +174,21 @@ def shares(indptr: Array, lines: Span, count: int) -> list[Span]:
     return list(zip([first, *inner], [*inner, end], strict=True))
 
 
+def distinct(matrix: Matrix) -> Matrix:
+    """Return a CSR or CSC matrix without duplicates; sorted only if some have to be joined.
+
+    What vectorizers of texts return is without duplicates and not sorted, and sorting would take
+    longer than counting.
+    """
+    arrays = matrix.data, matrix.indices, matrix.indptr
+    plain = type(matrix)(arrays, matrix.shape, copy=False)  # without flags, see `canonical`
+    if plain.has_canonical_format:
+        return matrix
+    crossing = matrix.shape[1 if matrix.format == "csr" else 0]
+    indices, indptr = read_only(matrix.indices), read_only(matrix.indptr)
+    return canonical(matrix) if has_duplicates(indices, indptr, crossing) else plain
+
+
 def source_of(
     matrix: Matrix,
     codes: Array,
@@ -185,7 +201,7 @@ def source_of(
     if is_sparse(matrix):
         _check_size(matrix)
         if quantity.presence or matrix.dtype.kind == "b":
-            matrix = canonical(matrix)  # what counts is whether the sum of duplicates is non-zero
+            matrix = distinct(matrix)  # what counts is whether the sum of duplicates is non-zero
     weights = read_only(np.empty(0) if weights is None else np.ascontiguousarray(weights))
     return Source(matrix, codes, weights, n_classes, quantity, dense_cells)
 
