@@ -241,10 +241,9 @@ class _Words:
         others: BoolArray | None = None,
     ) -> Stream:
         content, offsets = read_only(texts.bytes), read_only(texts.offsets)
-        ascii_only = not (content[offsets[0] : offsets[-1]] >= 128).any()
-        if others is None:
-            others = word_characters()
-        table = _NO_TABLE if ascii_only else others
+        table = _NO_TABLE
+        if (content[offsets[0] : offsets[-1]] >= 128).any():
+            table = word_characters() if others is None else others
         total = int(offsets[-1] - offsets[0])
         ids = np.empty(total // least + 1, dtype=np.uint32)
         ends = np.empty(len(texts), dtype=np.int64)

@@ -64,6 +64,8 @@ class Vocabulary:
     @classmethod
     def union(cls, parts: list[Vocabulary]) -> tuple[Vocabulary, list[IntArray]]:
         """Unite vocabularies; also return the positions of the names of each in the union."""
+        if len(parts) == 1:
+            return parts[0], [np.arange(len(parts[0]))]
         shifts = np.cumsum([0] + [len(part.bytes) for part in parts])
         starts = [part.starts[:-1] + shift for part, shift in zip(parts, shifts, strict=False)]
         united, positions = cls.sorted(
