@@ -307,7 +307,9 @@ def test_labels_and_texts_must_be_equally_many():
         count_text(["a", "b"], [0])
 
 
+alike = st.sampled_from(["a" * 8, "a" * 16, "\0" * 8])  # sorting goes by eight bytes
 names = st.text(st.sampled_from("ab\0é") | st.characters(codec="utf-8"), max_size=30)
+names |= st.builds(str.__add__, alike, st.text("ab\0", max_size=2))
 
 
 @given(st.lists(names, max_size=40))
