@@ -1,10 +1,13 @@
 """The row that is quoted for a feature: of its class, with the feature in the middle."""
 
+import re
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given, strategies as st
 
-from naively.jobs.quote import Quotes, Wanted
+from naively.jobs.quote import Quotes, Wanted, _finder
 from naively.report.summary import Example
 from naively.text.features import ColumnFeatures, TextFeatures
 
@@ -64,3 +67,17 @@ def test_long_texts_are_cut_around_the_feature():
 def test_a_feature_that_cannot_be_found_again_is_quoted_without_a_mark():
     found = quote(("no such thing " * 20,), "word", TextFeatures())
     assert (found.hit, found.before[:14]) == ("", "no such thing ")
+
+
+letters = st.text(st.sampled_from("abAé_3 -.ßİ"), max_size=30)
+
+
+@given(letters, st.sampled_from(["a", "ab", "aba", "é", "a_3", "b3"]), st.booleans())
+def test_a_word_is_quoted_where_the_pattern_first_finds_it(text, name, one_character):
+    pattern = r"(?u)\b\w+\b" if one_character else r"(?u)\b\w\w+\b"
+    rule = TextFeatures(token_pattern=pattern)
+    folded = text.lower() if len(text.lower()) == len(text) else text
+    places = [each.span() for each in re.finditer(pattern, folded) if each.group() == name]
+    expected = places[0] if places else None
+    if len(name) > 1 or one_character:  # others are no features
+        assert _finder(rule)(text, name) == expected

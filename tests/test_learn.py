@@ -29,13 +29,15 @@ from naively import (
     SparsityCV,
 )
 from naively.cli.commands import naively
-from naively.jobs import data
+from naively.jobs import data, learn
 from naively.jobs.model_file import load_model
 from naively.judging.parting import TEST, TRAIN, Parting
 from naively.models import MODELS
 from naively.read import batch, jsonl
 from naively.read.layout import Layout
-from naively.read.parts import parts_of
+from naively.read.parts import batches_of, parts_of
+from naively.work import stream
+from naively.work.judged import judged
 from naively.work.records import load_record
 from naively.work.stream import parted
 
@@ -119,6 +121,42 @@ def test_texts_give_the_same_bytes_whatever_the_way(folder, monkeypatch, model, 
     first = by(monkeypatch, WAYS["held"], arguments, "held")
     for name in WAYS:
         assert by(monkeypatch, WAYS[name], arguments, name) == first, name
+
+
+@pytest.mark.parametrize("options", [("-k", 3), ("-k", "auto"), ("-k", 3, "--on", 3)], ids=str)
+def test_rows_kept_for_the_test_are_those_that_would_be_read_again(folder, monkeypatch, options):
+    """All of them, none, and none since they turn out to be too many; unlabelled rows among them.
+
+    Rows are drawn by their content, as of files of many rows.
+    """
+    texts, labels = (list(each) for each in zip(*rows(), strict=True))
+    labels[::9] = [""] * len(labels[::9])
+    texts = [f"{text} {i:03d}" for i, text in enumerate(texts)]  # no row is another one
+    split = [("train", "train", "train", "test", "dev")[i % 5] for i in range(400)]
+    table = pa.table({"text": texts, "label": labels, "split": split})
+    pq.write_table(table, "rows.parquet", row_group_size=70)
+    monkeypatch.setattr(data, "HELD_BYTES", 0)
+    monkeypatch.setattr(stream, "FEW_ROWS", 20)
+    monkeypatch.setattr(batch, "BATCH_ROWS", 17)
+    found, reading = {}, set()
+
+    def noted(part, layout):
+        reading.add(part.held is None)
+        return batches_of(part, layout)
+
+    def judged_noting(task, *arguments):
+        with monkeypatch.context() as patch:
+            patch.setattr(stream, "batches_of", noted)
+            return judged(task, *arguments)
+
+    for more in ((), ("--read", "split=split")):
+        for room in (1 << 20, 0, 1500):
+            monkeypatch.setattr(data, "_KEPT_BYTES", room)
+            monkeypatch.setattr(learn, "judged", judged if "--on" in options else judged_noting)
+            run("select", "rows.parquet", *options, *more, "-q", "--out", "r")
+            found[more, room] = written("r")
+        assert found[more, 0] == found[more, 1500] == found[more, 1 << 20]
+    assert reading in ({True, False}, set())
 
 
 @pytest.mark.parametrize("options", [(), ("-k", "auto")], ids=str)

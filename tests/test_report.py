@@ -7,9 +7,11 @@ import io
 import json
 import math
 import re
+import sys
 from dataclasses import replace
 from html.parser import HTMLParser
 
+import jinja2
 import pytest
 
 from naively.report.charts import charts_of
@@ -447,3 +449,33 @@ def test_weight_in_one_figure():
 def test_visible_names(name, shown):
     assert visible(name) == shown
     assert printable(shown) == shown
+
+
+def test_the_template_is_compiled_once_and_again_where_that_cannot_be_kept(tmp_path, monkeypatch):
+    compiled = []
+
+    def noting(self, source, *more, **options):
+        compiled.append(1)
+        return compile_template(self, source, *more, **options)
+
+    compile_template = jinja2.Environment.compile
+    monkeypatch.setattr(jinja2.Environment, "compile", noting)
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / "kept"))
+    summary = summary_of()
+    page = summary_html(summary)
+    assert [summary_html(summary), len(compiled)] == [page, 1]
+    (file,) = (each for each in (tmp_path / "kept").rglob("*") if each.is_file())
+    whole = file.read_bytes()
+    for damaged in (b"", whole[:-100], whole[:5000] + b"x" + whole[5001:], b"x" + whole[1:]):
+        file.write_bytes(damaged)
+        compiled.clear()
+        assert [summary_html(summary), len(compiled)] == [page, 1]
+    assert file.read_bytes() == whole
+    (tmp_path / "file").touch()
+    for prefix, dont_write in (("file", False), ("none", True)):
+        monkeypatch.setattr(sys, "pycache_prefix", str(tmp_path / prefix))
+        monkeypatch.setattr(sys, "dont_write_bytecode", dont_write)
+        compiled.clear()
+        assert [summary_html(summary), len(compiled)] == [page, 1]
+    assert not (tmp_path / "none").exists()

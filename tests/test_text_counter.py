@@ -253,6 +253,39 @@ def test_any_string_is_a_token_of_its_own():
     assert features == TextFeatures(analyzer="tokens", lowercase=True, token_pattern=ONE_CHARACTER)
 
 
+def test_words_around_the_eight_bytes_of_a_key_are_told_apart():
+    """Words of 1 to 40 bytes that differ in one byte or in length, more in a row than are read."""
+    words = ["q" * n for n in range(1, 41)]
+    words += [word[:i] + "Z" + word[i + 1 :] for word in words for i in range(len(word))]
+    words += ["q" * n + "éß" + "q" * n for n in range(20)]
+    text, pattern = " ".join(words * 2), r"(?u)\b\w+\b"
+    expected = Counter(word.lower() for word in words * 2)
+    vocabulary, counts = count_text([text], [0], TextFeatures(token_pattern=pattern))
+    assert dict(zip(vocabulary, counts.table[:, 0].tolist(), strict=True)) == expected
+    exact = TextFeatures(token_pattern=pattern, lowercase=False)
+    assert list(count_text([text], [0], exact)[0]) == sorted(set(words))
+
+
+def test_long_words_of_the_same_key_are_told_apart():
+    mask, mix = (1 << 64) - 1, 0xBF58476D1CE4E5B9
+
+    def mixed(eight):  # as of the first eight bytes of a word
+        h = eight * mix & mask
+        return h ^ (h >> 32)
+
+    first, last, others = b"aaaaaaaa", b"zzzzzzzz", list[bytes]()
+    key = mixed(int.from_bytes(first, "little")) ^ int.from_bytes(last, "little")
+    for number in range(1 << 14):
+        head = (b"%08d" % number)[::-1]
+        tail = (key ^ mixed(int.from_bytes(head, "little"))).to_bytes(8, "little")
+        others += [head + tail] if all(0 < byte < 128 for byte in tail) else []
+    rows = [[word.decode() for word in (first + last, *others)]]
+    assert len(others) > 10
+    found = count_text(rows * 2, [0, 1], TextFeatures(analyzer="tokens"))
+    assert list(found[0]) == sorted(rows[0])
+    assert (found[1].table == 1).all()
+
+
 @pytest.mark.parametrize(
     ("rows", "options", "message"),
     [
@@ -274,7 +307,9 @@ def test_labels_and_texts_must_be_equally_many():
         count_text(["a", "b"], [0])
 
 
+alike = st.sampled_from(["a" * 8, "a" * 16, "\0" * 8])  # sorting goes by eight bytes
 names = st.text(st.sampled_from("ab\0é") | st.characters(codec="utf-8"), max_size=30)
+names |= st.builds(str.__add__, alike, st.text("ab\0", max_size=2))
 
 
 @given(st.lists(names, max_size=40))

@@ -5,9 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from naively._kernels.compiled import kernel
+from naively._kernels.prefetch import prefetch
 from naively._types import Array, IntArray
 
 _BYTE = np.uint64(8)
+_AHEAD = 16  # strings that are on their way while one is copied
 
 
 @kernel
@@ -30,23 +32,9 @@ def gather_strings(
 ) -> None:
     """Copy strings in a new order."""
     for i in range(len(order)):
+        prefetch(starts, order[min(i + 2 * _AHEAD, len(order) - 1)])
+        prefetch(arena, starts[order[min(i + _AHEAD, len(order) - 1)]])
         write = new_starts[i]
         for position in range(starts[order[i]], starts[order[i] + 1]):
             new_arena[write] = arena[position]
             write += 1
-
-
-@kernel
-def differs_from_previous(arena: Array, starts: IntArray, order: IntArray, new: Array) -> None:
-    """Flag the strings, in sorted order, that differ from the one before them."""
-    for i in range(len(order)):
-        new[i] = True
-        if i == 0:
-            continue
-        first, second = starts[order[i - 1]], starts[order[i]]
-        length = starts[order[i] + 1] - second
-        if starts[order[i - 1] + 1] - first == length:
-            k = 0
-            while k < length and arena[first + k] == arena[second + k]:
-                k += 1
-            new[i] = k < length

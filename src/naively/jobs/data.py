@@ -63,7 +63,7 @@ from naively.text.weighting import rows_times, scaled, smooth_idf, unit_rows
 from naively.work.eye import seen_columns
 from naively.work.looking import kinds_of, values_of
 from naively.work.records import Record
-from naively.work.stream import Seen, Task, of_kinds, rows_by_kind, tasks_of, whole
+from naively.work.stream import Kept, Seen, Task, of_kinds, rows_by_kind, tasks_of, whole
 
 Kinds: TypeAlias = tuple[int, ...]
 
@@ -71,6 +71,7 @@ BLANK_BYTES = 200  # longer texts are not looked at for being blank
 _COUNTED = 20  # above it whole numbers are hardly categories or ratings
 _TABLES = 4  # columns x classes, or more, that training holds at once: counts, logarithms, ...
 HELD_BYTES = 1 << 25  # of files that are read once and kept, instead of read once for every pass
+_KEPT_BYTES = 1 << 27  # of rows that are tested on, kept from the pass that counts
 
 
 @dataclass(frozen=True, slots=True)
@@ -245,6 +246,12 @@ def data_of(
         resumable=recipe.engine.checkpoint is not None,
         of_counts=columns is not None and kind.takes == "counts",
     )  # fmt: skip
+    if workers.are_here and parting.asks_content:
+        room = _KEPT_BYTES // len(tasks)
+        tasks = [
+            replace(task, kept=Kept(room)) if task.parting and task.parting.few is None else task
+            for task in tasks
+        ]
     of_text = columns is None
     if columns is not None:
         check_memory(

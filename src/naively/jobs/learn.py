@@ -324,7 +324,7 @@ def _misled(recipe: Recipe, data: Data, fitted: Fitted, verdicts: Verdicts) -> t
 def _test_tasks(recipe: Recipe, data: Data, workers: Workers) -> Sequence[Task]:
     """Return the tasks in which the test rows are."""
     if recipe.test.file is None:
-        return data.tasks
+        return [task.of_test() for task in data.tasks]
     layout = recipe.test_layout(data.tasks[0].layout)
     parts = parts_of([recipe.test.file], layout)
     return tasks_of(

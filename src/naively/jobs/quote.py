@@ -197,6 +197,8 @@ def _finder(rule: TextFeatures) -> _Find:
 
     def find(text: str, name: str) -> tuple[int, int] | None:
         folded = _folded(rule, text)
+        if rule.min_characters and " " not in name:
+            return _whole_word(folded, name)
         tokens = [
             match for match in pattern.finditer(folded) if match.group(pattern.groups) not in stop
         ]
@@ -208,6 +210,18 @@ def _finder(rule: TextFeatures) -> _Find:
         return None
 
     return find
+
+
+def _whole_word(text: str, word: str) -> tuple[int, int] | None:
+    """Find characters of words with none before and none behind: no other word begins there."""
+    start = text.find(word)
+    while start >= 0:
+        end = start + len(word)
+        around = text[max(start - 1, 0) : start] + text[end : end + 1]
+        if not any(each.isalnum() or each == "_" for each in around):
+            return start, end
+        start = text.find(word, start + 1)
+    return None
 
 
 def _folded(rule: TextFeatures, text: str) -> str:

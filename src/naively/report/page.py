@@ -61,16 +61,10 @@ class Charts:
 
 def summary_html(summary: Summary, charts: Charts | None = None) -> str:
     """Render the page."""
-    import jinja2
+    from naively.report.template import environment
 
-    environment = jinja2.Environment(
-        loader=jinja2.PackageLoader("naively.report"),
-        autoescape=True,
-        undefined=jinja2.StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    environment.filters |= {
+    templates = environment()
+    templates.filters |= {
         "name": shortened,
         "printable": printable,
         "figure": words.figure,
@@ -81,7 +75,7 @@ def summary_html(summary: Summary, charts: Charts | None = None) -> str:
         "brief": words.brief,
     }
     style, script = _asset("page.css"), _asset("page.js")
-    return environment.get_template("page.html").render(
+    return templates.get_template("page.html").render(
         summary=summary,
         charts=charts or Charts(),
         style=style,

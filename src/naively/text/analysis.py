@@ -17,9 +17,10 @@ from naively._kernels.compiled import read_only
 from naively._kernels.ngrams import ngram_nodes, refill_nodes, spell_nodes, spelling_lengths
 from naively._kernels.tokens import (
     NOTHING,
+    WINDOW,
     characters_utf8,
+    move_words,
     padded_words,
-    refill_slots,
     words_utf8,
 )
 from naively._types import Array, BoolArray, IntArray
@@ -224,11 +225,11 @@ class _Words:
     """Words by their spelling."""
 
     def __init__(self) -> None:
-        self.hashes = np.empty(_FIRST, dtype=np.uint64)
+        self.table = np.zeros(4 * _FIRST, dtype=np.uint64)  # of two numbers a slot; half are free
         self.starts = np.zeros(_FIRST + 1, dtype=np.int64)
         self.arena = np.empty(_FIRST * _SYMBOL_BYTES, dtype=np.uint8)
-        self.slots = np.zeros(2 * _FIRST, dtype=np.uint32)
         self.used = np.zeros(1, dtype=np.int64)
+        self._window = np.empty((3, WINDOW), dtype=np.uint64)
 
     def read(
         self,
@@ -240,18 +241,17 @@ class _Words:
         others: BoolArray | None = None,
     ) -> Stream:
         content, offsets = read_only(texts.bytes), read_only(texts.offsets)
-        ascii_only = not (content[offsets[0] : offsets[-1]] >= 128).any()
-        if others is None:
-            others = word_characters()
-        table = _NO_TABLE if ascii_only else others
+        table = _NO_TABLE
+        if (content[offsets[0] : offsets[-1]] >= 128).any():
+            table = word_characters() if others is None else others
         total = int(offsets[-1] - offsets[0])
         ids = np.empty(total // least + 1, dtype=np.uint32)
         ends = np.empty(len(texts), dtype=np.int64)
         row = 0
         while True:
             row = words_utf8(
-                content, offsets, row, word_byte, table, least, frozen, self.slots,
-                self.hashes, self.starts, self.arena, self.used, ids, ends,
+                content, offsets, row, word_byte, table, least, frozen, self.table,
+                self.starts, self.arena, self.used, self._window, ids, ends,
             )  # fmt: skip
             if row == len(ends):
                 return Stream(ids[: ends[-1]] if len(ends) else ids[:0], ends)
@@ -262,13 +262,11 @@ class _Words:
         n_words = int(self.used[0])
         if self.starts[n_words] + n_bytes > len(self.arena):
             self.arena = _longer(self.arena, 2 * (len(self.arena) + n_bytes))
-        if n_words + n_bytes // 2 + 1 < len(self.hashes):
-            return
-        capacity = 2 * max(len(self.hashes), n_bytes)
-        self.hashes = _longer(self.hashes, capacity)
-        self.starts = _longer(self.starts, capacity + 1)
-        self.slots = np.zeros(_power_of_two(2 * capacity), dtype=np.uint32)
-        refill_slots(self.hashes, n_words, self.slots)
+        capacity = n_words + n_bytes // 2 + 1
+        if 4 * capacity > len(self.table):
+            old, self.table = self.table, np.zeros(4 * _power_of_two(capacity), dtype=np.uint64)
+            self.starts = _longer(self.starts, len(self.table) // 4 + 1)
+            move_words(old, self.table)
 
     def spelled(self) -> Texts:
         starts = self.starts[: self.used[0] + 1]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -269,7 +269,7 @@ def lower_case(texts: Texts) -> Texts:
 @cache
 def word_characters() -> BoolArray:
     r"""Whether each code point matches `\w` in this Python, (0x110000,)."""
-    table = _table(str.isalnum)
+    table = _table(np.char.isalnum)
     table[ord("_")] = True
     return table
 
@@ -277,12 +277,11 @@ def word_characters() -> BoolArray:
 @cache
 def space_characters() -> BoolArray:
     r"""Whether each code point matches `\s` in this Python, (0x110000,)."""
-    return _table(str.isspace)
+    return _table(np.char.isspace)
 
 
-def _table(test: Any) -> BoolArray:
-    points: Iterable[str] = map(chr, range(_N_CHARACTERS))
-    return np.fromiter(map(test, points), np.bool_, _N_CHARACTERS)
+def _table(test: Callable[[Array], BoolArray]) -> BoolArray:
+    return test(np.arange(_N_CHARACTERS, dtype=np.uint32).view("U1"))  # NumPy asks Python's tables
 
 
 def word_bytes(*, lowercase: bool) -> Array:

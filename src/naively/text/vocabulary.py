@@ -11,11 +11,7 @@ from typing import Any, final
 import numpy as np
 
 from naively._kernels.compiled import read_only
-from naively._kernels.spelling import (
-    differs_from_previous,
-    gather_strings,
-    prefix_keys,
-)
+from naively._kernels.spelling import gather_strings, prefix_keys
 from naively._types import Array, BoolArray, IntArray
 from naively.text.utf8 import as_texts
 
@@ -54,9 +50,7 @@ class Vocabulary:
         positions : ndarray of shape (n,)
             Where in it each string stands.
         """
-        order = _sorting_order(arena, starts)
-        new = np.empty(len(order), dtype=np.bool_)
-        differs_from_previous(read_only(arena), read_only(starts), order, new)
+        order, new = _sorting_order(arena, starts)
         positions = np.empty(len(order), dtype=np.int64)
         positions[order] = np.cumsum(new) - 1
         return _gathered(arena, starts, order[new]), positions
@@ -64,6 +58,8 @@ class Vocabulary:
     @classmethod
     def union(cls, parts: list[Vocabulary]) -> tuple[Vocabulary, list[IntArray]]:
         """Unite vocabularies; also return the positions of the names of each in the union."""
+        if len(parts) == 1:
+            return parts[0], [np.arange(len(parts[0]))]
         shifts = np.cumsum([0] + [len(part.bytes) for part in parts])
         starts = [part.starts[:-1] + shift for part, shift in zip(parts, shifts, strict=False)]
         united, positions = cls.sorted(
@@ -120,16 +116,19 @@ def _gathered(arena: Array, starts: IntArray, order: IntArray) -> Vocabulary:
     return Vocabulary(new_arena, new_starts)
 
 
-def _sorting_order(arena: Array, starts: IntArray) -> IntArray:
-    """Return the stable order of strings: by their first eight bytes; where those tie, the next."""
+def _sorting_order(arena: Array, starts: IntArray) -> tuple[IntArray, BoolArray]:
+    """Return the order of strings, and which of them, in it, differ from the one before.
+
+    They are sorted by their first eight bytes; where those tie, by the next.
+    """
     lengths = np.diff(starts)
-    order = np.arange(len(lengths), dtype=np.int64)
+    order, new = np.arange(len(lengths), dtype=np.int64), np.ones(len(lengths), dtype=np.bool_)
     if not len(order):
-        return order
+        return order, new
     keys = np.empty(len(order), dtype=np.uint64)
     arena, starts = read_only(arena), read_only(starts)
     prefix_keys(arena, starts, order, 0, keys)
-    order = np.argsort(keys, kind="stable")
+    order = np.argsort(keys)
     # Where a run of equal keys begins, in sorted order, is the rank of all its members so far.
     undecided = _tied(keys[order])
     places, depth = np.flatnonzero(undecided), _KEY_BYTES
@@ -140,13 +139,14 @@ def _sorting_order(arena: Array, starts: IntArray) -> IntArray:
         prefix_keys(arena, starts, members, depth, keys)
         # A string that ends here precedes those that go on; they may look equal by a zero byte.
         finer = np.lexsort((np.minimum(lengths[members], depth + _KEY_BYTES + 1), keys, ranks))
-        order[places] = members[finer]
+        order[places] = members = members[finer]
         both = _run_ids(ranks[finer], keys[finer])
-        ended = lengths[members[finer]] <= depth + _KEY_BYTES
+        ended = lengths[members] <= depth + _KEY_BYTES
+        new[places[1:]] &= (np.diff(both) > 0) | (np.diff(lengths[members]) > 0) | ~ended[1:]
         keep = _tied(both) & ~ended
         ranks = _run_starts(both)[keep]
         places, depth = places[keep], depth + _KEY_BYTES
-    return order
+    return order, new
 
 
 def _tied(ordered: Array) -> BoolArray:

@@ -16,11 +16,11 @@ import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from operator import add
 from pathlib import Path
-from typing import TypeVar
+from typing import TypeVar, final
 
 import numpy as np
 
@@ -29,6 +29,7 @@ from naively._versions import VersionError
 from naively.judging.parting import (
     FEW_ROWS,
     LEFT_OUT,
+    TEST,
     TRAIN,
     UNLABELLED,
     Parting,
@@ -66,6 +67,7 @@ class Task:
     names: Vocabulary | None = None
     parting: Parting | None = None  # None: labels do not tell kinds of rows
     of_counts: bool = False  # columns of numbers of which those below 0 are refused
+    kept: Kept | None = field(default=None, compare=False)  # the rows that are tested on, if few
 
     @property
     def files(self) -> list[str]:
@@ -81,6 +83,37 @@ class Task:
         content += [part.name for part in self.parts]
         content += [repr(part.style) for part in self.parts[:1]]
         return hashlib.sha256("\n".join(content).encode()).hexdigest()[:32]
+
+    def of_test(self) -> Task:
+        """Return a task of the rows that are tested on alone, if counting has kept them all."""
+        found = {} if self.kept is None else self.kept.parts
+        if self.parting is None or any(part.name not in found for part in self.parts):
+            return self
+        few = {name: np.concatenate(kinds).tobytes() for name, (_, kinds) in found.items()}
+        parts = [replace(part, held=tuple(found[part.name][0])) for part in self.parts]
+        return replace(self, parts=tuple(parts), parting=replace(self.parting, few=few), kept=None)
+
+
+@final
+class Kept:
+    """Rows that counting comes by and testing would read again; none if they are too many."""
+
+    def __init__(self, n_bytes: int) -> None:
+        self._room = n_bytes
+        self.parts: dict[str, tuple[list[Batch], list[IntArray]]] = {}  # by name: rows, kinds
+
+    def add(self, part: Part, seen: Seen) -> None:
+        """Keep the rows of a batch that are not trained on."""
+        if self._room < 0:
+            return
+        chosen = np.isin(seen.kinds, (TEST, LEFT_OUT))
+        batch = seen.batch.take(chosen)
+        self._room -= batch.nbytes
+        batches, kinds = self.parts.setdefault(part.name, ([], []))
+        batches.append(batch)
+        kinds.append(seen.kinds[chosen].astype(np.int32))
+        if self._room < 0:
+            self.parts.clear()
 
 
 @dataclass(frozen=True, slots=True)
@@ -369,6 +402,8 @@ def run_task(task: Task, progress: Progress = silent, *, dense_cells: int = DENS
         shards[part.name] = 0
         for seen in rows_by_kind(task, part):
             shards[part.name] += int((seen.kinds != LEFT_OUT).sum())
+            if task.kept is not None:
+                task.kept.add(part, seen)
             marked = task.parting is not None
             batch, labels = _marked(seen) if marked else seen.of_kind(TRAIN)
             with told_at(part):
