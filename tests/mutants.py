@@ -94,11 +94,19 @@ def _drawn():
     return drawn
 
 
-def _tested(module, log):
-    """Run the tests of a module in a fork: (how it ended, seconds of processor time)."""
+def _files_of(module):
+    """Return what concerns a module, for pytest: its test files; laws and golden tests."""
     package, name = module.relative_to(SOURCES).with_suffix("").parts
-    tests = CONFIG["tests"].get(f"{package}/{name}", CONFIG["tests"][package]).split()
+    own = CONFIG["tests"].get(f"{package}/{name}", CONFIG["tests"][package]).split()
     words = f"{CONFIG['words'][package]} or {name}"
+    return [
+        [f"tests/test_{each}.py" for each in own],
+        ["tests/test_laws.py", "tests/test_golden.py", "-k", words],
+    ]
+
+
+def _tested(tests, log):
+    """Run tests in a fork: (how it ended, seconds of processor time)."""
     child = os.fork()
     if not child:
         import pytest
@@ -108,10 +116,7 @@ def _tested(module, log):
         os.dup2(output, 1), os.dup2(output, 2)
         resource.setrlimit(resource.RLIMIT_CPU, (CONFIG["seconds"],) * 2)
         options = ["-n", "0", "-q", "-x", "-p", "no:cacheprovider", "--tb=line", "-W", ALREADY]
-        failed = pytest.main([*options, *(f"tests/test_{each}.py" for each in tests)])
-        if not failed:
-            failed = pytest.main([*options, "tests/test_laws.py", "tests/test_golden.py", "-k", words])
-        os._exit(1 if failed not in (0, pytest.ExitCode.NO_TESTS_COLLECTED) else 0)
+        os._exit(pytest.main([*options, *tests]))
     _, status, usage = os.wait4(child, 0)
     try:
         os.killpg(child, signal.SIGKILL)  # what a killed test has started
@@ -145,33 +150,42 @@ def run(share="1/1"):
     part, parts = map(int, share.split("/"))
     _enter(f"copy-{part}-{parts}")
     results, log = KEPT / f"results-{part}-{parts}.jsonl", KEPT / f"log-{part}-{parts}"
-    tried = {json.loads(line)["what"] for line in results.open()} if results.exists() else set()
-    for what, source, mutated in _mutants()[part - 1 :: parts]:
-        if what in tried:
-            continue
-        module = Path(what.split(":")[0])
-        module.write_text(mutated, "utf-8")
-        try:
-            ended, spent = _tested(module, log)
-        finally:
-            module.write_text(source, "utf-8")
-        lines = difflib.unified_diff(source.splitlines(), mutated.splitlines(), n=1, lineterm="")
-        noticed = re.findall(r"^(?:FAILED|ERROR) (\S+)", log.read_text(), re.M)
-        if ended == "killed" and not noticed:
-            sys.exit(f"No test ran; see {log}.")
-        found = {"what": what, "ended": ended, "seconds": round(spent), "by": noticed}
-        found["change"] = [*lines][2:]
-        with results.open("a") as file:
-            file.write(json.dumps(found) + "\n")
+    mutants = _mutants()[part - 1 :: parts]
+    for step in range(2):  # laws and golden tests for what the test files have not noticed
+        known = {what: found["ended"] for what, found in _found([results]).items()}
+        for what, source, mutated in mutants:
+            if known.get((what, step)) or (step and known[what, 0] == "killed"):
+                continue
+            module = Path(what.split(":")[0])
+            module.write_text(mutated, "utf-8")
+            try:
+                ended, spent = _tested(_files_of(module)[step], log)
+            finally:
+                module.write_text(source, "utf-8")
+            lines = difflib.unified_diff(source.split("\n"), mutated.split("\n"), n=1, lineterm="")
+            by = re.findall(r"^(?:FAILED|ERROR) (\S+)", log.read_text(), re.M)
+            if ended == "killed" and not by:
+                sys.exit(f"No test ran; see {log}.")
+            found = {"what": what, "step": step, "ended": ended, "seconds": round(spent), "by": by}
+            found["change"] = [*lines][2:]
+            with results.open("a") as file:
+                file.write(json.dumps(found) + "\n")
+
+
+def _found(paths):
+    """Return what is kept, by mutant and step."""
+    lines = [line for path in paths if path.exists() for line in path.open()]
+    return {(each["what"], each["step"]): each for each in map(json.loads, lines)}
 
 
 def report():
     """Print the mutants that no test noticed, and how many were tried."""
-    found = [json.loads(line) for path in sorted(KEPT.glob("results-*")) for line in path.open()]
-    for each in found:
+    found = _found(sorted(KEPT.glob("results-*")))
+    last = {what: each for (what, _), each in sorted(found.items())}
+    for each in last.values():
         if each["ended"] != "killed":
             print(each["what"], each["ended"], *each["change"], sep="\n")
-    print(len(found), "tried:", dict(Counter(each["ended"] for each in found)))
+    print(len(last), "tried:", dict(Counter(each["ended"] for each in last.values())))
 
 
 if __name__ == "__main__":
