@@ -34,6 +34,7 @@ LIBRARIES = "pytest hypothesis.extra.numpy numba.core.registry scipy.stats scipy
 LIBRARIES += " sklearn.naive_bayes sklearn.neighbors sklearn.model_selection sklearn.pipeline"
 LIBRARIES += " sklearn.linear_model sklearn.feature_extraction.text sklearn.utils.estimator_checks"
 ALREADY = "ignore::pytest.PytestAssertRewriteWarning"  # of plugins that are loaded already
+NOTICED = ("killed", "crashed")
 SOURCES = Path("src/naively")
 
 
@@ -122,7 +123,9 @@ def _tested(tests, log):
         os.killpg(child, signal.SIGKILL)  # what a killed test has started
     except ProcessLookupError:
         pass
-    ended = "out of time" if os.WIFSIGNALED(status) else "killed" if status else "survived"
+    late = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGKILL, signal.SIGXCPU)
+    crashed = os.WIFSIGNALED(status) and not late
+    ended = "out of time" if late else "crashed" if crashed else "killed" if status else "survived"
     return ended, usage.ru_utime + usage.ru_stime
 
 
@@ -154,7 +157,7 @@ def run(share="1/1"):
     for step in range(2):  # laws and golden tests for what the test files have not noticed
         known = {what: found["ended"] for what, found in _found([results]).items()}
         for what, source, mutated in mutants:
-            if known.get((what, step)) or (step and known[what, 0] == "killed"):
+            if known.get((what, step)) or (step and known[what, 0] in NOTICED):
                 continue
             module = Path(what.split(":")[0])
             module.write_text(mutated, "utf-8")
@@ -183,7 +186,7 @@ def report():
     found = _found(sorted(KEPT.glob("results-*")))
     last = {what: each for (what, _), each in sorted(found.items())}
     for each in last.values():
-        if each["ended"] != "killed":
+        if each["ended"] not in NOTICED:
             print(each["what"], each["ended"], *each["change"], sep="\n")
     print(len(last), "tried:", dict(Counter(each["ended"] for each in last.values())))
 
