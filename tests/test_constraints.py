@@ -443,6 +443,8 @@ def test_the_relaxation_is_the_linear_program_and_settles_what_all_good_sets_sha
     filled = allowed.filled(gains, found)
     assert tuple(filled) in sets
     assert (filled >= found.whole).all()
+    for more in filled + np.eye(len(gains), dtype=int)[gains > 0]:
+        assert tuple(more) not in sets
     for slack in (0.0, 0.3, 1.0):
         good = every[every @ gains > bound - slack + 1e-9]
         takes, leaves = allowed.settled(gains, found, slack)
