@@ -106,6 +106,19 @@ def _files_of(module):
     ]
 
 
+class _ByTurns:
+    """Runs the first case of every test before the second of any."""
+
+    def pytest_collection_modifyitems(self, items):
+        met = Counter()
+        turn = {}
+        for item in items:
+            name = item.nodeid.split("[")[0]
+            turn[item] = met[name]
+            met[name] += 1
+        items.sort(key=turn.get)
+
+
 def _tested(tests, log):
     """Run tests in a fork: (how it ended, seconds of processor time)."""
     child = os.fork()
@@ -117,7 +130,7 @@ def _tested(tests, log):
         os.dup2(output, 1), os.dup2(output, 2)
         resource.setrlimit(resource.RLIMIT_CPU, (CONFIG["seconds"],) * 2)
         options = ["-n", "0", "-q", "-x", "-p", "no:cacheprovider", "--tb=line", "-W", ALREADY]
-        os._exit(pytest.main([*options, *tests]))
+        os._exit(pytest.main([*options, *tests], plugins=[_ByTurns()]))
     _, status, usage = os.wait4(child, 0)
     try:
         os.killpg(child, signal.SIGKILL)  # what a killed test has started
