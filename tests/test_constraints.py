@@ -32,7 +32,7 @@ from naively import (
 from naively.models import MODELS
 from naively.models.constraints import Constraints
 from naively.models.model import Limits, Model
-from naively.selection.constrained import speaks_for
+from naively.selection.constrained import interchangeable, speaks_for
 from naively.selection.polytope import Allowed
 from naively.selection.train import model_path, train
 from naively.selection.within import best_within, problem_of_gains
@@ -191,6 +191,7 @@ def test_what_no_choice_can_meet_is_refused() -> None:
         ({"costs": costs, "budget": -1.0}, "`budget` must be a finite number >= 0"),
         ({"costs": costs, "budget": 2.0, "required": [0]}, "`required` features, 3; got 2"),
         ({"costs": [-1.0] * M, "budget": 2.0}, "`costs` must be finite and >= 0"),
+        ({"costs": ["dear"] * M, "budget": 2.0}, "`costs` must be numbers"),
         ({"costs": [1.0], "budget": 2.0}, "`costs` must have one number for each of the 9"),
         ({"quota": -1}, "`quota` must be an int >= 0"),
         ({"quota": "all"}, "or 'even'; got 'all'"),
@@ -203,6 +204,26 @@ def test_what_no_choice_can_meet_is_refused() -> None:
     with pytest.raises(ValueError, match="no `colour`: did you mean `color`"):
         Constraints.checked(2, ["color", "size"], required=["colour"])
     assert Constraints.checked(M, required=[], quota=0) is None
+
+
+@given(st.lists(st.sampled_from("ABC"), min_size=4, max_size=7), st.data())
+def test_what_could_stand_in_for_a_choice_is_counted(kinds: Any, data: Any) -> None:
+    """Columns of equal gain and equal cost: some taken, and some not."""
+    counts = {"A": [3, 0], "B": [0, 3], "C": [2, 1]}
+    table = np.array([counts[each] for each in kinds])
+    costs = np.array(data.draw(st.lists(st.integers(1, 2), min_size=len(table), max_size=len(table))))
+    asked = {"costs": costs, "budget": 99.0} if data.draw(st.booleans()) else {"excluded": [0]}
+    model = _made("bernoulli", Constraints.checked(len(table), **asked))
+    statistics = model.gather(table.T > 0, [0, 1])
+    support = data.draw(st.sets(st.integers(1, len(table) - 1), min_size=1))
+    inside, outside = set(), set()
+    for i, j in product(support, set(range(len(table))) - support - {*asked.get("excluded", [])}):
+        alike = (kinds[i] == "C") == (kinds[j] == "C")  # A and B say as much, C nothing
+        if alike and ("costs" not in asked or costs[i] == costs[j]):
+            inside.add(i)
+            outside.add(j)
+    found = interchangeable(model, statistics, np.array(sorted(support)))
+    assert found == (len(inside), len(outside))
 
 
 def test_constraints_of_some_columns() -> None:
