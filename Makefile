@@ -6,12 +6,13 @@
 #   make test-oldest     some tests on the lowest versions that pyproject.toml declares
 #   make test-wheel  build the package, install it without extras, use it without these sources
 #   make test-python PYTHON=python3.12  the tests on another Python, in an environment of its own
+#   make mutants     change the sources at random, and print the changes that no test notices
 #   make golden  store anew what the command and the estimators give (tests/golden)
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: demo test test-bounds test-oldest test-engines test-wheel test-python golden check docs clean
+.PHONY: demo test test-bounds test-oldest test-engines test-wheel test-python mutants golden check docs clean
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
@@ -76,6 +77,12 @@ test-python:
 test-engines: $(VENV)/.development
 	$(BIN)/python -m pip install --quiet --editable '.[spark]'
 	$(BIN)/python -m pytest -m engines
+
+# Hours; in two processes: python -m tests.mutants 1/2, and 2/2. What is kept is in .mutants/.
+mutants: $(VENV)/.development
+	$(BIN)/python -m pip install --quiet cosmic-ray
+	$(BIN)/python -m tests.mutants
+	$(BIN)/python -m tests.mutants report
 
 # What tests/test_golden*.py compare with. A change that moves a stored value says why in its commit.
 # Some entries only: make golden ONLY='select_hybrid bernoulli'

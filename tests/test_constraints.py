@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import chain, combinations
+from itertools import chain, combinations, product
 from math import log
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import assume, given, strategies as st
+from scipy.optimize import linprog
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.class_weight import compute_sample_weight
 
@@ -30,7 +32,7 @@ from naively import (
 from naively.models import MODELS
 from naively.models.constraints import Constraints
 from naively.models.model import Limits, Model
-from naively.selection.constrained import speaks_for
+from naively.selection.constrained import interchangeable, speaks_for
 from naively.selection.polytope import Allowed
 from naively.selection.train import model_path, train
 from naively.selection.within import best_within, problem_of_gains
@@ -189,6 +191,7 @@ def test_what_no_choice_can_meet_is_refused() -> None:
         ({"costs": costs, "budget": -1.0}, "`budget` must be a finite number >= 0"),
         ({"costs": costs, "budget": 2.0, "required": [0]}, "`required` features, 3; got 2"),
         ({"costs": [-1.0] * M, "budget": 2.0}, "`costs` must be finite and >= 0"),
+        ({"costs": ["dear"] * M, "budget": 2.0}, "`costs` must be numbers"),
         ({"costs": [1.0], "budget": 2.0}, "`costs` must have one number for each of the 9"),
         ({"quota": -1}, "`quota` must be an int >= 0"),
         ({"quota": "all"}, "or 'even'; got 'all'"),
@@ -201,6 +204,26 @@ def test_what_no_choice_can_meet_is_refused() -> None:
     with pytest.raises(ValueError, match="no `colour`: did you mean `color`"):
         Constraints.checked(2, ["color", "size"], required=["colour"])
     assert Constraints.checked(M, required=[], quota=0) is None
+
+
+@given(st.lists(st.sampled_from("ABC"), min_size=4, max_size=7), st.data())
+def test_what_could_stand_in_for_a_choice_is_counted(kinds: Any, data: Any) -> None:
+    """Columns of equal gain and equal cost: some taken, and some not."""
+    counts = {"A": [3, 0], "B": [0, 3], "C": [2, 1]}
+    table = np.array([counts[each] for each in kinds])
+    costs = np.array(data.draw(st.lists(st.integers(1, 2), min_size=len(table), max_size=len(table))))
+    asked = {"costs": costs, "budget": 99.0} if data.draw(st.booleans()) else {"excluded": [0]}
+    model = _made("bernoulli", Constraints.checked(len(table), **asked))
+    statistics = model.gather(table.T > 0, [0, 1])
+    support = data.draw(st.sets(st.integers(1, len(table) - 1), min_size=1))
+    inside, outside = set(), set()
+    for i, j in product(support, set(range(len(table))) - support - {*asked.get("excluded", [])}):
+        alike = (kinds[i] == "C") == (kinds[j] == "C")  # A and B say as much, C nothing
+        if alike and ("costs" not in asked or costs[i] == costs[j]):
+            inside.add(i)
+            outside.add(j)
+    found = interchangeable(model, statistics, np.array(sorted(support)))
+    assert found == (len(inside), len(outside))
 
 
 def test_constraints_of_some_columns() -> None:
@@ -389,6 +412,83 @@ def test_many_columns(n_classes: int, asked: str) -> None:
             )
             reached = _coupled_gain(table[others].tolist(), 1.0, list(range(len(others))))
             assert reached <= certificate.bound - certificate.baseline
+
+
+@st.composite
+def _allowed(draw: Any) -> tuple[Allowed, Any]:
+    """Few columns, some of which stand for two: what may be chosen of them, and their gains."""
+    n = draw(st.integers(1, 4))
+
+    def numbers(least: int, most: int, count: int = n) -> Any:
+        return np.array(draw(st.lists(st.integers(least, most), min_size=count, max_size=count)))
+
+    asked: dict[str, Any] = {"k": draw(st.integers(0, 6)), "size": numbers(1, 2)}
+    if draw(st.booleans()):
+        asked |= {"cost": numbers(0, 4).astype(float), "budget": float(draw(st.integers(0, 12)))}
+    if draw(st.booleans()):
+        asked |= {"speaks": numbers(0, 1), "quota": numbers(0, 2, 2)}
+    return Allowed(**asked), numbers(-2, 12) / 4
+
+
+def _every_set(allowed: Allowed) -> Any:
+    """All that may be chosen, by trying: (number of sets, n)."""
+    tried = np.array(list(product(*(range(size + 1) for size in allowed.size))))
+    many, fine = tried.sum(axis=1), np.ones(len(tried), dtype=bool)
+    fine &= many == allowed.k if allowed.cost is None else many <= allowed.k
+    if allowed.cost is not None:
+        fine &= tried @ allowed.cost <= allowed.budget
+    for c, quota in enumerate([] if allowed.quota is None else allowed.quota):
+        fine &= tried[:, allowed.speaks == c].sum(axis=1) >= quota
+    return tried[fine]
+
+
+@given(_allowed())
+def test_the_relaxation_is_the_linear_program_and_settles_what_all_good_sets_share(case) -> None:
+    allowed, gains = case
+    every = _every_set(allowed)
+    assert allowed.is_possible() == (len(every) > 0)
+    assume(len(every))
+    found = allowed.optimum(gains)
+    ones, above, most = np.ones((1, len(gains))), [], []
+    if allowed.cost is not None:
+        above, most = [*ones, allowed.cost], [allowed.k, allowed.budget]
+    for c, quota in enumerate([] if allowed.quota is None else allowed.quota):
+        above, most = [*above, -1.0 * (allowed.speaks == c)], [*most, -quota]
+    exactly = {"A_eq": ones, "b_eq": [allowed.k]} if allowed.cost is None else {}
+    within = {"A_ub": above, "b_ub": most} if above else {}
+    bounds = [(0, size) for size in allowed.size]
+    bound = -linprog(-gains, bounds=bounds, **within, **exactly).fun
+    assert gains @ found.x == pytest.approx(bound, abs=1e-9)
+    sets = {tuple(each) for each in every.tolist()}
+    assert tuple(found.whole) in sets
+    filled = allowed.filled(gains, found)
+    assert tuple(filled) in sets
+    assert (filled >= found.whole).all()
+    for more in filled + np.eye(len(gains), dtype=int)[gains > 0]:
+        assert tuple(more) not in sets
+    for slack in (0.0, 0.3, 1.0):
+        good = every[every @ gains > bound - slack + 1e-9]
+        takes, leaves = allowed.settled(gains, found, slack)
+        assert (good[:, takes] == allowed.size[takes]).all()
+        assert (good[:, leaves] == 0).all()
+
+
+@given(_allowed(), st.data())
+def test_columns_enter_and_are_exchanged_where_an_allowed_set_remains(case, data) -> None:
+    allowed, _ = case
+    every, n = _every_set(allowed), len(allowed.size)
+    assume(len(every))
+    whole = data.draw(st.sampled_from(every.tolist()))
+    some = np.array([data.draw(st.integers(0, each)) for each in whole])
+    may = allowed.may_enter(some)
+    for i in range(n):
+        assert may[i] == (every >= some + (np.arange(n) == i)).all(axis=1).any()
+    take, columns = np.array(whole), np.arange(-1, n)
+    out, into = columns[[True, *(take > 0)]], columns[[True, *(take < allowed.size)]]
+    fine = allowed.may_exchange(take, out, into)
+    for (a, i), (b, j) in product(enumerate(out), enumerate(into)):
+        after = take - (np.arange(n) == i) + (np.arange(n) == j)
+        assert i == j or fine[a, b] == (every == after).all(axis=1).any()
 
 
 def test_knapsacks_are_solved() -> None:

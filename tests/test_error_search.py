@@ -189,6 +189,22 @@ def test_branch_and_bound(seed):
     assert found.error <= search(criterion, 4, "forward").error + 1e-12
 
 
+@pytest.mark.parametrize("k", [1, 4])
+def test_branch_and_bound_looks_at_no_set_twice(k, monkeypatch):
+    criterion = criterion_of(*problem(3, 2, 9), 25.0, False)
+    looked, errors = [], type(criterion).errors
+
+    def noted(self, members, candidate, sign):
+        if sign < 0:
+            looked.extend(frozenset(members) - {i} for i in np.flatnonzero(candidate))
+        return errors(self, members, candidate, sign)
+
+    monkeypatch.setattr(type(criterion), "errors", noted)
+    found = search(criterion, k, "branch_and_bound")
+    assert found.complete
+    assert len(looked) == len(set(looked)) > k
+
+
 def test_branch_and_bound_sees_that_its_assumption_fails():
     """Pooled: two words say something about each other, a third one only adds noise."""
     violations = 0

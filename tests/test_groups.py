@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from unittest import mock
+
 import numba
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import array_shapes, arrays
 
-from naively.selection import groups as module
+from naively.selection import canonical, groups as module
 from naively.selection.canonical import class_order
 from naively.selection.groups import count_groups, without
 from naively.statistics.sparse_table import SparseTable
@@ -105,6 +107,15 @@ def test_classes_are_ordered_by_the_first_column_that_tells_them_apart(first):
         assert class_order(form).tolist() == [1, 2, 0]
     table[first] = 1
     assert class_order(table).tolist() == [0, 1, 2]
+
+
+@given(table=tables)
+@pytest.mark.parametrize("parts", [(None,), (2, 5, None)])
+def test_classes_are_in_the_order_of_their_counts(parts, table):
+    expected = sorted(range(table.shape[1]), key=lambda c: table[:, c].tolist())
+    with mock.patch.object(canonical, "_PARTS", parts):
+        assert class_order(table).tolist() == expected
+        assert class_order(SparseTable.from_dense(table)).tolist() == expected
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -161,6 +161,16 @@ def test_distances_are_those_of_the_laws(kind):
         np.testing.assert_allclose(found[i], expected, rtol=1e-6, atol=1e-9)
 
 
+@pytest.mark.parametrize("kind", ["l1-centers", "l2-centers by deviation"])
+def test_a_column_without_spread_is_certain_and_leaves_the_others_as_they_are(kind):
+    X, y = rows_of(kind, 3, m=5)
+    alone = of(kind).family.distances(of(kind).gather(X, y)).between(np.arange(5))
+    statistics = of(kind).gather(np.column_stack([X, y]), y)
+    found = of(kind).family.distances(statistics).between(np.arange(6))
+    np.testing.assert_allclose(found[:5], alone, rtol=1e-12)
+    assert (found[5] == CERTAIN).all()
+
+
 @every_kind
 def test_weighed_distances_are_bounds_of_their_sums(kind):
     statistics = known(kind, 4, m=30)

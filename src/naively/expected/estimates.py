@@ -407,9 +407,8 @@ def _total_moments(
         return None, None
     per_draw = [moments(model, j) for j in range(model.n_classes)]
     mean, variance = (np.stack(part) for part in zip(*per_draw, strict=True))
-    spread = lengths.values**2 @ lengths.weights - lengths.mean**2
-    n = lengths.mean[:, None, None]
-    return n * mean, n * variance + np.maximum(spread, 0.0)[:, None, None] * mean**2
+    n, spread = lengths.mean[:, None, None], lengths.variance[:, None, None]
+    return n * mean, n * variance + spread * mean**2
 
 
 def check_priors(priors: Any, n_classes: int) -> FloatArray:

@@ -24,6 +24,11 @@ class Lengths:
         """Mean length (C,) of each class."""
         return self.values @ self.weights
 
+    @property
+    def variance(self) -> FloatArray:
+        """Variance of the lengths (C,) of each class."""
+        return (np.square(self.values[:, None] - self.mean) * self.weights).sum(axis=0)
+
 
 def as_lengths(length: Any, n_classes: int) -> Lengths:
     """Read a length argument.

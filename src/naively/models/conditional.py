@@ -254,12 +254,13 @@ class _Problem:
     def usual_information(self) -> FloatArray:
         """Information I_r of a usual row about each theta_r at the origin, (R,)."""
         each = self.features.var(axis=2)
+        if not len(each):
+            return np.zeros(each.shape[1])
         told = np.where(each > 0, each, np.nan)
-        shares = (each > 0).mean(axis=0) if len(each) else np.zeros(each.shape[1])
-        weight = self.weights.mean() if len(each) else 0.0
+        weight = self.weights.mean()
         return np.array([
             weight * share * np.nanmedian(column) / _CHI_SQUARED_MEDIAN if share else 0.0
-            for share, column in zip(shares, told.T, strict=True)
+            for share, column in zip((each > 0).mean(axis=0), told.T, strict=True)
         ])  # fmt: skip
 
     def _start(self, penalty: FloatArray) -> FloatArray:
