@@ -88,7 +88,7 @@ VALUES = {
     "--text": "more", "--label": "who", "--id": "who", "--model": "bernoulli", "-k": 3,
     "--test": 0.5,
     "--markers": 2, "--quick": None, "--on": "tcp://127.0.0.1:1", "--checkpoint": "n.csv/x",
-    "--config": "no.toml", "--out": "n.csv", "--json": None,
+    "--config": "seed.toml", "--out": "other", "--json": None,
     "read": {
         "format": "mtx", "delimiter": ";", "quotes": "false", "header": "false",
         "encoding": "utf-16", "layer": "other", "names": "other.names", "labels": "other.labels",
@@ -119,15 +119,41 @@ VALUES = {
     },
 }  # fmt: skip
 HARMLESS = ("--force", "--quiet")
-BESIDES = {  # what has an effect only where something else is asked, and on what kind of input
-    "scoring": ("numbers", "-k auto"), "repeats": ("numbers", "-k auto"),
-    "q": ("numbers", "-k fdr"),
-    "exponent": ("text", "--choose objective=pairs"),
-    "candidates": ("text", "--choose redundancy=conditional"),
+BARE = tuple(f"--read=ignore={name}" for name in BESIDE)
+BESIDES = {  # what has an effect only where something else is asked, or on another file: that
+    # file and what is asked of it, and the value
+    "judge scoring": ("plain.csv --read numbers -k auto", "f1_macro"),
+    "judge repeats": ("plain.csv --read numbers -k auto", "3"),
+    "choose q": ("plain.csv --read numbers -k fdr", "0.2"),
+    "choose exponent": ("t.csv -k 2 --choose objective=pairs", "0.5"),
+    "choose candidates": ("t.csv -k 2 --choose redundancy=conditional", "3"),
+    "read format": ("t.dat -k 2", "csv"),
+    "read delimiter": ("caret.csv -k 2", "^"),
+    "read quotes": ("quotes.csv -k 2", "false"),
+    "read header": ("bare.csv -k 2 --text 1 --label 2", "false"),
+    "read sheet": ("sheets.xlsx -k 2", "two"),
+    "read encoding": ("wide.csv -k 2", "utf-16-le"),
+    "read numbers": ("plain.csv -k 2", "true"),
+    "read transpose": ("turned.csv -k 2 --read numbers --read labels=turned.labels", "true"),
+    "read missing": ("gaps.csv -k 2 --model gaussian", "ignore"),
+    "read exposure": ("weighed.csv -k 2 --model poisson --read numbers", "w"),
+    "read weight": ("weighed.csv -k 2 --read numbers", "w"),
+    "read test-labels": ("m.npz -k 2 --test m.npz", "other.labels"),
+    "read class-rows": ("counts.csv -k 2", "more.csv"),
+    "words min-documents": ("t.csv -k 2", "12"),
+    "train scale": ("plain.csv -k 2 --model l2-centers", "std"),
+    "train penalty": ("t.csv -k 2 --model hybrid --text text --text more", "2"),
+    "train fit-intercept": ("t.csv -k 2 --model hybrid --text text --text more", "false"),
+    "train leave-one-out": ("t.csv -k 2 --model hybrid --text text --text more", "false"),
+    "choose costs": ("plain.csv -k 2 --read numbers --choose budget=2", "costs.csv"),
+    "choose budget": ("plain.csv -k 2 --read numbers --choose costs=costs.csv", "1"),
+    "train normalize": ("t.csv -k 2 --model hybrid --text text --text more", "false"),
+    "choose groups": ("plain.csv -k 1 --read numbers", "pair.csv"),
 }  # fmt: skip
 
 ALONE = {  # what every kind of input refuses here, and where it is seen to have an effect
     "--on": "test_work_addresses.py", "--checkpoint": "test_faults.py",
+    "choose time-limit": "test_exact.py",
 }  # fmt: skip
 
 
@@ -164,7 +190,37 @@ def files(tmp_path_factory):
         Path("groups.csv").write_text("*,one\n")
         Path("costs.csv").write_text("*,1\n")
         run("count", "t.csv", "-o", "records", "-q")
+        _write_others(numbers[[*"abcde", "label", "day", "w"]])
     return folder
+
+
+def _write_others(numbers):
+    """Files that need an option, or on which one has an effect."""
+    shutil.copy("t.csv", "t.dat")
+    rows = [(text, "qp"[i % 2]) for i, text in enumerate(TEXTS * 8)]
+    texts = pd.DataFrame(rows, columns=["text", "label"])
+    texts.to_csv("caret.csv", index=False, sep="^")
+    texts.to_csv("wide.csv", index=False, encoding="utf-16-le")
+    texts.to_csv("bare.csv", index=False, header=False)
+    Path("quotes.csv").write_text("text,label\n" + "".join(f'"{t},{y}\n' for t, y in rows))
+    with pd.ExcelWriter("sheets.xlsx") as book:
+        texts.to_excel(book, sheet_name="one", index=False)
+        texts[::-1].to_excel(book, sheet_name="two", index=False)
+    features = numbers.drop(columns=["label", "day", "w"])
+    plain = features.assign(label=numbers["label"])
+    plain.to_csv("plain.csv", index=False)
+    plain.mask(plain == 1).to_csv("gaps.csv", index=False)
+    plain.assign(w=numbers["w"] + 1).to_csv("weighed.csv", index=False)
+    plain.assign(day=numbers["day"]).to_csv("timed.csv", index=False)
+    features.set_axis([f"s{i}" for i in range(len(plain))]).T.to_csv("turned.csv")
+    Path("turned.labels").write_text("\n".join(numbers["label"]))
+    np.savez("bare.npz", X=features.to_numpy())
+    Path("own.names").write_text("\n".join("abcde"))
+    spoken = pd.DataFrame({f"f{j}": 9 * (plain["label"] == "p") + j for j in range(3)})
+    spoken["g"] = (plain["label"] == "q").astype(int)
+    spoken.assign(label=plain["label"]).to_csv("spoken.csv", index=False)
+    Path("pair.csv").write_text("a,one\nb,one\n")
+    Path("seed.toml").write_text("[judge]\nseed = 5\n")
 
 
 def _write_h5ad(X, y, columns):
@@ -188,7 +244,7 @@ def outcome(*arguments):
         raise result.exception
     if result.exit_code:
         assert result.exit_code == 2
-        return "refused", ""
+        return "refused", result.stderr
     if not Path("result").exists():
         return "elsewhere", ""
     summary = json.loads(Path("result/summary.json").read_text())
@@ -204,6 +260,10 @@ def given_options():
             yield from ((name, key) for key in option.type.keys)
         elif name not in HARMLESS:
             yield name, None
+
+
+def named(option, key):
+    return option if key is None else f"{option[2:]} {key}"
 
 
 @pytest.fixture(scope="module")
@@ -229,7 +289,7 @@ def test_all_has_an_effect_or_is_refused_on_every_kind_of_input(
         silent += [kind] * (found == plain[kind])
         refused += [kind] * (found[0] == "refused")
     assert silent == []
-    assert len(refused) < len(KINDS) or (key or option) in (*BESIDES, *ALONE)
+    assert len(refused) < len(KINDS) or named(option, key) in (*BESIDES, *ALONE)
 
 
 # The same of the other commands ------------------------------------------------------------------
@@ -300,7 +360,7 @@ def what_is_left(command, *arguments):
         assert result.exit_code == 2
         assert result.stderr.startswith("naively: ")
         assert result.stderr.count("\n") == 1
-        return ("refused",)
+        return "refused", result.stderr
     files = [each.read_bytes() for each in written if each.exists()]
     return ("done", result.stdout, result.stderr, files)
 
@@ -326,7 +386,7 @@ def test_all_has_an_effect_or_is_refused_in_other_commands(
     files, monkeypatch, command, option, key
 ):
     monkeypatch.chdir(files)
-    own, name = OTHERS[command], option if key is None else f"{option[2:]} {key}"
+    own, name = OTHERS[command], named(option, key)
     value = own[name] if name in own else VALUES[option] if key is None else VALUES[option[2:]][key]
     asked = option if value is None else f"{option}={f'{key}=' if key else ''}{value}"
     asked = f"-n{value}" if option == "-n" else asked
@@ -342,23 +402,49 @@ def test_all_has_an_effect_or_is_refused_in_other_commands(
         silent += [kind] * (found == plain)
         done += [kind] * (found[0] == "done")
     assert silent == []
-    assert done or (key or option) in (*BESIDES, *ALONE)
+    assert done or name in (*BESIDES, *ALONE) or (command, name) in BESIDES_OF_OTHERS
 
 
 @pytest.mark.parametrize("key", BESIDES)
-def test_what_needs_another_setting_has_an_effect_beside_it(files, monkeypatch, key):
+def test_what_needs_another_setting_or_file_has_an_effect_there(files, monkeypatch, key):
     monkeypatch.chdir(files)
-    kind, beside = BESIDES[key]
-    (table,) = (name for name in VALUES if name[0] != "-" and key in VALUES[name])
-    asked = (
-        KINDS[kind][0],
-        *KINDS[kind][1],
-        *(() if beside[:2] == "-k" else ("-k", 2)),
-        *shlex.split(beside),
-    )
-    found = [outcome(*asked), outcome(*asked, f"--{table}", f"{key}={VALUES[table][key]}")]
-    assert "refused" not in [each[0] for each in found]
-    assert found[0] != found[1]
+    beside, value = BESIDES[key]
+    table, _, name = key.partition(" ")
+    found = outcome(*shlex.split(beside), f"--{table}", f"{name}={value}")
+    assert found[0] != "refused", found[1]
+    assert found != outcome(*shlex.split(beside))
+
+
+BESIDES_OF_OTHERS = {  # the same of other commands
+    ("count", "--id"): ("weighed.csv --read numbers --out=counted.npz", "--id=w"),
+    ("count", "read normalize"): ("m.npz --out=counted.npz", "--read=normalize=100"),
+    ("explain", "--file"): ("models/text/model.npz --row=4", "--file=t.csv"),
+    ("explain", "--report"): ("models/text", "--report=md"),
+    ("explain", "--out"): ("models/text --report=md", "--out=written.csv"),
+    ("explain", "read names"): (
+        "models/npz/model.npz --file=bare.npz --row=4", "--read=names=own.names"
+    ),
+    ("predict", "read names"): ("models/npz/model.npz bare.npz", "--read=names=own.names"),
+    ("cv", "read time"): ("timed.csv --read numbers --ks=2,3 --folds=2", "--read=time=day"),
+    ("cv", "words min-count"): (
+        "plain.csv --read numbers --ks=1 --folds=2", "--words=min-count=99"
+    ),
+    ("cv", "choose quota"): (
+        "spoken.csv --read numbers --model poisson --ks=2 --folds=2", "--choose=quota=1"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("command", "name"), BESIDES_OF_OTHERS)
+@pytest.mark.usefixtures("models")
+def test_what_needs_another_setting_or_file_has_an_effect_in_other_commands(
+    files, monkeypatch, command, name
+):
+    monkeypatch.chdir(files)
+    beside, asked = BESIDES_OF_OTHERS[command, name]
+    found = what_is_left(command, *shlex.split(beside), asked)
+    assert found[0] == "done", found[1]
+    assert found != what_is_left(command, *shlex.split(beside))
 
 
 # Files of settings -------------------------------------------------------------------------------

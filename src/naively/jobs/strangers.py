@@ -54,7 +54,7 @@ def strangers_note(rows: Mapping[str, int], right: int, classes: Sequence[str]) 
 
 def bare_note(bare: int, rows: int, kind: str, k: int, which: str = "") -> Iterator[str]:
     """Say how many rows say nothing to a model of k features; nothing if all do."""
-    if not bare:
+    if not bare or not k:
         return
     counted = MODELS[kind].takes in ("counts", "presence")
     absent = MODELS[kind].takes == "presence" or "exposure" in MODELS[kind].parameters
