@@ -42,7 +42,6 @@ test-bounds: $(VENV)/.development
 
 # The lowest declared versions of everything that is run or tested, in an environment of their own.
 # Their deprecations are of what others released later, so they are no errors; other warnings are.
-# Ctrl-C while kernels compile was seen to be dropped there (exit 0), and not on the newest: open.
 OLDEST := .venv-oldest
 OLDEST_TESTS := cli matrix read_files work_records statistics
 
@@ -54,7 +53,6 @@ $(OLDEST)/.ready: pyproject.toml tests/oldest.txt
 test-oldest: $(OLDEST)/.ready
 	NUMBA_CACHE_DIR=$(CURDIR)/$(OLDEST)/kernels $(OLDEST)/bin/python -m pytest -n 2 --dist loadfile \
 	  -W default::DeprecationWarning -W default::PendingDeprecationWarning -W default::FutureWarning \
-	  --deselect 'tests/test_cli.py::test_interrupted_run_leaves_nothing[2]' \
 	  $(OLDEST_TESTS:%=tests/test_%.py)
 
 # First the wheel alone, then with what the command needs; nothing of this folder is in reach (-I).

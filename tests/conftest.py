@@ -2,12 +2,17 @@
 
 import os
 import re
+import signal
 
 import pytest
 from hypothesis import settings
 
 # scikit-learn's check of array API input needs this before SciPy is imported.
 os.environ.setdefault("SCIPY_ARRAY_API", "1")
+
+# Jobs in the background ignore Ctrl-C, and so would all commands that tests start and interrupt.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Kernels compile at their first call, so that no example has a fair deadline.
 settings.register_profile("naively", deadline=None, derandomize=True)

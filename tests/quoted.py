@@ -114,6 +114,13 @@ def large():
     ]
 
 
+def merging():
+    """What the cost model said of merging, and what was measured."""
+    section = "A hundred million messages"
+    rows = ("sums of one", "sums of all", "a record of all", "moved", "merging")
+    return [[bench(section, row, column) for column in ("model", "measured")] for row in rows]
+
+
 def _gib(mib):
     return f"{int(mib.split()[0].replace(',', '')) / 1024:.1f} GiB"
 

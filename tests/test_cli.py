@@ -7,7 +7,6 @@ import gzip
 import io
 import json
 import os
-import shutil
 import signal
 import subprocess
 import sys
@@ -609,17 +608,13 @@ def test_without_the_extra_one_sentence_says_how_to_install_it():
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_interrupted_run_leaves_nothing(folder, number):
     os.mkfifo("endless.tsv")
-    for _ in range(3):
-        with process("select", "endless.tsv", stdout=subprocess.PIPE) as running:
-            with open("endless.tsv", "w") as pipe:  # opens when the command starts to read
-                pipe.write(table(reviews()))
-                pipe.flush()
-                running.send_signal(number)
-                time.sleep(0.2)
-            _, error = running.communicate(timeout=60)
-        if "Exception ignored in" not in error:  # Python goes on after a signal in a destructor
-            break
-        shutil.rmtree("result", ignore_errors=True)
+    with process("select", "endless.tsv", stdout=subprocess.PIPE) as running:
+        with open("endless.tsv", "w") as pipe:  # opens when the command starts to read
+            pipe.write(table(reviews()))
+            pipe.flush()
+            running.send_signal(number)
+            time.sleep(0.2)
+        _, error = running.communicate(timeout=60)
     assert running.returncode == 130
     assert error == "naively: interrupted; nothing was written.\n"
     assert sorted(os.listdir(".")) == ["endless.tsv", "reviews.tsv.gz"]

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 from click.testing import CliRunner
+from sklearn.base import BaseEstimator
 
+import naively as package
 from naively import (
     ClassCounts,
     ErrorSearchSelector,
@@ -29,6 +31,7 @@ from naively import (
 from naively.cli.commands import naively
 from naively.jobs.study import coverage_points
 from naively.judging.parting import Parting
+from naively.statistics.weights import class_weights
 from naively.work.row_keys import row_keys
 
 
@@ -306,6 +309,29 @@ def test_entries_near_the_end_of_double_precision_in_a_hybrid(value, normalize):
         assert model.predict(X).tolist() == y
 
 
+@pytest.mark.parametrize(("value", "weight"), [(1e155, 1), (1e200, 1), (1e300, 1), (1, 1e300)])
+@pytest.mark.parametrize("penalty", ["auto", 1.0])
+def test_squares_beyond_double_precision_in_a_hybrid(value, weight, penalty):
+    X, y = np.array([[2, 0, 1], [3, 1, 0], [0, 3, 1], [1, 2, 0]]) * value, [0, 0, 1, 1]
+    model = HybridNB(penalty=penalty, normalize=False)
+    with pytest.raises(ValueError, match="too large for sums"):
+        model.fit(X, y, sample_weight=np.full(4, weight))
+
+
+@pytest.mark.parametrize("make", [SparseMultinomialNB, SparsePoissonNB, SparseCategoricalNB])
+def test_weights_whose_sums_are_infinite_are_refused(make):
+    X, y = np.array([[3, 0, 1], [2, 1, 0], [0, 3, 1], [1, 4, 0]]), [0, 0, 1, 1]
+    with pytest.raises(ValueError, match="too large"):
+        make(k=1).fit(X, y, sample_weight=np.full(4, 1e308))
+
+
+@pytest.mark.parametrize("weight", [1e-299, 1e-302, 1e-305])
+def test_balanced_classes_weigh_alike_however_light_their_rows(weight):
+    total = np.array([3.0, 1.0, 0.0])
+    for found in (class_weights("balanced", np.arange(3), total * scale) for scale in (1, weight)):
+        np.testing.assert_allclose(found, [2 / 3, 2, 1], rtol=1e-12)
+
+
 @pytest.mark.parametrize("length", ["a", ["a", "b"], ([1, 2], "ab")])
 def test_lengths_that_are_no_numbers(length):
     with pytest.raises(ValueError, match=r"^`length` must be a number, or a tuple"):
@@ -365,3 +391,30 @@ def test_a_folder_of_records_tells_of_a_file_as_it_was(tmp_path, monkeypatch):
     with open("a.csv", "a") as file:
         file.write("better,x\n")
     assert "is a record of another file called a.csv" in CliRunner().invoke(naively, count).output
+
+
+def estimators():
+    """One of each public class, with what it cannot do without."""
+    needs = {
+        "SparsityCV": lambda make: make(SparseMultinomialNB(), cv=2),
+        "ErrorSearchSelector": lambda make: make(k=2),
+    }
+    for name in dir(package):
+        make = getattr(package, name)
+        if isinstance(make, type) and issubclass(make, BaseEstimator) and name != "WordCounts":
+            model = needs.get(name, lambda make: make())(make)
+            yield model.set_params(k=2) if "k" in model.get_params() else model
+
+
+@pytest.mark.parametrize("model", [*estimators()], ids=lambda model: type(model).__name__)
+def test_a_refit_of_another_width_that_fails_changes_nothing(model):
+    X, y = np.random.default_rng(0).poisson(2.0, (40, 5)), np.arange(40) % 2
+    X[:, 0] += 3 * y
+    model.fit(X, y)
+    before = dict(vars(model))
+    wide = np.random.default_rng(1).poisson(2.0, (40, 7)).astype(float)
+    for rows, labels in ((np.where(wide == 2, np.inf, wide), y), (wide, y[:5])):
+        with pytest.raises(ValueError, match="."):
+            model.fit(rows, labels)
+        assert vars(model) == before
+    assert model.n_features_in_ == 5

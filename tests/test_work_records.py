@@ -1,6 +1,6 @@
 """Any statistic that adds up is saved, merged, resumed and trained from, as if from all rows."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -13,6 +13,7 @@ from agreement import agree as agree_exactly
 from naively import ClassCategories, ClassCounts, ClassMoments
 from naively.read.layout import Layout
 from naively.text.features import ColumnFeatures
+from naively.text.vocabulary import Vocabulary
 from naively.work.counters import new_counter, record_of
 from naively.work.records import Record, load_record, merge, merge_stream, save_record
 from naively.work.stream import count_files
@@ -246,3 +247,31 @@ def test_arrays_of_records_are_what_their_headers_say(tmp_path, change, words):
 
     with pytest.raises(ValueError, match=words):
         load_record(archive(tmp_path / "a.npz", changed))
+
+
+def near_the_limit(cells, number):
+    counts = ClassCounts.from_matrix([[1, 1], [1, 1]], [0, 1])
+    table = np.array(cells, dtype=np.int64)
+    return Record(replace(counts, table=table), ColumnFeatures(2), None, {f"shard {number}": 2})
+
+
+@pytest.mark.parametrize(
+    "join", [merge, merge_stream, partial(merge, dense_cells=0)], ids=["all", "stream", "sparse"]
+)
+def test_counts_beyond_64_bits_are_refused_and_never_wrapped(join):
+    """Sums of 2**63 are negative in 64 bits, and two of them are 0 again."""
+    for n in (2, 4, 8):
+        cells = [[2**63 // (2 * n) - 1, 0], [0, 2**63 // (2 * n)]]
+        total = join([near_the_limit(cells, i) for i in range(n)]).statistics.table
+        assert np.asarray(total[:]).tolist() == [[n * each for each in row] for row in cells]
+        for size in (2**63 // n, 2**62, 2**63 - 1):
+            records = [near_the_limit([[size, 0], [0, 0]], i) for i in range(n)]
+            with pytest.raises(ValueError, match="more than a 64-bit integer holds"):
+                join(records)
+
+
+def test_a_record_says_how_large_it_is():
+    found = near_the_limit([[1, 2], [3, 4]], 0)
+    assert found.__sizeof__() >= found.statistics.table.nbytes + found.statistics.class_rows.nbytes
+    names = replace(found, names=Vocabulary.of(["a", "b" * 1000]))
+    assert names.__sizeof__() - found.__sizeof__() > 1000

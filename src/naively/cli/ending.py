@@ -11,11 +11,13 @@ import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from threading import Event
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import click
 
 from naively.read.errors import InputError, OutputError, reason
+from naively.read.progress import Progress
 from naively.report.names import printable
 
 P = ParamSpec("P")
@@ -23,6 +25,8 @@ R = TypeVar("R")
 
 _INTERRUPTED = 130  # what shells report for a program stopped by Ctrl-C
 _READER_GONE = 141  # and for one that wrote on to a reader that had enough (head, less)
+
+_ASKED_TO_STOP = Event()  # a process has its signals once
 
 _SMALLER = {"words": ["--words min-count", "smaller --words ngrams"], "k": ["a smaller -k"]}
 
@@ -42,9 +46,9 @@ def explained(command: Callable[P, R]) -> Callable[P, R]:
 
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
-        _stop_like_interrupt(signal.SIGTERM)
         try:
-            return command(*args, **kwargs)
+            with _stoppable():
+                return command(*args, **kwargs)
         except (InputError, OutputError) as error:
             raise Refusal(str(error)) from error
         except BrokenPipeError:
@@ -74,12 +78,45 @@ def _interrupted() -> NoReturn:
     sys.exit(_INTERRUPTED)
 
 
-def _stop_like_interrupt(number: int) -> None:
+@contextmanager
+def _stoppable() -> Iterator[None]:
+    """Let Ctrl-C and SIGTERM stop what runs within, at the next step if Python drops the exception.
+
+    What is raised while an object is destroyed is dropped, and told on the error output.
+    """
+    _ASKED_TO_STOP.clear()
+
     def stop(*_: object) -> None:
+        _ASKED_TO_STOP.set()
         raise KeyboardInterrupt
 
-    with suppress(ValueError):  # not in the main thread: leave signals alone
-        signal.signal(number, stop)
+    def tell(dropped: Any) -> None:
+        if not issubclass(dropped.exc_type, KeyboardInterrupt):
+            usual(dropped)
+
+    usual, sys.unraisablehook = sys.unraisablehook, tell
+    before: dict[signal.Signals, Any] = {}
+    try:
+        with suppress(ValueError):  # not in the main thread: leave signals alone
+            for number in (signal.SIGINT, signal.SIGTERM):
+                if signal.getsignal(number) is not signal.SIG_IGN:  # as of jobs in the background
+                    before[number] = signal.signal(number, stop)
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        sys.unraisablehook = usual
+
+
+def stoppable(progress: Progress) -> Progress:
+    """Stop at the next step where a signal was dropped."""
+
+    def step(stage: str, done: int, total: int) -> None:
+        if _ASKED_TO_STOP.is_set():
+            raise KeyboardInterrupt
+        progress(stage, done, total)
+
+    return step
 
 
 def output_refused(error: OSError) -> NoReturn:

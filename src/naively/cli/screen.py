@@ -17,6 +17,7 @@ from rich.table import Table
 from rich.text import Text
 
 from naively._kernels.first_use import COMPILING
+from naively.cli.ending import stoppable
 from naively.judging.agreement import share_interval
 from naively.judging.thresholds import Goal, Reached
 from naively.read.progress import Progress, silent
@@ -57,7 +58,7 @@ _SHOWN_CLASSES = 4  # so many classes or fewer have their own column of counts
 def progress(*, quiet: bool) -> Iterator[Progress]:
     """Show how far the work has come, if somebody sits at a terminal."""
     if quiet or not sys.stderr.isatty():
-        yield silent
+        yield stoppable(silent)
         return
     columns = (TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
     with Bars(*columns, console=Console(stderr=True), transient=True) as bars:
@@ -67,7 +68,7 @@ def progress(*, quiet: bool) -> Iterator[Progress]:
             bars.update(task, description=stage, completed=done, total=total or None)
 
         try:
-            yield update
+            yield stoppable(update)
         finally:
             bars.stop()
             if COMPILING.seconds >= 1:

@@ -183,7 +183,13 @@ def fit_conditional(
     ConditionalFit
         `finite` says whether the optimum asked for exists. If not, the penalty is the information
         of one average row, at theta = 0, about the region that has least of it.
+
+    Raises
+    ------
+    ValueError
+        If the squares of the features, or their sum, are beyond double precision.
     """
+    _check_squares(features, weights)
     n_regions, n_classes = features.shape[1:]
     share = np.bincount(codes, weights, n_classes)
     active = share > 0
@@ -204,6 +210,17 @@ def fit_conditional(
     intercept = np.full(n_classes, -np.inf)
     intercept[active] = fit.intercept - fit.intercept[0]
     return replace(fit, intercept=intercept)
+
+
+def _check_squares(features: FloatArray, weights: FloatArray) -> None:
+    largest, heaviest = (float(np.abs(each).max(initial=0.0)) for each in (features, weights))
+    side = max(largest, 1.0) * max(heaviest, 1.0)
+    bound = side * side * max(features.size, 1)  # infinity if too large
+    if not bound < np.finfo(np.float64).max:
+        raise ValueError(
+            "The values of X, or `sample_weight`, are too large for sums of squares in double "
+            f"precision (up to {largest:.3g} and {heaviest:.3g}); divide them by a constant."
+        )
 
 
 def _centred(features: FloatArray) -> FloatArray:

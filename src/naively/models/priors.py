@@ -38,11 +38,14 @@ def log_prior(
         return _log(_checked_prior(class_prior, len(class_weight), name))
     if not fit_prior:
         return np.full(len(class_weight), -np.log(len(class_weight)))
-    total = float(np.sum(class_weight))
-    if not total > 0:
+    with np.errstate(over="ignore"):  # an infinite total is reported
+        total = float(np.sum(class_weight))
+    if not 0 < total < np.inf:
+        hint = "divide all weights by a constant" if total else "give rows with positive weight"
         raise ValueError(
-            f"The class prior cannot be estimated: the rows have total weight {total:g}. "
-            "Give `class_prior`, set `fit_prior=False`, or give rows with positive weight."
+            f"The class prior cannot be estimated: the rows have total weight {total:g}"
+            f"{', too large for double precision' if total else ''}. "
+            f"Give `class_prior`, set `fit_prior=False`, or {hint}."
         )
     # As scikit-learn: a difference of logarithms, not the logarithm of a ratio.
     return np.asarray(_log(np.asarray(class_weight, dtype=np.float64)) - np.log(total))

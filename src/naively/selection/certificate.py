@@ -21,7 +21,8 @@ def refuse_huge(what: str) -> NoReturn:
     """Raise the ValueError of figures that double precision cannot hold."""
     raise ValueError(
         f"The {what} is not a finite number: values of X, `sample_weight` or `alpha` are "
-        "too large for double precision. Rescale them (counts rarely exceed 1e15)."
+        "too large for double precision, or weights too small. Rescale them (counts rarely exceed "
+        "1e15)."
     )
 
 

@@ -126,6 +126,6 @@ def _add_dense(source: Source, rows: slice, columns: slice, sums: Array, totals:
     addends = source.addends(source.matrix[rows, columns])
     with np.errstate(over="ignore"):  # an infinite total is reported with its reason
         totals[rows] += addends.sum(axis=1)
-    if len(source.weights):
-        addends = addends * source.weights[rows, None]
+        if len(source.weights):
+            addends = addends * source.weights[rows, None]
     kernels.class_sums_dense(read_only(addends), source.codes[rows], sums)

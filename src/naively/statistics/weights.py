@@ -61,7 +61,7 @@ def class_weights(class_weight: Any, classes: Array, total: Array) -> FloatArray
     if class_weight is None:
         return None
     if isinstance(class_weight, str) and class_weight == "balanced":
-        share = np.asarray(total, dtype=np.float64) / max(float(np.sum(total)), 1e-300)
+        share = np.asarray(total, dtype=np.float64) / (float(np.sum(total)) or 1.0)
         equal = np.where(share > 0, share * np.count_nonzero(share), 1.0)
         return np.asarray(1.0 / equal)
     if not isinstance(class_weight, Mapping):

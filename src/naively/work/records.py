@@ -77,6 +77,10 @@ class Record:
         """Rows of the shards that have no label, and are not counted."""
         return max(sum(self.shards.values()) - self.n_rows, 0)
 
+    def __sizeof__(self) -> int:
+        """Bytes of its arrays: by these Dask says where records are merged, and when to spill."""
+        return object.__sizeof__(self) + sum(array.nbytes for array in _arrays(self).values())
+
     def in_units(self) -> Any:
         """Return the statistics as models take them.
 
