@@ -12,7 +12,7 @@ import numpy as np
 
 from naively._kernels.compiled import kernel, kernel_part
 from naively._kernels.logarithms import SMALL_LOSS, log_less, small_log_loss
-from naively._kernels.path_scores import ROUNDING, best_class, note_visit
+from naively._kernels.path_scores import ROUNDING, best_class, longest_row, note_visit
 from naively._kernels.residue import RESIDUE
 from naively._types import Array, FloatArray, IntArray
 
@@ -175,7 +175,7 @@ def leave_one_out_counts_csr(
     change = np.zeros((n_classes + 1, n_points + 1))
     score, top, lost = np.empty((n_classes, n_points)), np.empty(n_points), np.empty(n_points)
     prior = base.copy()
-    longest = _longest_row(indptr, first, last)
+    longest = longest_row(indptr, first, last)
     group = np.empty(longest, np.int64)
     enter = np.empty(longest, np.int64)
     leave = np.empty(longest, np.int64)
@@ -249,14 +249,6 @@ def _read_row(
         if enter[e] != n_points:
             for c in range(weights.shape[1]):
                 weights[e, c] = logs[group[e], c]
-
-
-@kernel
-def _longest_row(indptr: Array, first: int, last: int) -> int:
-    longest = 0
-    for i in range(first, last):
-        longest = max(longest, indptr[i + 1] - indptr[i])
-    return longest
 
 
 @kernel
