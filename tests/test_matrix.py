@@ -11,7 +11,9 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 
+from naively.models.counting import presence_of
 from naively.statistics.matrix import as_matrix, canonical
+from naively.statistics.source import distinct
 
 DENSE = np.array([[2, 0, 1], [0, 3, 0]])
 
@@ -186,3 +188,29 @@ def test_whole_numbers_of_two_types_stay_exact_in_a_sparse_frame():
 def test_text_of_digits_is_text(X):
     with pytest.raises(ValueError, match="X must hold real numbers"):
         as_matrix(X)
+
+
+@pytest.mark.parametrize("make", [sp.csr_array, sp.csc_array])
+@pytest.mark.parametrize("stale", [False, True])
+def test_rows_are_distinct_and_sorted_only_to_join_entries(make, stale):
+    """Vectorizers renumber columns, and leave the flag of what was in order before."""
+    plain = make((np.array([4, 5, 6]), np.array([2, 0, 1]), np.array([0, 2, 3, 3])), (3, 3))
+    parts = make((np.array([4, 5, 6]), np.array([2, 2, 1]), np.array([0, 2, 3, 3])), (3, 3))
+    for matrix in (plain, parts) if stale else ():
+        matrix.has_canonical_format = True
+    found, joined = distinct(plain), distinct(parts)
+    assert np.shares_memory(found.indices, plain.indices)
+    assert not found.has_sorted_indices
+    assert joined.data.tolist() == [9, 6]
+    assert parts.data.tolist() == [4, 5, 6]
+    np.testing.assert_array_equal(joined.toarray(), canonical(parts).toarray())
+
+
+def test_presence_of_entries_in_parts_and_out_of_order():
+    X = sp.csr_array((np.array([3.0, -2.0, 0.0, 1.0]), np.array([1, 1, 2, 0]), np.array([0, 4])),
+                     (1, 3))  # fmt: skip
+    found = presence_of(0.0, X)
+    assert found.toarray().tolist() == [[1.0, 1.0, 0.0]]
+    assert found.nnz == 2  # the zero is not stored
+    assert X.nnz == 4
+    assert presence_of(1.0, X).toarray().tolist() == [[0.0, 0.0, 0.0]]

@@ -6,7 +6,6 @@ import math
 
 from naively._kernels.compiled import kernel_part
 
-
 SMALL_LOSS = 1e-3  # up to which the next term of the series is below 1e-18
 
 

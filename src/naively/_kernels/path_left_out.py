@@ -12,7 +12,7 @@ import numpy as np
 
 from naively._kernels.compiled import kernel, kernel_part
 from naively._kernels.logarithms import SMALL_LOSS, log_less, small_log_loss
-from naively._kernels.path_scores import ROUNDING, best_class, note_visit
+from naively._kernels.path_scores import ROUNDING, best_class, longest_row, note_visit
 from naively._kernels.residue import RESIDUE
 from naively._types import Array, FloatArray, IntArray
 
@@ -175,7 +175,7 @@ def leave_one_out_counts_csr(
     change = np.zeros((n_classes + 1, n_points + 1))
     score, top, lost = np.empty((n_classes, n_points)), np.empty(n_points), np.empty(n_points)
     prior = base.copy()
-    longest = _longest_row(indptr, first, last)
+    longest = longest_row(indptr, first, last)
     group = np.empty(longest, np.int64)
     enter = np.empty(longest, np.int64)
     leave = np.empty(longest, np.int64)
@@ -195,25 +195,16 @@ def leave_one_out_counts_csr(
                 continue
             earliest = min(earliest, enter[e])
             value = np.float64(data[start + e])
-            mine = 0.0
             if counted:
-                whole, part = np.float64(table[group[e], own]), s * value
-                left = whole - part
-                small = int(left) if 0.0 <= left < len(log_small) else -1
-                if small == left:
-                    mine = log_small[small]
-                else:
-                    whole += alpha[group[e] if len(alpha) > 1 else 0]
-                    mine = log_less(whole, logs[group[e], own], part)
+                count, log_count = np.float64(table[group[e], own]), weights[e, own]
+                smoothing = alpha[group[e] if len(alpha) > 1 else 0]
+                weights[e, own] = _log_without(count, s * value, smoothing, log_count, log_small)
             if leave[e] == n_points:  # it stays to the end, as most do
                 at = np.uint64(enter[e])
                 for c in range(n_classes):
-                    is_own = counted and c == own
-                    change[c, at] += value * (mine if is_own else weights[e, c])
+                    change[c, at] += value * weights[e, c]
                 change[n_classes, at] += value
             else:
-                if counted:
-                    weights[e, own] = mine
                 more = (more_feature, more_ptr, more_enter, more_leave)
                 j = indices[start + e]
                 _come_and_go(change, j, enter[e], leave[e], *more, value, weights[e])
@@ -249,14 +240,6 @@ def _read_row(
         if enter[e] != n_points:
             for c in range(weights.shape[1]):
                 weights[e, c] = logs[group[e], c]
-
-
-@kernel
-def _longest_row(indptr: Array, first: int, last: int) -> int:
-    longest = 0
-    for i in range(first, last):
-        longest = max(longest, indptr[i + 1] - indptr[i])
-    return longest
 
 
 @kernel
@@ -310,25 +293,49 @@ def _decide_counts(
         for g in range(n_points):
             score[c, g] = prior[c] + (change[c, g] - size[g] * shift[c, g])
     if taken > 0.0:
-        largest = 0.0
-        for g in range(n_points):
-            r = taken * size[g] / total[own, g]
-            own_shift = shift[own, g] - small_log_loss(r)
-            score[own, g] = prior[own] + (change[own, g] - size[g] * own_shift)
-            largest = r if r > largest else largest
-        if largest >= SMALL_LOSS:
-            for g in range(n_points):
-                part = taken * size[g]
-                if part / total[own, g] >= SMALL_LOSS:
-                    own_shift = math.log(total[own, g] - part)
-                    score[own, g] = prior[own] + (change[own, g] - size[g] * own_shift)
+        _score_own(change[own], size, taken, total[own], shift[own], prior[own], score[own])
+    _mark_lost(score, own, top, lost)
+    for g in range(n_points):
+        wrong[g] += s * lost[g]
+    for c in range(n_classes + 1):
+        for g in range(n_points + 1):
+            change[c, g] = 0.0
+
+
+@kernel_part
+def _score_own(
+    change: FloatArray,
+    size: FloatArray,
+    taken: float,
+    total: FloatArray,
+    shift: FloatArray,
+    prior: float,
+    score: FloatArray,
+) -> None:
+    """Write the scores of the class of a row, which is taken out of its totals."""
+    largest = 0.0
+    for g in range(len(total)):
+        r = taken * size[g] / total[g]
+        score[g] = prior + (change[g] - size[g] * (shift[g] - small_log_loss(r)))
+        largest = r if r > largest else largest
+    if largest >= SMALL_LOSS:
+        for g in range(len(total)):
+            part = taken * size[g]
+            if part / total[g] >= SMALL_LOSS:
+                score[g] = prior + (change[g] - size[g] * math.log(total[g] - part))
+
+
+@kernel_part
+def _mark_lost(score: FloatArray, own: int, top: FloatArray, lost: FloatArray) -> None:
+    """Write 1 where `best_class` of the scores is another than `own`, else 0; `top` is scratch."""
+    n_classes, n_points = score.shape
     for g in range(n_points):
         top[g] = score[0, g]
         lost[g] = 1.0
     for c in range(1, n_classes):
         for g in range(n_points):
             top[g] = score[c, g] if score[c, g] > top[g] else top[g]
-    for g in range(n_points):  # as in `best_class`
+    for g in range(n_points):
         top[g] -= ROUNDING * abs(top[g]) if abs(top[g]) < math.inf else 0.0
     if own < n_classes:
         for g in range(n_points):
@@ -336,11 +343,18 @@ def _decide_counts(
         for c in range(own):
             for g in range(n_points):
                 lost[g] = 1.0 if score[c, g] >= top[g] else lost[g]
-    for g in range(n_points):
-        wrong[g] += s * lost[g]
-    for c in range(n_classes + 1):
-        for g in range(n_points + 1):
-            change[c, g] = 0.0
+
+
+@kernel_part
+def _log_without(
+    count: float, part: float, smoothing: float, log_count: float, log_small: FloatArray
+) -> float:
+    """Return log(count - part + smoothing), from log(count + smoothing) where that is close."""
+    left = count - part
+    small = int(left) if 0.0 <= left < len(log_small) else -1
+    if small == left:
+        return float(log_small[small])
+    return log_less(count + smoothing, log_count, part)
 
 
 @kernel_part

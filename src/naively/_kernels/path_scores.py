@@ -71,12 +71,17 @@ def path_scores_csr(
     n_points, n_classes = base.shape
     change = np.empty((n_points + 1, n_classes + 1))
     changed_veto = np.empty((n_points + 1, n_classes if len(base_veto) else 0))
+    slots = np.empty(longest_row(indptr, first, first + len(scores)), np.int32)
     for row in range(len(scores)):
         change[:] = 0.0
         changed_veto[:] = 0.0
-        for position in range(indptr[first + row], indptr[first + row + 1]):
-            u = slot[np.uint64(indices[position])]
-            value = np.float64(data[position])
+        start = indptr[first + row]
+        size = indptr[first + row + 1] - start
+        for e in range(size):  # before any is worked on, so that the reads overlap
+            slots[e] = slot[np.uint64(indices[start + e])]
+        for e in range(size):
+            u = slots[e]
+            value = np.float64(data[start + e])
             if u < 0 or value == 0.0:
                 continue
             for v in range(visit_ptr[u], visit_ptr[u + 1]):
@@ -90,6 +95,15 @@ def path_scores_csr(
 
 
 @kernel_part
+def longest_row(indptr: Array, first: int, last: int) -> int:
+    """Return the most entries that a row from `first` to before `last` has."""
+    longest = 0
+    for i in range(first, last):
+        longest = max(longest, indptr[i + 1] - indptr[i])
+    return longest
+
+
+@kernel_part
 def note_visit(
     change: FloatArray, enter: int, leave: int, value: float, weight: FloatArray
 ) -> None:
@@ -97,9 +111,11 @@ def note_visit(
     n_classes = len(weight)
     for c in range(n_classes):
         change[enter, c] += value * weight[c]
-        change[leave, c] -= value * weight[c]
     change[enter, n_classes] += value
-    change[leave, n_classes] -= value
+    if leave < len(change) - 1:  # what stays to the end, as most does, changes nothing there
+        for c in range(n_classes):
+            change[leave, c] -= value * weight[c]
+        change[leave, n_classes] -= value
 
 
 @kernel_part

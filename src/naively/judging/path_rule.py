@@ -50,7 +50,9 @@ class PathRule:
         """Return the same rule for rows of which only `columns` are kept, (n, U)."""
         visits = self.visits
         feature = np.searchsorted(self.columns, visits.feature)
-        return replace(self, visits=replace(visits, slot=visits.slot[self.columns], feature=feature))
+        return replace(
+            self, visits=replace(visits, slot=visits.slot[self.columns], feature=feature)
+        )
 
     def scores(self, X: Matrix, start: int, stop: int) -> FloatArray:
         """Scores (stop - start, G, C) of some rows of a CSR matrix."""

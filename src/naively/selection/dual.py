@@ -124,8 +124,8 @@ class Problem:
             value, smoothing = take_best(
                 gains, self.size, threshold, k, self.counts, self.entropy, alpha, take, totals
             )
-            totals += smoothing
-            return Vertex(take, threshold, value + self.base_value, totals + self.base_totals), gains
+            totals = totals + smoothing + self.base_totals
+            return Vertex(take, threshold, value + self.base_value, totals), gains
         gains = self.gains(log_a)
         threshold = take_largest(gains, self.size, k, take)
         return Vertex(take, threshold, self.linear_value(take), self.totals(take)), gains

@@ -79,7 +79,7 @@ def basic_solution(problem: Problem, dual: DualSolution) -> FloatArray:
 
 
 def _contended(problem: Problem, dual: DualSolution) -> tuple[IntArray, FloatArray]:
-    """Groups that vertices differ in, and what the basic solution takes of these."""
+    """Return groups that vertices differ in, and what the basic solution takes of these."""
     first, differ = dual.vertices[0], np.zeros(len(problem.size), dtype=np.bool_)
     for other in dual.vertices[1:]:
         differ |= first != other
@@ -147,12 +147,12 @@ def _best_swap(problem: Problem, take: IntArray) -> tuple[int, int] | None:
     log_a = log_shares(totals)
     gains = problem.gains(log_a)
     # An exchange only pays if the gain at the present shares rises.
-    worst, best = edges(gains, take, problem.size)
-    if min(worst, best) < 0 or gains[worst] >= gains[best]:
+    least, most = edges(gains, take, problem.size)
+    if min(least, most) < 0 or gains[least] >= gains[most]:
         return None
     n = int(np.clip(np.sqrt(MAX_CELLS / len(totals)), 8, NEIGHBOURS))
-    out = _extreme(np.flatnonzero((take > 0) & (gains < gains[best])), gains, n)
-    into = _extreme(np.flatnonzero((take < problem.size) & (gains > gains[worst])), -gains, n)
+    out = _extreme(np.flatnonzero((take > 0) & (gains < gains[most])), gains, n)
+    into = _extreme(np.flatnonzero((take < problem.size) & (gains > gains[least])), -gains, n)
     # Gains are differences of entropies and logarithms: what these lose to rounding is nothing.
     noise = ROUNDING * (np.abs(problem.entropy[into]) + np.abs(problem.entropy[out])[:, None])
     rise = gains[into] - gains[out][:, None]
