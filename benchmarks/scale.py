@@ -3,18 +3,22 @@
     python benchmarks/scale.py select --rows 1600000 --classes 2     naively select and its parts
     python benchmarks/scale.py select --quick                        what is done by hand, no more
     python benchmarks/scale.py by-hand --rows 1600000 --classes 2    the same job in scikit-learn
+    python benchmarks/scale.py pairs --before OLD/src              both and an earlier tree, in turn
+    python benchmarks/scale.py references --python VENV/bin/python   Polars and fastText beside it
     python benchmarks/scale.py count --rows 10000000 --classes 2     with records, bounded memory
     python benchmarks/scale.py wide                                  tables too wide to be dense
     python benchmarks/scale.py select --imdb FILE                    reviews instead of messages
 
 Both ways hold out a fifth of the rows, select k words by the rest, train, test, and then select and
-train on all rows. CPU seconds are those of the child process, user and system.
+train on all rows. CPU seconds are those of the child process, user and system, whose bytecode is
+kept, as in any installation.
 """
 
 from __future__ import annotations
 
 import argparse
 import contextlib
+import glob
 import io
 import os
 import subprocess
@@ -22,6 +26,7 @@ import sys
 import tempfile
 import time
 from pathlib import Path
+from statistics import median
 
 import messages
 
@@ -39,6 +44,9 @@ def main():
     parser.add_argument("-k", type=int, default=1000)
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--ngrams", default="1,1")
+    parser.add_argument("--before", type=Path, help="the folder `src` of an earlier tree")
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--python", default=sys.executable, help="with polars and fasttext")
     options = parser.parse_args()
     {**JOBS, **CHILDREN}[options.job](options)
 
@@ -83,11 +91,17 @@ def one_file(pattern, options):
     return str(path)
 
 
-def measured(command):
+def measured(command, source=None):
     """Run a command; CPU seconds, wall seconds and peak bytes of it and its children."""
     start = time.perf_counter()
     quiet = "naively" in command[2]
-    process = subprocess.Popen(command, stdout=subprocess.DEVNULL if quiet else None)
+    kept = Path(tempfile.gettempdir()) / "naively-benchmarks" / "bytecode"
+    environment = {**os.environ, "PYTHONPYCACHEPREFIX": str(kept), "PYTHONDONTWRITEBYTECODE": ""}
+    if source is not None:
+        environment["PYTHONPATH"] = str(source.resolve())
+    process = subprocess.Popen(
+        command, stdout=subprocess.DEVNULL if quiet else None, env=environment
+    )
     _, status, usage = os.wait4(process.pid, 0)
     if status:
         raise SystemExit(f"{command} failed")
@@ -137,6 +151,56 @@ def arguments(options, pattern, out):
 def by_hand(options):
     _, n_rows = data(options)
     shown("by hand", *measured(child(options, "hand")), n_rows)
+
+
+def pairs(options):
+    """The job by hand, by an earlier tree and by this one, in turn; medians, and of the ratios."""
+    pattern, _ = data(options)
+    here = Path(__file__).parents[1] / "src"
+    ways = {"by hand": (child(options, "hand"), here)}
+    for quick in (True, False):
+        options.quick = quick
+        command = [sys.executable, "-m", "naively", *arguments(options, pattern, "OUT"), "--force"]
+        for name, source in {"before": options.before, "now": here}.items():
+            if source is not None:
+                ways[f"{name}{', quick' * quick}"] = (command, source)
+    found = {name: [] for name in ways}
+    with tempfile.TemporaryDirectory() as out:
+        for turn in range(options.rounds + 1):  # the first compiles, and is not counted
+            for name, (command, source) in ways.items():
+                if turn or name != "by hand":
+                    own = [part.replace("OUT", out) for part in command]
+                    found[name] += [measured(own, source)] if turn else measured(own, source)[:0]
+    hand = [cpu for cpu, *_ in found["by hand"]]
+    for name, runs in found.items():
+        cpu, wall, peak = (median(each) for each in zip(*runs, strict=True))
+        ratio = median(theirs / own for theirs, (own, *_) in zip(hand, runs, strict=True))
+        print(
+            f"{name}: {cpu:.2f} CPU s, {wall:.1f} s, peak {peak / MIB:,.0f} MiB, "
+            f"{ratio:.1f} times less; {[round(each[0], 2) for each in runs]}",
+            flush=True,
+        )
+
+
+def references(options):
+    """Count words by class in Polars; read texts and make a dictionary in fastText."""
+    import pyarrow.parquet as pq
+
+    pattern, n_rows = data(options)
+    with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
+        for path in sorted(glob.glob(pattern)):
+            rows = pq.read_table(path, columns=["label", "text"]).to_pylist()
+            file.writelines(f"__label__{row['label']} {row['text'].lower()}\n" for row in rows)
+        file.flush()
+        for _ in range(options.rounds):
+            for name, (code, source) in REFERENCES.items():
+                command = [
+                    options.python,
+                    "-c",
+                    code,
+                    pattern if source == "parquet" else file.name,
+                ]
+                shown(name, *measured(command), n_rows)
 
 
 def count(options):
@@ -218,8 +282,6 @@ def parts(options):
 
 def hand(options):
     """CountVectorizer + SelectKBest(chi2) + MultinomialNB."""
-    import glob
-
     import numpy as np
     import pyarrow.parquet as pq
     from sklearn.feature_extraction.text import CountVectorizer
@@ -271,7 +333,26 @@ def peak_mib():
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
 
 
-JOBS = {"select": select, "by-hand": by_hand, "count": count, "wide": wide}
+POLARS = r"""
+import sys
+import polars as pl
+words = pl.col("text").str.to_lowercase().str.extract_all(r"\b\w\w+\b").alias("word")
+rows = pl.scan_parquet(sys.argv[1]).select("label", words).explode("word")
+print(rows.group_by("label", "word").len().collect(engine="streaming").shape)
+"""
+FASTTEXT = """
+import sys
+import fasttext
+fasttext.train_supervised(sys.argv[1], epoch=0, dim=1, minCount=1, bucket=0, thread=1, verbose=0)
+"""
+REFERENCES = {
+    "Polars, words by class": (POLARS, "parquet"),
+    "fastText, dictionary": (FASTTEXT, "lines"),
+}
+JOBS = {
+    "select": select, "by-hand": by_hand, "pairs": pairs, "references": references,
+    "count": count, "wide": wide,
+}  # fmt: skip
 CHILDREN = {"parts": parts, "hand": hand, "columns": columns}
 
 if __name__ == "__main__":

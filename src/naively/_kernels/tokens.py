@@ -124,15 +124,15 @@ def words_utf8(  # noqa: C901, PLR0915 (one pass over the bytes: read, fold, has
                     if word == 0:
                         break
                     if table[_TWO * slot] == key and entry >> _HALF == size:
-                        k = np.uint64(0) if size > _EIGHT else size
+                        alike = np.uint64(0) if size > _EIGHT else size
                         other = np.uint64(starts[word - _ONE])
-                        while k < size:
-                            byte = text[begin + k]
+                        while alike < size:
+                            byte = text[begin + alike]
                             byte = word_byte[byte] if byte < 128 else byte
-                            if byte != arena[other + k]:
+                            if byte != arena[other + alike]:
                                 break
-                            k += _ONE
-                        if k == size:
+                            alike += _ONE
+                        if alike == size:
                             break
                     slot = (slot + _ONE) & mask
                 if word == 0 and not frozen:
