@@ -212,7 +212,9 @@ def test_what_could_stand_in_for_a_choice_is_counted(kinds: Any, data: Any) -> N
     """Columns of equal gain and equal cost: some taken, and some not."""
     counts = {"A": [3, 0], "B": [0, 3], "C": [2, 1]}
     table = np.array([counts[each] for each in kinds])
-    costs = np.array(data.draw(st.lists(st.integers(1, 2), min_size=len(table), max_size=len(table))))
+    costs = np.array(
+        data.draw(st.lists(st.integers(1, 2), min_size=len(table), max_size=len(table)))
+    )
     asked = {"costs": costs, "budget": 99.0} if data.draw(st.booleans()) else {"excluded": [0]}
     model = _made("bernoulli", Constraints.checked(len(table), **asked))
     statistics = model.gather(table.T > 0, [0, 1])

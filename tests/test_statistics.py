@@ -161,6 +161,7 @@ def test_a_sparse_table_is_its_dense_one(table, data):
     (m, n_classes), sparse = table.shape, SparseTable.from_dense(table)
     classes, columns = some(n_classes), some(m)
     at = np.sort(data.draw(st.permutations(range(n_classes + 2)))[:n_classes])
+    by = np.arange(1.0, n_classes + 1)
     spread = np.zeros((m, n_classes + 2), dtype=np.int64)
     spread[:, at] = table
     for found, expected in [
@@ -173,7 +174,7 @@ def test_a_sparse_table_is_its_dense_one(table, data):
         (sparse.occurring()[0], np.flatnonzero(table.any(axis=1))),
         (sparse.of_classes(classes).toarray(), table[:, classes]),
         (sparse.spread(at, n_classes + 2).toarray(), spread),
-        (sparse.scaled(np.arange(1.0, n_classes + 1)).toarray(), table * np.arange(1, n_classes + 1)),
+        (sparse.scaled(by).toarray(), table * by),
         ((sparse + sparse).toarray(), 2 * table),
         ((-sparse).toarray(), -table),
     ]:
