@@ -1,16 +1,18 @@
 """Change the sources at random, one place at a time, and see whether a test fails.
 
-`python -m tests.mutants` draws places in the packages that tests/mutants.toml names, makes one change
-at each (with the operators of Cosmic Ray) in a copy of the project, and runs the test files that
-concern the module, then laws and golden tests. `python -m tests.mutants 1/2` and `2/2` share the
-work between two processes; `python -m tests.mutants report` prints what no test noticed. All is
-kept in .mutants/, and a stopped run goes on where it was.
+`python -m tests.mutants` draws places in the packages of tests/mutants.toml, makes one change at
+each (with the operators of Cosmic Ray) in a copy of the project, and runs the test files that
+concern the module; then, of what these did not notice, laws and golden tests. Two processes share
+the work with `1/2` and `2/2`; `report` prints what no test noticed. All is kept in .mutants/: a
+stopped run goes on where it was, with the sample and the sources that it began with; remove the
+folder to begin anew.
 
 Every mutant is tried in a fork of a process that has loaded the libraries, but nothing of ours.
 Kernels are not changed, so that compiled code stays valid: each copy keeps its own.
 """
 
 import ast
+import compileall
 import difflib
 import filecmp
 import importlib
@@ -24,6 +26,7 @@ import signal
 import sys
 import tomllib
 from collections import Counter, defaultdict
+from contextlib import suppress
 from pathlib import Path
 
 HERE = Path(__file__).parent
@@ -35,7 +38,7 @@ LIBRARIES += " sklearn.naive_bayes sklearn.neighbors sklearn.model_selection skl
 LIBRARIES += " sklearn.linear_model sklearn.feature_extraction.text sklearn.utils.estimator_checks"
 ALREADY = "ignore::pytest.PytestAssertRewriteWarning"  # of plugins that are loaded already
 NOTICED = ("killed", "crashed")
-SOURCES = Path("src/naively")
+OURS, SOURCES = HERE.parent / "src", Path("src/naively")
 
 
 def _meaning(source):
@@ -59,10 +62,13 @@ def _places():
     operators = {
         name: get_operator(name)()
         for name in sorted(operator_names())
-        if not get_operator(name).arguments() and not any(each in name for each in CONFIG["without"])
+        if not get_operator(name).arguments()
+        and not any(each in name for each in CONFIG["without"])
     }
     places = defaultdict(list)
-    for path in sorted(path for each in CONFIG["packages"] for path in (SOURCES / each).glob("*.py")):
+    for path in sorted(
+        path for each in CONFIG["packages"] for path in (SOURCES / each).glob("*.py")
+    ):
         nodes = list(ast_nodes(get_ast(path.read_text("utf-8"))))
         for name, operator in operators.items():
             starts = [start for node in nodes for start, _ in operator.mutation_positions(node)]
@@ -80,6 +86,7 @@ def _mutants():
 
 
 def _drawn():
+    """Make the sample: random places, and one change at each that means something else."""
     from cosmic_ray.mutating import mutate_code
     from cosmic_ray.plugins import get_operator
 
@@ -110,8 +117,7 @@ class _ByTurns:
     """Runs the first case of every test before the second of any."""
 
     def pytest_collection_modifyitems(self, items):
-        met = Counter()
-        turn = {}
+        turn, met = {}, Counter()
         for item in items:
             name = item.nodeid.split("[")[0]
             turn[item] = met[name]
@@ -132,10 +138,8 @@ def _tested(tests, log):
         options = ["-n", "0", "-q", "-x", "-p", "no:cacheprovider", "--tb=line", "-W", ALREADY]
         os._exit(pytest.main([*options, *tests], plugins=[_ByTurns()]))
     _, status, usage = os.wait4(child, 0)
-    try:
+    with suppress(ProcessLookupError):
         os.killpg(child, signal.SIGKILL)  # what a killed test has started
-    except ProcessLookupError:
-        pass
     late = os.WIFSIGNALED(status) and os.WTERMSIG(status) in (signal.SIGKILL, signal.SIGXCPU)
     crashed = os.WIFSIGNALED(status) and not late
     ended = "out of time" if late else "crashed" if crashed else "killed" if status else "survived"
@@ -155,7 +159,9 @@ def _enter(name):
     os.chdir(copy)
     os.environ |= {"PYTHONPATH": str(copy / "src"), "NUMBA_CACHE_DIR": str(copy / "kernels")}
     os.environ["SCIPY_ARRAY_API"] = "1"
-    sys.path[:] = [str(copy / "src"), *(each for each in sys.path if "naively" not in each)]
+    sys.path[:] = [str(copy / "src"), *(each for each in sys.path if each != str(OURS))]
+    compileall.compile_dir(copy / "src", quiet=1)
+    sys.dont_write_bytecode = True  # or a mutant could be taken for the next one of its module
     for library in LIBRARIES.split():
         importlib.import_module(library)
     assert "naively" not in sys.modules
@@ -200,8 +206,8 @@ def report():
     last = {what: each for (what, _), each in sorted(found.items())}
     for each in last.values():
         if each["ended"] not in NOTICED:
-            print(each["what"], each["ended"], *each["change"], sep="\n")
-    print(len(last), "tried:", dict(Counter(each["ended"] for each in last.values())))
+            sys.stdout.write("\n".join([each["what"], each["ended"], *each["change"], ""]))
+    sys.stdout.write(f"{len(last)} tried: {dict(Counter(e['ended'] for e in last.values()))}\n")
 
 
 if __name__ == "__main__":

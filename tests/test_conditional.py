@@ -241,6 +241,16 @@ def test_the_chosen_penalty_is_small_where_rows_tell_much_and_infinite_where_not
     assert (none.theta == 0).all()
 
 
+def test_rows_that_tell_nothing_are_none_of_the_usual_ones():
+    b, y, weights = sample(40, 2)
+    b[:10, 0] = 1.0  # the same under both classes
+    problem = _Problem(_centred(b), y, weights)
+    told = np.var(b, axis=2)
+    expected = [0.75 * np.median(told[10:, 0]), np.median(told[:, 1])]
+    found = problem.usual_information() * chi2(1).median() / weights.mean()
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+
+
 @pytest.mark.parametrize("scale", [1e-3, 1e3])
 def test_the_chosen_penalty_knows_no_units(scale):
     b, y, weights = sample(30, signal=0.3)

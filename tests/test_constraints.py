@@ -33,9 +33,10 @@ from naively.models import MODELS
 from naively.models.constraints import Constraints
 from naively.models.model import Limits, Model
 from naively.selection.constrained import interchangeable, speaks_for
+from naively.selection.dual import coupled_problem
 from naively.selection.polytope import Allowed
 from naively.selection.train import model_path, train
-from naively.selection.within import best_within, problem_of_gains
+from naively.selection.within import best_within, exchanged, problem_of_gains
 from reference_constraints import choices_of
 
 EXACT = Limits(exact=True)
@@ -211,7 +212,9 @@ def test_what_could_stand_in_for_a_choice_is_counted(kinds: Any, data: Any) -> N
     """Columns of equal gain and equal cost: some taken, and some not."""
     counts = {"A": [3, 0], "B": [0, 3], "C": [2, 1]}
     table = np.array([counts[each] for each in kinds])
-    costs = np.array(data.draw(st.lists(st.integers(1, 2), min_size=len(table), max_size=len(table))))
+    costs = np.array(
+        data.draw(st.lists(st.integers(1, 2), min_size=len(table), max_size=len(table)))
+    )
     asked = {"costs": costs, "budget": 99.0} if data.draw(st.booleans()) else {"excluded": [0]}
     model = _made("bernoulli", Constraints.checked(len(table), **asked))
     statistics = model.gather(table.T > 0, [0, 1])
@@ -489,6 +492,22 @@ def test_columns_enter_and_are_exchanged_where_an_allowed_set_remains(case, data
     for (a, i), (b, j) in product(enumerate(out), enumerate(into)):
         after = take - (np.arange(n) == i) + (np.arange(n) == j)
         assert i == j or fine[a, b] == (every == after).all(axis=1).any()
+
+
+@given(_allowed(), st.data())
+def test_exchanges_stay_allowed_and_end_where_none_gains(case, data) -> None:
+    allowed, n = case[0], len(case[0].size)
+    counts = data.draw(st.lists(st.integers(0, 9), min_size=2 * n, max_size=2 * n))
+    problem = coupled_problem(np.reshape(counts, (n, 2)).astype(float), 1.0, allowed.size)
+    every = _every_set(allowed)
+    assume(len(every))
+    start = np.array(data.draw(st.sampled_from(every.tolist())))
+    end = exchanged(problem, allowed, start)
+    assert tuple(end) in {tuple(each) for each in every.tolist()}
+    value = problem.value(end)
+    assert value >= problem.value(start) - 1e-9
+    near = every[(np.abs(every - end).sum(axis=1) <= 2) & (np.abs((every - end).sum(axis=1)) <= 1)]
+    assert max(problem.value(each) for each in near) <= value + 1e-9
 
 
 def test_knapsacks_are_solved() -> None:

@@ -8,14 +8,16 @@ from math import comb
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
+from scipy.stats import binom
 
 import reference_error as reference
 from naively import SparseBernoulliNB, SparseMultinomialNB
+from naively.expected.blocks import Block, span
 from naively.expected.decision_models import from_probabilities, switches
 from naively.expected.estimates import estimate, expected_error
 from naively.expected.gaussian import compensated_variance, uncorrelated_variance
 from naively.expected.lengths import as_lengths
-from naively.expected.log_odds import log_odds, moments
+from naively.expected.log_odds import LogOdds, log_odds, moments
 from naively.expected.many_classes import simulated_rows
 from naively.expected.saddlepoint import saddlepoint_tail
 
@@ -488,3 +490,24 @@ def test_a_skewed_sum_exceeds_its_mean_less_often_than_not(sign):
     assert found == pytest.approx(expected, rel=1e-6)
     assert sign * (0.5 - above) > 0.02
     assert found == pytest.approx(above, abs=0.02)
+
+
+@pytest.mark.parametrize("threshold", [-8.0, 12.0])
+def test_the_saddlepoint_knows_the_ends_of_all_sums(threshold):
+    """Four draws of -2 or 3: what is above the least or the largest sum, or a tie with it."""
+    law = LogOdds(
+        np.array([[-2.0, 3.0]]), np.array([[0.7, 0.3]]), threshold, False, 1.0, 1.0, 1.0, 0
+    )
+    above, tie = saddlepoint_tail(law, np.array([4.0]), np.ones(1))
+    chance, sums = binom(4, 0.3).pmf(np.arange(5)), -8.0 + 5.0 * np.arange(5)
+    assert above == pytest.approx(chance[sums > threshold].sum(), abs=1e-12)
+    assert tie == pytest.approx(chance[sums == threshold].sum(), abs=1e-12)
+
+
+def test_sums_of_any_length_lie_in_the_span():
+    """The interval for several lengths holds those of each, of which the shorter leave least."""
+    blocks = [Block(np.array([-1.0, 0.2, 3.0]), np.array([0.3, 0.5, 0.2]), 2)]
+    lengths = [3, 40, 2000]
+    low, high = span(blocks, np.array(lengths))
+    each = [span(blocks, np.array([n])) for n in lengths]
+    assert low <= min(one for one, _ in each) < max(one for _, one in each) <= high

@@ -116,6 +116,15 @@ def test_rows_that_were_never_there_are_refused_and_nothing_changes(estimator, c
     assert all(vars(model)[name] is before[name] for name in before)
 
 
+@pytest.mark.parametrize("unit", [1e-6, 1.0, 1e6])
+def test_more_than_was_measured_is_refused_in_any_unit(unit):
+    X, y = unit * np.array([[1.0, 0, 1], [2, 3, 0], [0, 2, 3], [3, 1, 1]]), np.array(list("aabb"))
+    model = SparseGaussianNB(k=2).fit(X, y)
+    with pytest.raises(ValueError, match="Nothing was forg"):
+        model.forget(X[:1] + 2 * unit, ["a"])
+    model.forget(X[:1], ["a"])
+
+
 def test_presence_of_more_rows_than_are_left_is_refused():
     model = SparseBernoulliNB(k=1).fit([[1, 0, 1], [1, 1, 0], [0, 0, 1]], ["a", "a", "b"])
     with pytest.raises(ValueError, match="counts without rows"):  # two rows of one

@@ -47,9 +47,10 @@ def test_groups_reproduce_the_table(table):
 
 
 @settings(deadline=None)
-@given(tables, st.data())
-def test_expansion_takes_the_lowest_columns_of_each_label(table, data):
-    groups = count_groups(table)
+@pytest.mark.parametrize("form", [np.asarray, SparseTable.from_dense])
+@given(table=tables, data=st.data())
+def test_expansion_takes_the_lowest_columns_of_each_label(form, table, data):
+    groups = count_groups(form(table))
     d = len(groups.size)
     label = np.array(data.draw(st.lists(st.integers(0, 2), min_size=d, max_size=d)), dtype=int)
     of_column = groups.columns.labels(label)

@@ -52,7 +52,9 @@ def rows(n=240, m=12, n_classes=5, seed=0):
 
 
 def frame(estimator, X, y, k=None, **asked):
-    return markers(estimator.set_params(k="all").fit(X, y), k, **asked).to_frame()
+    found = markers(estimator.set_params(k="all").fit(X, y), k, **asked).to_frame()
+    assert len(found)  # or loops over its rows would assert nothing
+    return found
 
 
 @pytest.mark.parametrize("model", EVERY, ids=str)
@@ -361,6 +363,14 @@ def test_what_has_no_sense_is_refused(model, asked, message):
     X, y = rows(m=4)
     with pytest.raises(ValueError, match=message):
         markers(model.set_params(k=2).fit(X, y), **asked)
+
+
+def test_the_models_that_are_named_instead_compare():
+    X, y = rows(m=4)
+    with pytest.raises(ValueError, match="use one of") as refused:
+        markers(SparseL1Centers(k=2).fit(X, y))
+    named = str(refused.value).split("use one of ")[1].rstrip(".").split(", ")
+    assert set(named) == {each.set_params(k=2).fit(X, y).model_.name for each in EVERY}
 
 
 def test_other_estimators_and_no_pandas(monkeypatch):

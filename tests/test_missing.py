@@ -1,6 +1,7 @@
 """Values that are missing: left out of their own feature, in training and in prediction."""
 
 from functools import partial
+from itertools import product
 
 import numpy as np
 import pytest
@@ -571,3 +572,23 @@ def test_what_the_correction_refuses():
             SparseCategoricalNB(k=2, **more).fit(X, y)
     model = SparseCategoricalNB(k=2, correction="bic", required=[5]).fit(X, y)
     assert model.support_[5]
+
+
+def test_what_was_never_seen_is_impossible_unless_it_is_missing():
+    """Without smoothing: present where no row had it, or absent where all rows had it."""
+    X, y = np.array([[1, 0], [1, 1], [0, 0], [0, 0], [1, 0]]), np.array([0, 0, 1, 1, 1])
+    model = SparseBernoulliNB(k="all", alpha=0.0, missing="ignore").fit(X, y)
+    share = [X[y == c].mean(axis=0) for c in (0, 1)]
+    for row in product([0.0, 1.0, np.nan], repeat=2):
+        x = np.array(row)
+        joint, (intercept, terms) = model.rule_.joint(x[None])[0], model.rule_.terms(x)
+        with np.errstate(divide="ignore", invalid="ignore"):
+            expected = [
+                np.log((y == c).mean())
+                + sum(np.log(p if v else 1 - p) for p, v in zip(share[c], x, strict=True) if v == v)
+                for c in (0, 1)
+            ]
+            for found in (joint, intercept + terms.sum(axis=1)):
+                np.testing.assert_allclose(
+                    found - found[::-1], np.subtract(expected, expected[::-1]), atol=1e-12
+                )

@@ -161,14 +161,21 @@ def test_distances_are_those_of_the_laws(kind):
         np.testing.assert_allclose(found[i], expected, rtol=1e-6, atol=1e-9)
 
 
-@pytest.mark.parametrize("kind", ["l1-centers", "l2-centers by deviation"])
-def test_a_column_without_spread_is_certain_and_leaves_the_others_as_they_are(kind):
-    X, y = rows_of(kind, 3, m=5)
-    alone = of(kind).family.distances(of(kind).gather(X, y)).between(np.arange(5))
-    statistics = of(kind).gather(np.column_stack([X, y]), y)
-    found = of(kind).family.distances(statistics).between(np.arange(6))
-    np.testing.assert_allclose(found[:5], alone, rtol=1e-12)
+@pytest.mark.parametrize(
+    "model", [SparseL1Centers(), SparseL2Centers(scale="std"), SparseGaussianNB(var_smoothing=0)]
+)
+def test_columns_without_spread_are_certain_or_equal_and_leave_the_others_as_they_are(model):
+    X, y = rows_of("gaussian", 3, m=5)
+
+    def distances(X):
+        fitted = model.set_params(k=1).fit(X, y)
+        found = fitted.model_.family.distances(fitted.statistics_)
+        return found.between(np.arange(X.shape[1]))
+
+    found = distances(np.column_stack([X, y, np.ones(len(y))]))
+    np.testing.assert_allclose(found[:5], distances(X), rtol=1e-12)
     assert (found[5] == CERTAIN).all()
+    assert (found[6] == 0).all()
 
 
 @every_kind

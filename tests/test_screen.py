@@ -28,6 +28,10 @@ def test_screened_equals_unscreened(n_classes, alpha, seed, monkeypatch):
         gain = slow.objective - whole.baseline
         assert fast.objective == pytest.approx(slow.objective, abs=1e-6 * gain + scale)
         assert len(screened.listed(fast.take)[0]) == k
+        more = np.flatnonzero(screened.widened(k))  # reach the bound (NFS-long, proposition 3.8)
+        assert k <= len(more) <= k + n_classes
+        each = np.ones(len(more), dtype=np.int64)
+        assert screened.columns.counts(more, each).value(each) >= slow.bound - scale
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -7,9 +7,12 @@ from operator import add
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from hypothesis import given, strategies as st
+from hypothesis.extra.numpy import array_shapes, arrays
 
 from agreement import agree, arrays_of
 from naively import ClassCategories, ClassCounts, ClassMoments
+from naively.statistics.sparse_table import SparseTable
 from subjects import STATISTICS, M, gathered
 
 KINDS = {name: kind for name, kind in STATISTICS.items() if name != "mixed"}  # in test_mixed.py
@@ -144,3 +147,37 @@ def test_weights_of_classes_are_those_of_their_rows(kind):
     if kind is ClassCounts:
         wide = kind.from_matrix(sp.csr_array(X), y, dense_cells=1).weighted(by)
         agree(wide, rows, rounded=("table",))
+
+
+@given(
+    table=arrays(np.int64, array_shapes(min_dims=2, max_dims=2, max_side=5),
+                 elements=st.sampled_from([0, 0, 1, 7])),
+    data=st.data(),
+)  # fmt: skip
+def test_a_sparse_table_is_its_dense_one(table, data):
+    def some(n):
+        return np.array(data.draw(st.lists(st.integers(0, n - 1), unique=True)), dtype=np.int64)
+
+    (m, n_classes), sparse = table.shape, SparseTable.from_dense(table)
+    classes, columns = some(n_classes), some(m)
+    at = np.sort(data.draw(st.permutations(range(n_classes + 2)))[:n_classes])
+    by = np.arange(1.0, n_classes + 1)
+    spread = np.zeros((m, n_classes + 2), dtype=np.int64)
+    spread[:, at] = table
+    for found, expected in [
+        (sparse.toarray(), table),
+        (sparse.T.toarray(), table.T),
+        (sparse[columns], table[columns]),
+        (sparse.sum(axis=0), table.sum(axis=0)),
+        (sparse.sum(axis=1), table.sum(axis=1)),
+        (sparse.sum(), table.sum()),
+        (sparse.occurring()[0], np.flatnonzero(table.any(axis=1))),
+        (sparse.of_classes(classes).toarray(), table[:, classes]),
+        (sparse.spread(at, n_classes + 2).toarray(), spread),
+        (sparse.scaled(by).toarray(), table * by),
+        ((sparse + sparse).toarray(), 2 * table),
+        ((-sparse).toarray(), -table),
+    ]:
+        np.testing.assert_array_equal(found, expected)
+    assert sparse.equals(SparseTable.from_dense(table))
+    assert not sparse.equals(SparseTable.from_dense(table + (np.arange(m) == 0)[:, None]))
