@@ -24,7 +24,7 @@ FIGURES = {  # weight of the second class against the first, and rows
 def words_of():
     summary = summary_of(list(FIGURES))
     rows = tuple(
-        replace(row, weights=(0.0, weight), counts=(0.0, float(n)))
+        replace(row, weights=(-weight, weight), counts=(0.0, float(n)))
         for row, (weight, n) in zip(summary.features, FIGURES.values(), strict=True)
     )
     return replace(summary, features=rows, settings=replace(summary.settings, of_text=True))
@@ -51,7 +51,7 @@ def test_no_name_stands_on_another_or_on_a_point():
     rng = np.random.default_rng(0)
     summary = summary_of([f"word{i}" for i in range(300)])
     rows = tuple(
-        replace(row, weights=(0.0, w), counts=(0.0, n))
+        replace(row, weights=(-w, w), counts=(0.0, n))
         for row, w, n in zip(
             summary.features, rng.normal(size=300), rng.integers(1, 9999, 300), strict=True
         )
@@ -71,7 +71,7 @@ def test_no_name_stands_on_another_or_on_a_point():
                 assert not (a < x < b and c < y < d)
 
 
-@pytest.mark.parametrize("change", [{"weights": (0.0, math.inf)}, {"counts": (0.0, 0.0)}])
+@pytest.mark.parametrize("change", [{"weights": (-math.inf, math.inf)}, {"counts": (0.0, 0.0)}])
 def test_what_has_no_place_on_the_axes_leaves_the_picture_out(change):
     summary = words_of()
     rows = (replace(summary.features[0], **change), *summary.features[1:])

@@ -76,8 +76,8 @@ def test_fewer_columns_of_text_than_in_training_are_refused():
     refused("predict", "out", "a.csv", "--text", "head", match=said)
     frame = pd.read_csv("a.csv").rename(columns={"head": "h", "body": "b"})
     frame.to_csv("b.csv", index=False)
-    own = run("predict", "out", "a.csv", "-q").output
-    assert run("predict", "out", "b.csv", "--text", "h", "--text", "b", "-q").output == own
+    own = run("predict", "out", "a.csv", "-q").stdout
+    assert run("predict", "out", "b.csv", "--text", "h", "--text", "b", "-q").stdout == own
 
 
 # Rows without any of the features ---------------------------------------------------------------
@@ -135,7 +135,7 @@ def test_the_index_of_a_frame_is_no_feature(index, model):
     read = [] if model == "mixed" else ["--read", "numbers"]
     run("select", "table.parquet", "--model", model, *read, "-k", "all", "-o", "out", "-q")
     assert sorted(features_of()) == ["g0", "g1", "g2"]
-    answers = run("predict", "out", "table.parquet", "-q").output.splitlines()[1:]
+    answers = run("predict", "out", "table.parquet", "-q").stdout.splitlines()[1:]
     names = [line.rpartition(",")[0].strip('"') for line in answers]
     expected = [", ".join(map(str, each)) if isinstance(each, tuple) else str(each)
                 for each in index]  # fmt: skip
@@ -742,7 +742,7 @@ def test_the_exposure_may_be_a_column_of_obs():
     model = SparsePoissonNB(k=2, exposure=4).fit(np.column_stack([adata.X.toarray(), e]),
                                                  adata.obs["type"].to_numpy())  # fmt: skip
     assert sorted(features_of()) == [list("stuv")[j] for j in np.flatnonzero(model.support_)]
-    answers = run("predict", "out", "cells.h5ad", "-q").output.splitlines()[1:]
+    answers = run("predict", "out", "cells.h5ad", "-q").stdout.splitlines()[1:]
     expected = model.predict(np.column_stack([adata.X.toarray(), e]))
     assert [line.split(",")[1] for line in answers] == expected.tolist()
     lost = run("select", "cells.h5ad", "--read", "exposure=depth", *asked, status=2).stderr
