@@ -27,7 +27,7 @@ class Lengths:
     @property
     def variance(self) -> FloatArray:
         """Variance of the lengths (C,) of each class."""
-        return (np.square(self.values[:, None] - self.mean) * self.weights).sum(axis=0)
+        return np.asarray((np.square(self.values[:, None] - self.mean) * self.weights).sum(axis=0))
 
 
 def as_lengths(length: Any, n_classes: int) -> Lengths:
