@@ -89,9 +89,10 @@ def summing_kernel(function: Function) -> Function:
     """Compile like `kernel`, but let sums be taken in several lanes at once.
 
     The order of the additions is that of the compiled code: it depends on the processor, never on
-    the number of threads.
+    the number of threads. It stands in the code of the kernel that calls it: of two copies, the
+    one of the process that compiles and the one that is kept on disk, the lanes may differ.
     """
-    return _compiled(function, fastmath={"reassoc", "nsz"})
+    return _compiled(function, fastmath={"reassoc", "nsz"}, forceinline=True)
 
 
 def patient(compiled: Function) -> Function:
