@@ -99,6 +99,38 @@ def test_the_same_rows_give_the_same_bytes(usual, place):
     assert content("result") == usual[1]
 
 
+FITTED = """
+import hashlib
+import numpy as np
+import scipy.sparse as sp
+from naively import SparseGaussianNB, SparseL1Centers, SparseL2Centers, SparseMultinomialNB
+
+rng = np.random.default_rng(4)
+X = rng.gamma(0.5, 1.0, (300, 300)) * (rng.random((300, 300)) < 0.5)
+X, y = sp.csr_array(X), np.arange(300) % 5
+models = SparseGaussianNB(), SparseL1Centers(), SparseL2Centers(), SparseMultinomialNB()
+for scores in (model.fit(X, y).scores_ for model in models):
+    print(hashlib.sha256(scores.tobytes()).hexdigest())
+"""
+
+
+def test_the_run_that_compiles_gives_the_bytes_of_later_ones(tmp_path):
+    # Sums whose order the compiler chose were those of another copy in the first process.
+    environment = {**os.environ, "NUMBA_CACHE_DIR": str(tmp_path / "kernels")}
+    first, later = (
+        subprocess.run(
+            [sys.executable, "-c", FITTED],
+            env=environment,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for _ in range(2)
+    )
+    assert len(first.splitlines()) == 4
+    assert first == later
+
+
 def test_options_are_helped_with_though_docstrings_are_gone():
     usual, bare = (run("select", "--help", python=python) for python in ((), ("-OO",)))
     assert (usual.returncode, bare.returncode, bare.stderr) == (0, 0, "")
