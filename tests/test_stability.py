@@ -337,6 +337,19 @@ def test_halves_do_not_depend_on_the_order_of_the_rows(tmp_path):
     assert found[0] == found[1]
 
 
+def test_a_bucket_may_be_without_rows(tmp_path, monkeypatch):
+    # One in 1,400 files of 200 rows has such a bucket.
+    def never_the_first(key, numbers):
+        found = random_numbers(key, numbers)
+        return np.where(found % 20 == 0, found + 1, found)
+
+    monkeypatch.setattr("naively.work.bucketed.random_numbers", never_the_first)
+    write(tmp_path / "a.jsonl", *texts())
+    run("select", tmp_path / "a.jsonl", "-k", 9, "--judge", "stability", "--quick", "-q",
+        "--test", 0, "--out", tmp_path / "r")  # fmt: skip
+    assert len(stability_of(tmp_path / "r")) == 9
+
+
 def test_halves_do_not_depend_on_the_division_of_the_work(tmp_path):
     write(tmp_path / "a.parquet", *texts())
     found = []

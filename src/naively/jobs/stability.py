@@ -106,13 +106,13 @@ def stability_of(
             ]
         own, n = (groups, len(groups)) if few and groups is not None else (None, BUCKETS)
         found = workers.map(bucketed, data.tasks, look, tuple(kinds), gathering, classes, n, own)
-        buckets = [summed(list(each)) for each in zip(*found, strict=True)]
-        return [each for each in buckets if each is not None]
+        return [summed(list(each)) for each in zip(*found, strict=True)]
 
     rng = np.random.RandomState(0)
     drawn = np.zeros(BUCKETS, dtype=np.int64)
     if groups is not None:  # of which one holds rows of many classes: dealt out by the largest
-        drawn = np.array([np.argmax(each.class_rows) for each in counted(np.arange(1))])
+        some = counted(np.arange(1))
+        drawn = np.array([0 if each is None else np.argmax(each.class_rows) for each in some])
     elif few:
         nothing = look_at(np.arange(1))
         drawn = np.searchsorted(classes, joined(_taken(data, nothing, kinds, workers))[1])

@@ -339,7 +339,8 @@ def times_selected(
     statistics
         Of all rows.
     counted : callable
-        Statistics of each bucket of rows over some columns; None: all of them.
+        Statistics of each bucket of rows over some columns; None: all of them. A bucket without
+        rows may be None.
     sides : list of (n_buckets,) bool
         Which buckets are in the first half of each pair.
     """
@@ -361,15 +362,16 @@ def times_selected(
 
 
 def _sums(model: Model[S], buckets: list[Any]) -> Halves:
-    everything = reduce(add, buckets)
+    def total(side: BoolArray) -> Any:
+        chosen = (buckets[b] for b in np.flatnonzero(side).tolist())
+        return reduce(add, (each for each in chosen if each is not None))
+
+    everything = total(np.ones(len(buckets), dtype=np.bool_))
 
     def summed(side: BoolArray) -> Iterator[tuple[Model[S], Any]]:
-        half = reduce(add, [buckets[b] for b in np.flatnonzero(side).tolist()])
+        half = total(side)
         yield model, half
-        if model.subtracts:
-            yield model, without(everything, half)
-        else:
-            yield model, reduce(add, [buckets[b] for b in np.flatnonzero(~side).tolist()])
+        yield model, without(everything, half) if model.subtracts else total(~side)
 
     return summed
 
