@@ -1003,3 +1003,24 @@ def test_ties_go_to_the_first_class():
         scores = model.predict_proba([[1, 1]])
         assert scores[0, 0] == pytest.approx(scores[0, 1])
         assert model.predict([[1, 1]]).tolist() == [min(name, "b")]
+
+
+def test_columns_counted_as_present_are_told_where_another_model_is_trained():
+    frame, labels = numbers()
+    frame.assign(label=labels).to_csv("a.csv", index=False)
+    run("count", "a.csv", "--read", "numbers", "--model", "bernoulli", "-o", "r.npz")
+    said = "which --model bernoulli is made for"
+    assert said in told("select", "r.npz", "-k", 1, "-o", "one")
+    assert said not in told("select", "r.npz", "-k", 1, "--model", "bernoulli", "-o", "two")
+
+
+def test_a_table_of_counts_is_for_select():
+    Path("c.csv").write_text("feature,label,count\na,x,5\na,y,3\n")
+    refused("count", "c.csv", "-o", "r.npz", match="is for `naively select`, with the rows of each")
+
+
+def test_halves_of_medians_name_the_model_that_has_them():
+    frame, labels = numbers()
+    frame.assign(label=labels).to_csv("a.csv", index=False)
+    asked = ["a.csv", "--read", "numbers", "--model", "l1-centers", "-k", 1, "--judge", "stability"]
+    refused("select", *asked, match="or take --model l2-centers")

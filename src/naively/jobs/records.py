@@ -332,6 +332,7 @@ def solve(
             with mendable():
                 record = merge_stream(_all_of([source], progress))
             check_statistics(record, settings)
+            notes = tuple(_presence_note(record, settings))
         else:
             record = long_record(source, long_rows, settings, format)
             copies = copies_note(dict.fromkeys(record.shards, 1))
@@ -414,6 +415,16 @@ def check_statistics(record: Record, settings: ModelSettings) -> None:
         raise InputError(
             f"--model {settings.kind} needs statistics of {wanted}, these are of {counted}; count "
             f"the shards again with --model {settings.kind}, or choose another model."
+        )
+
+
+def _presence_note(record: Record, settings: ModelSettings) -> Iterator[str]:
+    """Say that columns were counted as the Bernoulli model asks, which is not the one trained."""
+    of_columns = not isinstance(record.features, TextFeatures)
+    if of_columns and settings.kind == "multinomial" and record.features.statistic == "presence":
+        yield (
+            "These statistics are of presence, which --model bernoulli is made for; --model "
+            "multinomial, which is trained, takes each feature once a row."
         )
 
 

@@ -36,9 +36,10 @@ def check_stability(recipe: Recipe) -> None:
     """
     asked = recipe.stability or recipe.stable is not None
     if asked and (name := hindrance(recipe)):
+        way = ", or take --model l2-centers" if recipe.model.kind == "l1-centers" else ""
         raise InputError(
             f"`{_option(recipe)}` selects k features again on sums of counts, not with {name}; "
-            "leave one of them out."
+            f"leave one of them out{way}."
         )
 
 

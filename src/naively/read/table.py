@@ -132,7 +132,10 @@ def _is_finite(cell: str) -> bool:
 
 def _way_out(layout: Layout, names: Sequence[str], numeric: Sequence[bool]) -> str:
     if set(names) >= _COUNTS and layout.variables is None:
-        return " A table of counts needs the rows of each class beside it: --read class-rows=FILE."
+        return (
+            " A table of counts is for `naively select`, with the rows of each class beside it: "
+            "--read class-rows=FILE."
+        )
     if not layout.text:
         return _LABELS + _TURNED * (layout.variables is None)
     # Beside the numbers of the features stand a label and perhaps the name of the row.
