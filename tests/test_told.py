@@ -1016,7 +1016,7 @@ def test_columns_counted_as_present_are_told_where_another_model_is_trained():
 
 def test_a_table_of_counts_is_for_select():
     Path("c.csv").write_text("feature,label,count\na,x,5\na,y,3\n")
-    refused("count", "c.csv", "-o", "r.npz", match="is for `naively select`, with the rows of each")
+    refused("count", "c.csv", "-o", "r.npz", match="is for `naively select --read class-rows=FILE`")
 
 
 def test_halves_of_medians_name_the_model_that_has_them():

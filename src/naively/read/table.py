@@ -133,8 +133,8 @@ def _is_finite(cell: str) -> bool:
 def _way_out(layout: Layout, names: Sequence[str], numeric: Sequence[bool]) -> str:
     if set(names) >= _COUNTS and layout.variables is None:
         return (
-            " A table of counts is for `naively select`, with the rows of each class beside it: "
-            "--read class-rows=FILE."
+            " A table of counts is for `naively select --read class-rows=FILE`, with the rows of "
+            "each class in FILE."
         )
     if not layout.text:
         return _LABELS + _TURNED * (layout.variables is None)
