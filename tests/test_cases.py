@@ -761,14 +761,14 @@ def test_exact_leaves_no_gap_where_columns_repeat_over_decades(seed):
 @pytest.mark.parametrize("moves", [(2, 1), (1, 2), (3, 1)])
 def test_one_pooled_feature_says_nothing(strategy, moves):
     """Its share of itself is 1 in every class: the prior decides, and the first feature wins."""
-    plus, minus = moves
+    steps = dict(zip(("plus", "minus"), moves, strict=True)) if strategy == "plus_l_minus_r" else {}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of branch and bound, that its premise fails
         for seed in range(20):
             rng = np.random.default_rng(seed)
             y = np.repeat([0, 1], [int(rng.integers(5, 15)), 10])
             X = rng.poisson(rng.gamma(0.5, 2.0, (2, 5))[y])
-            selector = ErrorSearchSelector(k=1, strategy=strategy, plus=plus, minus=minus)
+            selector = ErrorSearchSelector(k=1, strategy=strategy, **steps)
             for shares in (None, np.bincount(y) / len(y)):
                 error = selector.set_params(priors=shares).fit(X, y).error_
                 assert error == pytest.approx(0.5 if shares is None else shares.min(), abs=1e-12)

@@ -474,7 +474,7 @@ FILES = {
     "logarithms": (SparseL1Centers(k=9), np.log1p(DIGITS), DIGIT, {"log1p": True}),
     "logarithms, linear": (SparseL2Centers(k=9), np.log1p(DIGITS), DIGIT, {"log1p": True}),
     "logarithms of counts": (SparseMultinomialNB(k=9), log_weights(COUNTS), DIGIT,
-                             {"weights": "log"}),
+                             {"weights": "log", "whole": True}),
     "total": (SparsePoissonNB(k=9, exposure="total"), COUNTS, DIGIT, {}),
 }  # fmt: skip
 

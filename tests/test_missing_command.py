@@ -41,7 +41,7 @@ NAMES = [f"c{j}" for j in range(6)]
 def run(*arguments, status=0):
     result = CliRunner().invoke(naively, [str(each) for each in arguments])
     assert result.exit_code == status, (result.output, result.exception)
-    return result.output if status == 0 else " ".join(result.output.split())
+    return result.stdout if status == 0 else " ".join(result.output.split())
 
 
 def data(n=120, seed=0):

@@ -46,6 +46,7 @@ def expanded(frame, text=("note", "plan"), **settings):
     return pd.concat([others, pd.DataFrame(columns, index=frame.index)], axis=1)
 
 
+@pytest.mark.filterwarnings("ignore:.*gain below 0 once it is corrected")
 @pytest.mark.parametrize("more", [{}, {"alpha": 0.3, "correction": "bic"}, {"variance": "shared"}])
 @given(st.integers(0, 10**6), st.integers(0, 10))
 def test_words_are_columns_of_booleans(more, seed, k):

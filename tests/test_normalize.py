@@ -136,7 +136,8 @@ def test_a_part_of_the_columns_or_scaled_rows_are_not_taken_for_counts(folder):
     assert "scales them itself" not in run("predict", "result", "a.h5ad", "-o", "a.csv")
     write("b.h5ad", scaled(X, 50, True), y, "csr")
     said = " ".join(run("predict", "result", "b.h5ad", "-o", "b.csv").split())
-    assert "The model takes counts, and scales them itself, and of the" in said
+    assert "The model was trained on whole numbers, and of the" in said
+    assert "such values. It scales them itself." in said
 
 
 def test_raw_counts_are_told_of(folder):

@@ -221,6 +221,7 @@ def _write_others(numbers):
     spoken.assign(label=plain["label"]).to_csv("spoken.csv", index=False)
     Path("pair.csv").write_text("a,one\nb,one\n")
     Path("seed.toml").write_text("[judge]\nseed = 5\n")
+    Path("pairs.toml").write_text("[words]\nngrams = 2\n")
 
 
 def _write_h5ad(X, y, columns):
@@ -307,9 +308,11 @@ OTHERS = {  # values of what `select` does not have, or has with another meaning
         "--ks": 2, "--folds": 3, "--against": "logistic", "--out": "written.csv",
         "words text-like": "cjk", "words stop-words": "stop.txt", "words min-count": "110",
         "words weights": "tfidf", "choose exclude": "*[eo]*", "choose quota": "2",
+        "--config": "pairs.toml",
     },
     "count": {
         "--out": "written.stats", "read resolution": "0.3", "--model": "negative-binomial",
+        "--config": "pairs.toml", "--id": "e",
     },
 }  # fmt: skip
 

@@ -270,9 +270,9 @@ def _of_group(compared: Compared, names: Array, n: int) -> dict[str, Array]:
 def _mark(var: Any, fitted: AbstractSparseClassifier[Any]) -> None:
     import pandas as pd  # which AnnData needs
 
-    model, support, own = fitted.model_, fitted.selection_.support, fitted.selection_.gain
+    support, own = fitted.selection_.support, fitted.selection_.gain
     # Of genes that are not chosen, the separation of pairs or what they would add is not known.
-    alone = model.objective is None and model.redundancy is None
+    alone = fitted.model_.objective is None and getattr(fitted, "redundancy", None) is None
     gain = fitted.scores_.copy() if alone else np.full(len(fitted.support_), np.nan)
     gain[support] = own
     rank = np.zeros(len(gain), dtype=np.int64)

@@ -67,7 +67,8 @@ def unlike_training(whole: bool | None, X: Matrix) -> str:
             "logarithms or shares, or train on such values."
         )
     largest = values.max()
-    if largest <= 1 or (values != np.rint(values)).any():
+    # From 2**53 on all floats are whole.
+    if not 1 < largest < 2**53 or (values != np.rint(values)).any():
         return ""
     return (
         f"The model was trained on values that are no whole numbers, as logarithms are, and the "
