@@ -91,6 +91,15 @@ def test_categories_never_seen_tell_nothing():
     assert np.isneginf(rule.scores(np.array([[3]]))[0, 0])
 
 
+def test_a_class_without_rows_has_the_shares_of_all():
+    X, y = np.array([[0], [1], [1], [2], [0], [0]]), [0, 0, 0, 1, 1, 1]
+    statistics = ClassCategories.from_matrix(X, y, classes=[0, 1, 2])
+    found, _ = log_probabilities(statistics, np.array([0]), 0.0)
+    with np.errstate(divide="ignore"):
+        expected = np.log([[1 / 3, 2 / 3, 3 / 6], [2 / 3, 0, 2 / 6], [0, 1 / 3, 1 / 6]])
+    np.testing.assert_allclose(found, expected)
+
+
 @given(problems(), st.data())
 def test_weights_are_repetition_and_sparse_is_dense(problem, data):
     X, y = problem
