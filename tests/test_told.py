@@ -866,7 +866,8 @@ def test_the_weight_of_two_classes_is_the_same_everywhere(model):
         (row,) = csv.DictReader(file)
     largest = float(row[f"weight:{row['class']}"])
     shown = -largest if row["class"] == "a" else largest
-    assert f" {shown:+.2f} " in next(line for line in said.splitlines() if line.startswith("1  "))
+    line = next(line for line in said.splitlines() if line.startswith("1  "))
+    assert f"{shown:+.2f}" in line.split()
     if model == "poisson":
         weights = load("out").rule_.weights[:, 0]
         assert shown == pytest.approx(weights[1] - weights[0], rel=1e-6)
@@ -1024,3 +1025,58 @@ def test_halves_of_medians_name_the_model_that_has_them():
     frame.assign(label=labels).to_csv("a.csv", index=False)
     asked = ["a.csv", "--read", "numbers", "--model", "l1-centers", "-k", 1, "--judge", "stability"]
     refused("select", *asked, match="or take --model l2-centers")
+
+
+@pytest.mark.parametrize("out", ["a.npz", "b.npz"])
+def test_what_is_counted_is_not_written_over(out):
+    X, labels = numbers()
+    for name in ("a.npz", "b.npz"):
+        np.savez(name, X=X.to_numpy(), y=labels)
+    before = [Path(name).read_bytes() for name in ("a.npz", "b.npz")]
+    refused(
+        "count", "a.npz", "b.npz", "-o", out, match=f"{out}: it is also counted; choose another"
+    )
+    assert [Path(name).read_bytes() for name in ("a.npz", "b.npz")] == before
+
+
+def test_many_classes_of_categories_stay_on_the_screen():
+    y = np.arange(60) % 6
+    pd.DataFrame({"p": y, "q": y % 2, "r": 0, "label": [f"c{each}" for each in y]}).to_csv(
+        "a.csv", index=False
+    )
+    how = ["--read", "numbers", "--model", "categorical", "-k", 2, "--test", 0]
+    said = told("select", "a.csv", *how)
+    assert "2 of 3 features" in said
+    assert features_of("result") == ["p", "q"]
+
+
+def test_rows_of_a_rare_class_are_in_both_halves():
+    rng = np.random.default_rng(0)
+    label = np.array(["a", "b"] * 150)
+    label[[5, 100, 150, 222]] = "rare"
+    X = rng.poisson(1 + 4 * (label[:, None] == ["a", "b", "rare"]))
+    pd.DataFrame(X, columns=[*"xyz"]).assign(label=label).to_csv("a.csv", index=False)
+    run("select", "a.csv", "--read", "numbers", "-k", 2, "--test", 0, "--judge", "stability")
+    assert len(features_of("result")) == 2
+
+
+@pytest.mark.parametrize("model", [SparseGaussianNB, SparseL1Centers, SparseL2Centers])
+@pytest.mark.parametrize("unit", [0.5, 1 / 16])
+def test_rows_of_training_are_never_told_of(model, unit):
+    rng = np.random.default_rng(1)
+    y = np.arange(60) % 3
+    X = unit * rng.poisson(4 + 3 * (y[:, None] == np.arange(8) % 3))
+    for k in range(1, 9):
+        fitted = model(k=k).fit(X, y)
+        fitted.predict(X)  # warnings are errors
+        for row in X[:20]:
+            fitted.predict(row[None])
+
+
+def test_rows_of_classes_that_are_none_or_too_many():
+    Path("c.csv").write_text("feature,label,count\nu,a,5\nv,b,3\n")
+    Path("rows.csv").write_text("label,rows\na,0\nb,9\n")
+    how = ["c.csv", "--read", "class-rows=rows.csv", "-k", 1]
+    refused("select", *how, match="hold one class only (b)")
+    Path("rows.csv").write_text("label,rows\na,1e300\nb,9\n")
+    refused("select", *how, "-o", "other", match="must be below 2**53")

@@ -145,8 +145,9 @@ def _features(summary: Summary) -> Table:
     for name in ("gain", "weight") if weighty else ("gain",):
         table.add_column(name, justify="right", no_wrap=True)
     wide = len(classes) <= _SHOWN_CLASSES
-    for name in classes if wide else ["count" if weighty else "center"]:
-        table.add_column(Text(visible(name) if wide else name), justify="right")
+    if any(row.counts or row.centers for row in summary.features):
+        for name in classes if wide else ["count" if weighty else "center"]:
+            table.add_column(Text(visible(name) if wide else name), justify="right")
     firm = any(row.stability is not None for row in summary.features)
     if firm:
         table.add_column("halves", justify="right")
@@ -173,7 +174,7 @@ def _features(summary: Summary) -> Table:
 
 def _shown_figures(row: FeatureRow, wide: bool) -> tuple[float, ...]:
     """Count or center in each class, or one figure for all of many classes."""
-    if wide:
+    if wide or not (row.counts or row.centers):  # of categories there are none
         return row.counts or row.centers
     return (sum(row.counts),) if row.counts else (max(row.centers),)
 

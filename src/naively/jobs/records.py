@@ -196,9 +196,14 @@ def added(
     Raises
     ------
     InputError
-        If a record is damaged or counts something else, or a file is in two of them.
+        If a record is damaged or counts something else, a file is in two of them, or `out` is a
+        file that is counted.
     """
+    for path in () if counting is None else counting.files:
+        if os.path.exists(out) and os.path.exists(path) and os.path.samefile(out, path):
+            raise InputError(f"{out}: it is also counted; choose another --out.")
     shards = None if counting is None else _Shards.of(counting)
+    notes = () if shards is None else shards.notes()
 
     def counted() -> Iterator[Record]:
         for name, tasks in () if shards is None else shards.tasks(jobs, progress):
@@ -208,7 +213,7 @@ def added(
     with mendable():
         merged = merge_stream(chain(_all_of(known, progress), counted()))
     save_record(merged, out)
-    return merged, () if shards is None else shards.notes()
+    return merged, notes
 
 
 def _kept(name: str, tasks: Sequence[Task], folders: Sequence[str]) -> Record | None:
@@ -527,8 +532,12 @@ def _unfit_note(record: Record) -> Iterator[str]:
             f"{short(label)}: right if a row counts a feature more than once; if not, counts and "
             "rows are not of the same rows."
         )
-    mean = np.asarray(record.statistics.table.sum(axis=0), dtype=np.float64).ravel() / rows
-    few, many = int(np.argmin(mean)), int(np.argmax(mean))
+    some = np.flatnonzero(rows > 0)
+    if not len(some):
+        return
+    mean = np.zeros(len(rows))
+    mean[some] = np.asarray(record.statistics.table.sum(axis=0)).ravel()[some] / rows[some]
+    few, many = int(some[np.argmin(mean[some])]), int(some[np.argmax(mean[some])])
     if mean[few] < 1 or mean[many] > _UNEQUAL * mean[few]:
         label, other = (short(record.statistics.classes[c]) for c in (few, many))
         yield (

@@ -23,6 +23,7 @@ from naively.work.bucketed import bucketed, summed
 from naively.work.judged import Look
 from naively.work.taken import Taken, joined, taken
 
+_RARE = 2 * BUCKETS  # rows of a class, so that each half has some; buckets of fewer are dealt out
 _FEWEST = 10 * BUCKETS  # rows, so that buckets are of like sizes; fewer are halved row by row
 
 
@@ -111,12 +112,14 @@ def stability_of(
 
     rng = np.random.RandomState(0)
     drawn = np.zeros(BUCKETS, dtype=np.int64)
-    if groups is not None:  # of which one holds rows of many classes: dealt out by the largest
-        some = counted(np.arange(1))
-        drawn = np.array([0 if each is None else np.argmax(each.class_rows) for each in some])
-    elif few:
+    rare = groups is None and min(data.rows_of_classes(*kinds).values()) < _RARE
+    if few and groups is None:
         nothing = look_at(np.arange(1))
         drawn = np.searchsorted(classes, joined(_taken(data, nothing, kinds, workers))[1])
+    elif rare or groups is not None:  # one holds rows of many classes: dealt out by the rarest
+        some = counted(np.arange(1))  # of it, or by the largest of groups
+        of = partial(_rarest, trained.statistics.class_rows) if rare else np.argmax
+        drawn = np.array([0 if each is None else of(each.class_rows) for each in some])
     sides = [stratified_folds(drawn, 2, rng) == 0 for _ in range(HALVES // 2)]
     model = replace(trained.model, refit=None, calibration=None)
     support = trained.selection.support
@@ -133,6 +136,11 @@ def stability_of(
             for g, k in enumerate(grid.tolist())
         ]
     return own, np.array(shares)[np.searchsorted(grid, ks)]
+
+
+def _rarest(rows: IntArray, own: IntArray) -> int:
+    """Class of the fewest rows (C,) of all of which a bucket has some of its own (C,)."""
+    return int(np.where(own > 0, rows, np.inf).argmin())
 
 
 def _groups(data: Data, kinds: Kinds) -> Array | None:

@@ -18,6 +18,7 @@ from naively.statistics.missing import missing_mask
 from naively.statistics.source import distinct
 
 FIRST_ROWS = 1000  # that are looked at
+_HALVES = 0.25  # of the medians, beyond which values may be halves
 _FEWEST = 5  # values that tell counts from others: that all are whole is no chance
 
 
@@ -27,20 +28,29 @@ def whole_values(statistics: Any, support: IntArray) -> bool | None:
     None if that is not known: of presence, of categories, of rows with weights that are none.
     """
     statistics = getattr(statistics, "words", statistics)  # of hybrid models
-    if (centers := getattr(statistics, "center", None)) is not None:
-        sums = 2 * centers[:, support]  # medians of whole numbers are whole or lie half-way
-    elif (sums := getattr(statistics, "total", None)) is not None:
-        sums = sums[support]
-    elif getattr(statistics, "presence", True):
-        return None
-    else:
-        sums = statistics.table[support]
-    sums = np.asarray(sums)[np.asarray(sums) != 0]
-    odd = sums != np.rint(sums)
-    if not odd.any():
-        return True if sums.size else None
+    sums: Any
+    if (sums := getattr(statistics, "center", None)) is not None:
+        half = sums.T % 1 == 0.5  # medians between two whole numbers, or of halves
+        if np.mean(half) > _HALVES:
+            return None
+        sums = np.where(half, 0.0, sums.T)
+    elif (sums := getattr(statistics, "total", None)) is None:
+        if getattr(statistics, "presence", True):
+            return None
+        sums = statistics.table
+    own = np.asarray(sums[support])
+    own = own[own != 0]
+    odd = own != np.rint(own)
+    if own.size and not odd.any():
+        # A few sums of halves are whole by chance, those of all features are not.
+        return True if own.size >= _FEWEST or _are_whole(sums) else None
     alike = np.array_equal(statistics.class_weight, statistics.class_rows)
-    return False if alike and 2 * np.count_nonzero(odd) > sums.size else None
+    return False if alike and 2 * np.count_nonzero(odd) > own.size else None
+
+
+def _are_whole(sums: Any) -> bool:
+    sums = getattr(sums, "values", sums)  # of a sparse table
+    return sums.dtype.kind in "iu" or bool((sums == np.rint(sums)).all())
 
 
 def unlike_training(whole: bool | None, X: Matrix) -> str:

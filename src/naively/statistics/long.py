@@ -284,6 +284,12 @@ def _rows_of_classes(rows: Any, label: str) -> tuple[Array, Array]:
         twice = classes[np.argmax(np.bincount(codes))]
         raise ValueError(f"`rows` must have each class once; {twice!r} is there twice.")
     counted = _numbers(numbers, "rows")
+    large = np.flatnonzero(counted >= _EXACT)
+    if len(large):
+        raise ValueError(
+            f"`rows` must be below 2**53, from where on not all numbers are there; got "
+            f"{counted[large[0]]:.10g} of {classes.tolist()[codes[large[0]]]!r}."
+        )
     weight = np.empty_like(counted)
     weight[codes] = counted
     return classes, weight
