@@ -145,7 +145,7 @@ def _features(summary: Summary) -> Table:
     for name in ("gain", "weight") if weighty else ("gain",):
         table.add_column(name, justify="right", no_wrap=True)
     wide = len(classes) <= _SHOWN_CLASSES
-    if any(row.counts or row.centers for row in summary.features):
+    if not summary.features or any(row.counts or row.centers for row in summary.features):
         for name in classes if wide else ["count" if weighty else "center"]:
             table.add_column(Text(visible(name) if wide else name), justify="right")
     firm = any(row.stability is not None for row in summary.features)
