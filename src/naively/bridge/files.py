@@ -28,7 +28,6 @@ from naively.estimators.search import SparsityCV
 from naively.estimators.word_counts import WordCounts
 from naively.jobs.model_file import LabelType, ModelFile, load_model, save_model
 from naively.jobs.predict import model_file
-from naively.models.counting import whole_values
 from naively.models.rules import HybridRule
 from naively.read.variables import Variables
 from naively.selection.certificate import Selection
@@ -247,7 +246,7 @@ def _plain_file(model: Any, kind: str) -> ModelFile:
         ),
         missing=not mixed and getattr(model, "missing", "error") == "ignore",
         label_type=label_type,
-        whole=None if kind == "hybrid" else whole_values(model._counted, columns),
+        whole=None if kind == "hybrid" else model._whole,
         variables=_variables(model, tuple(map(str, own.tolist())), columns) if mixed else None,
     )  # fmt: skip
 

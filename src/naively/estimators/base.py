@@ -451,6 +451,7 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
             warn(said)
         self._reading = None
         self._counted = counted  # before the weights of the classes: more rows are added to it
+        self._whole = whole_values(counted, trained.selection.support)
         self.model_ = trained.model
         self.statistics_ = trained.statistics
         self.selection_ = trained.selection
@@ -465,7 +466,7 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
     def _selected(self, X: MatrixLike) -> Matrix:
         support = self.selection_.support
         seen = self.model_.seen(self.statistics_, self._check_rows(X), support)
-        if said := unlike_training(whole_values(self._counted, support), seen[:, : len(support)]):
+        if said := unlike_training(self._whole, seen[:, : len(support)]):
             warn(said)
         return seen
 

@@ -133,9 +133,9 @@ def _fitted(
     if class_weight is not None:
         by_class = compute_sample_weight(class_weight, labels)
         own = by_class if own is None else own * by_class
-    rows = LabelledRows.of(scaler.fit_transform(counts), labels, own)
+    scaled = scaler.fit_transform(counts)
+    rows = LabelledRows.of(scaled, labels, own)
     rows = rows if groups is None else replace(rows, groups=groups[train])
     C, _ = penalty_of(counted(rows), _PENALTIES, most=1)
-    found = make_pipeline(scaler, LogisticRegression(C=C, max_iter=_ITERATIONS))
-    found.fit(counts, labels, logisticregression__sample_weight=own)
-    return found, X
+    found = LogisticRegression(C=C, max_iter=_ITERATIONS).fit(scaled, labels, sample_weight=own)
+    return make_pipeline(scaler, found), X

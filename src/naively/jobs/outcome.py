@@ -97,11 +97,10 @@ def summarize(
             f"{recipe.test.split_column} were left out."
         )
     if test is not None:
-        classes = test.fitted.file.classes
-        notes.extend(strangers_note(_by_truth(test.pairs), _right(test.pairs), classes))
         file, n = test.fitted.file, sum(test.pairs.values())
+        notes.extend(strangers_note(_by_truth(test.pairs), _right(test.pairs), file.classes))
         notes.extend(bare_note(test.bare, n, file.kind, len(file.names), which="test "))
-        notes.extend(_share_note(recipe.test, test.fitted.n_rows, sum(test.pairs.values())))
+        notes.extend(_share_note(recipe.test, test.fitted.n_rows, n))
     notes.extend(_same_rows_note(files))
     if recipe.model.refit is not None and is_auto(recipe.model.k):
         notes.append(f"k was chosen by the folds of the {recipe.model.kind} model's own rule.")

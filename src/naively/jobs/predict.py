@@ -48,7 +48,7 @@ from naively.text.vocabulary import Vocabulary
 from naively.work.eye import Eye, check_counts, check_exposure, eye_for_terms
 from naively.work.judged import weighted
 from naively.work.stream import split_of, told_at
-from naively.work.writing import atomic_file, check_csv_name
+from naively.work.writing import atomic_file, check_csv_name, is_same_file
 
 _PATIENCE = 10.0  # seconds for a megabyte of text, and as many more
 _MEGABYTE = 1 << 20
@@ -474,5 +474,5 @@ def model_file(path: str) -> str:
 
 def _check_not_input(out: str, *inputs: str) -> None:
     for each in inputs:
-        if os.path.exists(out) and os.path.exists(each) and os.path.samefile(out, each):
+        if is_same_file(out, each):
             raise OutputError(f"{out}: it is also read; choose another --out.")

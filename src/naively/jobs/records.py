@@ -44,7 +44,12 @@ from naively.text.utf8 import as_texts
 from naively.text.vocabulary import Vocabulary
 from naively.work.records import Record, is_record, load_record, merge_stream, save_record
 from naively.work.stream import Task, kept_record, run_tasks, tasks_of
-from naively.work.writing import atomic_directory, is_of_a_file, reserved_directory
+from naively.work.writing import (
+    atomic_directory,
+    is_of_a_file,
+    is_same_file,
+    reserved_directory,
+)
 
 _UNEQUAL = 4  # times the features in a row of another class
 _ONE = (".npz", ".stats")  # ends of the name of one record; other names are of folders
@@ -200,7 +205,7 @@ def added(
         file that is counted.
     """
     for path in () if counting is None else counting.files:
-        if os.path.exists(out) and os.path.exists(path) and os.path.samefile(out, path):
+        if is_same_file(out, path):
             raise InputError(f"{out}: it is also counted; choose another --out.")
     shards = None if counting is None else _Shards.of(counting)
     notes = () if shards is None else shards.notes()

@@ -35,6 +35,11 @@ def is_of_a_file(path: str) -> bool:
     return path.lower().endswith(_OF_FILES) and not os.path.lexists(path)
 
 
+def is_same_file(one: str, other: str) -> bool:
+    """Whether two paths lead to one file that is there."""
+    return os.path.exists(one) and os.path.exists(other) and os.path.samefile(one, other)
+
+
 @contextmanager
 def atomic_file(path: str | os.PathLike[str], *, folders: bool = False) -> Iterator[BinaryIO]:
     """Write a file that appears complete or not at all, whatever interrupts the writing.
