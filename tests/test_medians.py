@@ -5,8 +5,14 @@ import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
-from naively._kernels.medians import compare_exactly, compare_to_half, segment_centers
-from naively.statistics.values import _digits
+from naively._kernels.medians import (
+    compare_exactly,
+    compare_to_half,
+    pooled_medians,
+    pooled_medians_of_two,
+    segment_centers,
+)
+from naively.statistics.values import _digits, _needed
 from reference_centers import exact_median
 
 sizes = st.lists(st.integers(1, 10**9), min_size=1, max_size=9)
@@ -65,16 +71,32 @@ def test_segment_centers_follow_the_definition(dtype, classes):
     totals = np.array([len(s) for s in segments], float)
     center, spread = np.zeros((len(classes), 1)), np.zeros((len(classes), 1))
     pooled, pooled_spread = np.zeros(1), np.zeros(1)
+    running = np.arange(1.0, 10), np.zeros(len(classes), np.int64), totals
+    values, common = np.concatenate(segments), np.zeros(1)
+    pooled_medians(values, starts, *running, _digits(totals), 0.0, common)
     segment_centers(
-        np.concatenate(segments), starts, np.arange(1.0, 10), np.zeros(len(classes), np.int64),
-        totals, _digits(totals), 0.0, np.array([0]), center, spread, pooled, pooled_spread,
-    )  # fmt: skip
+        values, starts, *running, 0.0, np.array([0]), common, center, spread, pooled, pooled_spread
+    )
     assert center[:, 0].tolist() == [exact_median(s, [1] * len(s)) for s in segments]
     assert center[:, 0].tolist() == [np.median(s) for s in segments]
-    values = np.concatenate(segments)
     weights = [Fraction(1, len(s)) for s in segments for _ in s]
     assert pooled[0] == exact_median(values, weights)
     exact = sum(float(w) * abs(v - pooled[0]) for v, w in zip(values, weights, strict=True))
     assert pooled_spread[0] == pytest.approx(float(exact), abs=1e-12)
     for c, segment in enumerate(segments):
         assert spread[c, 0] == pytest.approx(np.abs(segment - center[c, 0]).mean(), abs=1e-12)
+
+
+ones = st.lists(small, min_size=1, max_size=9)
+
+
+@given(ones, ones)
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_pooled_medians_of_two_follow_the_definition(dtype, first, second):
+    segments = [np.sort(np.array(values, dtype)) for values in (first, second)]
+    starts = np.array([0, len(first), len(first) + len(second)])
+    needed = _needed(np.array([len(first), len(second)], float))
+    values, pooled = np.concatenate(segments), np.zeros(1)
+    pooled_medians_of_two(values, starts, needed, pooled)
+    weights = [Fraction(1, len(s)) for s in segments for _ in s]
+    assert pooled[0] == exact_median(values, weights)

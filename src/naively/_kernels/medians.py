@@ -20,7 +20,7 @@ from naively._kernels.compiled import kernel, kernel_part, summing_kernel
 from naively._types import Array, FloatArray, IntArray
 
 DIGIT_BITS = 15
-_LINE = 16  # values of a cache line
+_LINE = 8  # values of a cache line
 _FEW = 24  # values that are gone through one by one
 _NEAR = 1e-9  # shares closer than this to one half are compared exactly
 
@@ -322,7 +322,7 @@ def dispersions(
 
 
 @kernel
-def segment_centers(
+def pooled_medians(
     values: Array,
     starts: IntArray,
     cumulative: FloatArray,
@@ -330,18 +330,9 @@ def segment_centers(
     totals: FloatArray,
     digits: IntArray,
     tolerance: float,
-    columns: IntArray,
-    medians: FloatArray,
-    spreads: FloatArray,
     pooled: FloatArray,
-    pooled_spread: FloatArray,
 ) -> None:
-    """Write medians and mean absolute deviations of the segments of `columns`.
-
-    `medians` and `spreads` (C, m) are by class, `pooled` and `pooled_spread` (m,) over all
-    classes: the sum over the classes of the mean absolute deviation from the pooled median. Both
-    are NaN where a value is.
-    """
+    """Write the medians over all classes (columns,); NaN where a value is."""
     n_classes = len(totals)
     low = np.empty(n_classes, np.int64)
     high = np.empty(n_classes, np.int64)
@@ -351,37 +342,97 @@ def segment_centers(
     for c in range(n_classes):
         if totals[c] > 0:
             inverse[c] = 1.0 / totals[c]
-    for b in range(len(columns)):
-        j = columns[b]
-        s = b * n_classes
+    for j in range(len(pooled)):
+        s = j * n_classes
         if holds_nan(values, starts[s : s + n_classes + 1]):
-            pooled[j] = pooled_spread[j] = np.nan  # a search among NaN need not end
+            pooled[j] = np.nan  # a search among NaN need not end
             continue
         least, greatest = np.inf, -np.inf
         for c in range(n_classes):
             first, last, shift = starts[s + c], starts[s + c + 1], cumulative_starts[s + c]
             low[c] = first
-            if first == last:
-                continue
-            position = half_position(first, last, cumulative, shift, tolerance)
-            low[c] = position
-            least = min(least, np.float64(values[position]))
-            greatest = max(greatest, np.float64(values[position]))
-            medians[c, j] = segment_median(
-                values, position, first, last, cumulative, shift, tolerance
-            )
-        common = pooled_median(
+            if first < last:
+                low[c] = half_position(first, last, cumulative, shift, tolerance)
+                least = min(least, np.float64(values[low[c]]))
+                greatest = max(greatest, np.float64(values[low[c]]))
+        pooled[j] = pooled_median(
             values, starts, cumulative, cumulative_starts, s, inverse, digits, tolerance,
             least, greatest, low, high, ends, below,
         )  # fmt: skip
-        pooled[j] = common
+
+
+@kernel
+def pooled_medians_of_two(
+    values: Array, starts: IntArray, needed: Array, pooled: FloatArray
+) -> None:
+    """Write the medians over two classes whose rows weigh the same (columns,), NaN apart.
+
+    With i values of the first class and needed[i] of the second, one half is reached: at the larger
+    of the last two of these. That is least where they cross, for one grows with i and one falls.
+    """
+    one = np.uint64(1)
+    for j in range(len(pooled)):
+        first = values[starts[2 * j] : starts[2 * j + 1]]
+        second = values[starts[2 * j + 1] : starts[2 * j + 2]]
+        n, n_other = np.uint64(len(first)), np.uint64(len(second))
+        i, size = one, n
+        while size > one:  # the least i with first[i - 1] >= second[needed[i] - 1] is one of `size`
+            half = size >> one
+            middle = i + half
+            is_below = first[middle - one - one] < second[needed[middle - one] - one]
+            i = middle if is_below else i  # without a branch, which could not be foretold
+            size -= half
+        value, other = np.float64(first[i - one]), np.float64(second[needed[i - one] - one])
+        answer = value if value <= other else other
+        i -= np.uint64(value > other)
+        if n_other * i == (n_other - needed[i]) * n:  # one half, if none that follow are equal
+            after = np.float64(first[i]) if i < n else np.inf
+            after_other = np.float64(second[needed[i]]) if needed[i] < n_other else np.inf
+            following = after if after < after_other else after_other
+            if answer < following < np.inf:
+                answer = 0.5 * answer + 0.5 * following
+        pooled[j] = answer
+
+
+@kernel
+def segment_centers(
+    values: Array,
+    starts: IntArray,
+    cumulative: FloatArray,
+    cumulative_starts: IntArray,
+    totals: FloatArray,
+    tolerance: float,
+    columns: IntArray,
+    common: FloatArray,
+    medians: FloatArray,
+    spreads: FloatArray,
+    pooled: FloatArray,
+    pooled_spread: FloatArray,
+) -> None:
+    """Write medians and mean absolute deviations of the segments of `columns`.
+
+    `medians` and `spreads` (C, m) are by class, `pooled` and `pooled_spread` (m,) over all
+    classes: their medians `common` (columns,), and the sum over the classes of the mean absolute
+    deviation from them. Deviations are NaN where a value is.
+    """
+    n_classes = len(totals)
+    for b in range(len(columns)):
+        j = columns[b]
+        pooled[j] = common[b]
         pooled_spread[j] = 0.0
         for c in range(n_classes):
-            first, last, shift = starts[s + c], starts[s + c + 1], cumulative_starts[s + c]
+            s = b * n_classes + c
+            first, last, shift = starts[s], starts[s + 1], cumulative_starts[s]
             if first == last:
-                medians[c, j] = common
+                medians[c, j] = common[b]
                 continue
-            own, other = dispersions(values, first, last, cumulative, shift, medians[c, j], common)
+            position = half_position(first, last, cumulative, shift, tolerance)
+            medians[c, j] = segment_median(
+                values, position, first, last, cumulative, shift, tolerance
+            )
+            own, other = dispersions(
+                values, first, last, cumulative, shift, medians[c, j], common[b]
+            )
             spreads[c, j] = own / totals[c]
             pooled_spread[j] += other / totals[c]
 

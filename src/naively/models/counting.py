@@ -30,10 +30,10 @@ def whole_values(statistics: Any, support: IntArray) -> bool | None:
     statistics = getattr(statistics, "words", statistics)  # of hybrid models
     sums: Any
     if (sums := getattr(statistics, "center", None)) is not None:
-        half = sums.T % 1 == 0.5  # medians between two whole numbers, or of halves
-        if np.mean(half) > _HALVES:
+        half = sums - np.floor(sums) == 0.5  # medians between two whole numbers, or of halves
+        if np.count_nonzero(half) > _HALVES * half.size:
             return None
-        sums = np.where(half, 0.0, sums.T)
+        sums = np.where(half, 0.0, sums).T
     elif (sums := getattr(statistics, "total", None)) is None:
         if getattr(statistics, "presence", True):
             return None

@@ -114,6 +114,8 @@ def check_squares(total: FloatArray, weight: FloatArray) -> None:
         Naming the first such column.
     """
     size = np.abs(total)
+    if size.min(initial=np.inf) >= _SMALL * weight.max(initial=0.0):  # as it is most often
+        return
     lost = (size < _SMALL * weight) & (size > 0)
     if lost.any():
         column = int(np.flatnonzero(lost.any(axis=1))[0])

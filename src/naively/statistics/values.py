@@ -27,6 +27,8 @@ from naively._kernels.medians import (
     DIGIT_BITS,
     accumulate_segments,
     columns_dense,
+    pooled_medians,
+    pooled_medians_of_two,
     segment_centers,
     segments_csc,
     segments_csr,
@@ -38,7 +40,7 @@ from naively.statistics.labels import union_of_classes
 from naively.statistics.matrix import Matrix, canonical, is_sparse
 from naively.statistics.missing import split_missing
 from naively.statistics.rows import LabelledRows, refuse_overflow
-from naively.statistics.threads import in_threads
+from naively.statistics.threads import in_threads, n_threads
 
 _BLOCK = 1 << 18  # values sorted at a time: 1 to 2 MB, which stays in the cache
 _WIDEST = 512  # columns of a block: transposing more of them at once defeats the cache
@@ -47,6 +49,7 @@ _PART = 1 << 20  # non-zeros that are worth a thread
 _PARTS = 4
 _MULTIPLES = 12  # weights are whole numbers of a unit if some multiple up to this shows it
 _ROUNDING = 1e-12
+_NONE_NEEDED = np.empty(0, dtype=np.uint64)
 _TABLES = ("center", "dispersion", "pooled_center", "pooled_dispersion")
 
 
@@ -324,6 +327,9 @@ class _Shares:
     totals: FloatArray  # (C,)
     digits: IntArray  # (C + 1, D) exact comparison with one half; D = 0 if it is not possible
     tolerance: float  # relative; sums this close to one half are equal to it
+    # Of two classes whose values all weigh the same: with i values of the first, how many of the
+    # second are one half of both or more, (rows of the first + 1,); otherwise empty.
+    needed: Array
 
 
 def _shares(rows: LabelledRows) -> _Shares:
@@ -337,9 +343,17 @@ def _shares(rows: LabelledRows) -> _Shares:
             whole &= units is not None
             weights[members] = weights[members] if units is None else units
     totals = np.bincount(rows.codes, weights, len(rows.classes)).astype(np.float64)
+    alike = weights is None and not is_sparse(rows.matrix)
+    needed = _needed(totals) if alike and len(totals) == 2 and totals.all() else _NONE_NEEDED
     if not whole:
-        return _Shares(weights, totals, np.zeros((0, 0), np.int64), _ROUNDING)
-    return _Shares(weights, totals, _digits(totals), 0.0)
+        return _Shares(weights, totals, np.zeros((0, 0), np.int64), _ROUNDING, needed)
+    return _Shares(weights, totals, _digits(totals), 0.0, needed)
+
+
+def _needed(totals: FloatArray) -> Array:
+    """Rows of the second of two classes that make one half of both with i of the first."""
+    first, second = totals.astype(np.int64).tolist()
+    return np.asarray(second - np.arange(first + 1) * second // first, dtype=np.uint64)
 
 
 def _whole_units(weights: FloatArray) -> FloatArray | None:
@@ -376,43 +390,37 @@ def _dense_centers(X: Matrix, codes: Array, shares: _Shares, result: ClassMedian
     if shares.weights is not None:
         order = order[shares.weights[order] > 0]
     bounds = np.concatenate([[0], np.cumsum(result.class_rows)])
-    width = max(1, min(_BLOCK // max(len(order), 1), _WIDEST))
+    n_rows, n_classes, n_features = len(order), len(result.classes), X.shape[1]
+    width = max(1, min(_BLOCK // max(n_rows, 1), _WIDEST, n_features))
+    starts = np.append(n_rows * np.arange(width)[:, None] + bounds[:-1], n_rows * width)
 
-    def work(first: int) -> None:
-        columns = np.arange(first, min(first + width, X.shape[1]))
-        _dense_block(X, order, bounds, columns, shares, result)
+    def work(firsts: IntArray) -> None:
+        scratch = np.empty((width, n_rows), dtype=_sortable(X.dtype))  # stays in the cache
+        for first in firsts.tolist():
+            columns = np.arange(first, min(first + width, n_features))
+            block, own = scratch[: len(columns)], starts[: len(columns) * n_classes + 1]
+            columns_dense(read_only(X), order, first, block)
+            running = _sort_classes(block, bounds, own, order, shares)
+            _write_centers(block.ravel(), own, *running, shares, columns, result)
 
-    in_threads(work, range(0, X.shape[1], width))
+    in_threads(work, np.array_split(np.arange(0, n_features, width), 4 * n_threads()))
 
 
-def _dense_block(
-    X: Matrix,
-    order: IntArray,
-    bounds: IntArray,
-    columns: IntArray,
-    shares: _Shares,
-    result: ClassMedians,
-) -> None:
-    n_rows, n_classes = len(order), len(result.classes)
-    block = np.empty((len(columns), n_rows), dtype=_sortable(X.dtype))
-    columns_dense(read_only(X), order, columns[0], block)
-    segments = [slice(bounds[c], bounds[c + 1]) for c in range(n_classes)]
-    starts = np.append(
-        (n_rows * np.arange(len(columns))[:, None] + bounds[:-1]).ravel(), block.size
-    )
+def _sort_classes(
+    block: Array, bounds: IntArray, starts: IntArray, order: IntArray, shares: _Shares
+) -> tuple[FloatArray, IntArray]:
+    """Sort the columns of a block within the classes; running weights, and where those begin."""
+    segments = [slice(*pair) for pair in itertools.pairwise(bounds.tolist())]
     if shares.weights is None:
         for segment in segments:
             block[:, segment].sort(axis=1)
-        cumulative = np.arange(1.0, result.class_rows.max(initial=0) + 1)
-        cumulative_starts = np.zeros(len(starts) - 1, dtype=np.int64)
-    else:
-        running = np.empty(block.shape)
-        for segment in segments:
-            ranks = np.argsort(block[:, segment], axis=1)
-            block[:, segment] = np.take_along_axis(block[:, segment], ranks, axis=1)
-            running[:, segment] = np.cumsum(shares.weights[order[segment]][ranks], axis=1)
-        cumulative, cumulative_starts = running.ravel(), starts[:-1]
-    _write_centers(block.ravel(), starts, cumulative, cumulative_starts, shares, columns, result)
+        return np.arange(1.0, shares.totals.max() + 1), np.zeros(len(starts) - 1, dtype=np.int64)
+    running = np.empty(block.shape)
+    for segment in segments:
+        ranks = np.argsort(block[:, segment], axis=1)
+        block[:, segment] = np.take_along_axis(block[:, segment], ranks, axis=1)
+        running[:, segment] = np.cumsum(shares.weights[order[segment]][ranks], axis=1)
+    return running.ravel(), starts[:-1]
 
 
 def _sortable(dtype: Any) -> Any:
@@ -429,15 +437,19 @@ def _write_centers(
     columns: IntArray,
     result: ClassMedians,
 ) -> None:
+    common = np.empty(len(columns))
+    running = cumulative, cumulative_starts, shares.totals
+    if len(shares.needed):
+        pooled_medians_of_two(values, starts, shares.needed, common)
+    else:
+        pooled_medians(values, starts, *running, shares.digits, shares.tolerance, common)
     segment_centers(
         values,
         starts,
-        cumulative,
-        cumulative_starts,
-        shares.totals,
-        shares.digits,
+        *running,
         shares.tolerance,
         columns,
+        common,
         result.center,
         result.dispersion,
         result.pooled_center,
