@@ -60,10 +60,11 @@ def test_derivatives_are_those_of_the_plain_loops(n_classes):
     def value(p):
         return reference.conditional_log_likelihood(p[n_classes:], p[:n_classes], b, y, weights)
 
-    here = expand(point, b, y, weights)
+    rows_last = b.transpose(1, 2, 0)
+    here = expand(point, rows_last, y, weights)
     assert here.value == pytest.approx(value(point), rel=1e-12)
     np.testing.assert_allclose(here.gradient, approx_fprime(point, value, 1e-6), rtol=1e-4)
-    slopes = approx_fprime(point, lambda p: expand(p, b, y, weights).gradient, 1e-6)
+    slopes = approx_fprime(point, lambda p: expand(p, rows_last, y, weights).gradient, 1e-6)
     np.testing.assert_allclose(here.curvature, -slopes, rtol=1e-4, atol=1e-4)
     np.testing.assert_allclose(here.curvature, here.curvature.T, rtol=1e-12)
 
@@ -86,10 +87,12 @@ def test_many_classes_reach_the_optimum(n_classes):
         assert value(best + rng.normal(size=len(best)) * 1e-2) < value(best)
 
 
-def test_rows_in_chunks_are_all_used(monkeypatch):
+@pytest.mark.parametrize("threads_from", [0, 1 << 20])
+def test_rows_in_chunks_are_all_used(monkeypatch, threads_from):
     b, y, weights = sample(100, 2, 3)
     whole = fit_conditional(b, y, weights)
     monkeypatch.setattr("naively.models.conditional._CHUNK", 50)
+    monkeypatch.setattr("naively.models.conditional._MANY", threads_from)
     parts = fit_conditional(b, y, weights)
     np.testing.assert_allclose(parts.theta, whole.theta, rtol=1e-9)
 
@@ -216,14 +219,13 @@ def test_one_step_without_a_row_is_a_fit_without_it(fit_intercept, n_classes):
     near = problem.without_each(fit)
     for i in range(0, 90, 7):
         others = np.arange(90) != i
-        without = _Problem(problem.features[others], y[others], ones[others], held)
+        without = _Problem(problem.features[:, :, others], y[others], ones[others], held)
         again = without.solve(np.full(2, 2.0))
-        rows = problem.features[i : i + 1]
         if fit_intercept:  # those of all rows that go with these weights
-            shift = np.einsum("irc,r->ic", problem.features, again.theta)
-            exact = log_posterior(rows, again.theta, intercepts(shift, y))[0, y[i]]
+            shift = np.einsum("irc,r->ic", b, again.theta)
+            exact = log_posterior(b[i : i + 1], again.theta, intercepts(shift, y))[0, y[i]]
         else:
-            exact = log_posterior(rows, again.theta, held)[0, y[i]]
+            exact = log_posterior(b[i : i + 1], again.theta, held)[0, y[i]]
         assert near[i] == pytest.approx(exact, abs=0.02)
 
 

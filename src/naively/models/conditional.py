@@ -41,16 +41,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import final
+from typing import TypeVar, final
 
 import numpy as np
 
-from naively._kernels.conditional import conditional_derivatives
 from naively._types import Array, BoolArray, FloatArray
 from naively.statistics.threads import in_threads
 
 _FEW = 64  # classes up to which matrix products are not worth their overhead
 _CHUNK = 1 << 14  # features handled at a time: they stay in the cache, and threads share them
+_MANY = 1 << 20  # features from which threads are worth their start
 _FLAT = 1e-13  # curvature, relative to the largest, that is rounding: the direction is flat
 _VANISHED = 1e-12  # curvature, relative to the start, at which a direction has no finite optimum
 _ROUNDING = 1e-10  # by which a sum over many rows may fall for no other reason
@@ -63,7 +63,9 @@ _MOST_WORTH = 100.0  # times n: beyond it only the class shares are tried
 _ERRORS = 0.25  # standard errors from the best within which the largest penalty is taken
 _THINNING = 8  # one row in so many shows where the optimum is about
 _LEAST_SAMPLE = 256
-_SAMPLE_STEPS = 12  # a start need not be an optimum
+_SAMPLE_STEP = 1e-2  # a start need not be an optimum
+
+Part = TypeVar("Part")
 
 
 @final
@@ -112,17 +114,16 @@ def expand(point: FloatArray, features: FloatArray, codes: Array, weights: Float
     ----------
     point : ndarray of shape (C + R,)
         Intercepts, then region weights.
-    features : ndarray of shape (n, R, C)
-        b_irc.
+    features : ndarray of shape (R, C, n)
+        b_irc, the rows last: what is done for one is done for many at once.
     codes, weights : ndarrays of shape (n,)
         Class and weight of each row.
     """
-    chunks = _chunks(features)
 
     def part(rows: slice) -> Expansion:
-        return _expand_chunk(point, features[rows], codes[rows], weights[rows])
+        return _expand_chunk(point, features[:, :, rows], codes[rows], weights[rows])
 
-    parts = in_threads(part, chunks) if len(chunks) > 1 else [part(slice(None))]
+    parts = _of_chunks(part, features)
     value = sum(one.value for one in parts)
     return Expansion(
         value,
@@ -132,28 +133,47 @@ def expand(point: FloatArray, features: FloatArray, codes: Array, weights: Float
     )
 
 
-def _chunks(features: FloatArray) -> list[slice]:
-    """Rows to do at a time."""
-    size = max(_CHUNK // (features.shape[1] * features.shape[2]), 1)
-    return [slice(begin, begin + size) for begin in range(0, len(features), size)]
+def _of_chunks(part: Callable[[slice], Part], features: FloatArray) -> list[Part]:
+    """Results for the rows (R, C, n) in chunks."""
+    n_regions, n_classes, n = features.shape
+    size = max(_CHUNK // (n_regions * n_classes), 1)
+    chunks = [slice(begin, begin + size) for begin in range(0, max(n, 1), size)]
+    return [part(rows) for rows in chunks] if features.size < _MANY else in_threads(part, chunks)
 
 
-def _expand_chunk(
-    point: FloatArray, features: FloatArray, codes: Array, weights: FloatArray
-) -> Expansion:
-    n, _, n_classes = features.shape
-    between = n_classes <= _FEW
-    posterior = np.empty((1 if between else n, n_classes))
-    gradient, lower = np.zeros(len(point)), np.zeros((len(point), len(point)))
-    value = conditional_derivatives(
-        features, codes, weights, point, between, posterior, gradient, lower
-    )
-    curvature = lower + np.tril(lower, -1).T
-    if not between:
-        weighted = weights[:, None] * posterior
-        pairs = np.diag(weighted.sum(axis=0)) - posterior.T @ weighted
-        curvature[:n_classes, :n_classes] += pairs
-    return Expansion(value, gradient, curvature, value)
+def _expand_chunk(point: FloatArray, b: FloatArray, codes: Array, weights: FloatArray) -> Expansion:
+    n_classes = b.shape[1]
+    posterior, log_likelihood = _softmax(_scores(point, b), codes)
+    U = b - np.einsum("rcn,cn->rn", b, posterior)[:, None]
+    W = weights * posterior
+    WU, total = W * U, W.sum(axis=1)
+    pairs = W @ posterior.T if n_classes > _FEW else np.einsum("cn,dn->cd", W, posterior)
+    across = WU.sum(axis=2)
+    gradient = [np.bincount(codes, weights, n_classes) - total, _own(U, codes) @ weights]
+    curvature = [[np.diag(total) - pairs, across.T], [across, np.einsum("rcn,qcn->rq", WU, U)]]
+    value = float(log_likelihood @ weights)
+    return Expansion(value, np.concatenate(gradient), np.block(curvature), value)
+
+
+def _scores(point: FloatArray, b: FloatArray) -> FloatArray:
+    """Scores eta, (C, n), of rows (R, C, n)."""
+    n_classes = b.shape[1]
+    return np.asarray(np.einsum("r,rcn->cn", point[n_classes:], b) + point[:n_classes, None])
+
+
+def _softmax(scores: FloatArray, codes: Array) -> tuple[FloatArray, FloatArray]:
+    """Posterior, (C, n), in the place of the scores, and its logarithm for one class each, (n,)."""
+    scores -= scores.max(axis=0)
+    own = _own(scores, codes)
+    total = np.exp(scores, out=scores).sum(axis=0)
+    scores /= total
+    return scores, own - np.log(total)
+
+
+def _own(values: FloatArray, codes: Array) -> FloatArray:
+    """Values, (..., n) from (..., C, n), of the class of each row."""
+    places = codes * len(codes) + np.arange(len(codes))
+    return values.reshape(*values.shape[:-2], -1).take(places, axis=-1)
 
 
 def fit_conditional(
@@ -224,8 +244,12 @@ def _check_squares(features: FloatArray, weights: FloatArray) -> None:
 
 
 def _centred(features: FloatArray) -> FloatArray:
-    """Terms common to the classes of a row do not matter; without them less is rounded away."""
-    return np.asarray(features - features.mean(axis=2, keepdims=True))
+    """Features with the rows last, (R, C, n), less what is common to the classes of a row.
+
+    That does not matter, and without it less is rounded away.
+    """
+    rows_last = np.ascontiguousarray(features.transpose(1, 2, 0))
+    return np.asarray(rows_last - rows_last.mean(axis=1, keepdims=True))
 
 
 @final
@@ -233,7 +257,7 @@ def _centred(features: FloatArray) -> FloatArray:
 class _Problem:
     """A conditional likelihood in which every class has rows."""
 
-    features: FloatArray  # (n, R, C), centred
+    features: FloatArray  # (R, C, n), centred
     codes: Array  # (n,)
     weights: FloatArray  # (n,) positive
     held: FloatArray | None = None  # (C,) intercepts; None: they are free
@@ -241,7 +265,7 @@ class _Problem:
     @property
     def origin(self) -> FloatArray:
         """Point (C + R,) from which parameters are counted."""
-        n_regions, n_classes = self.features.shape[1:]
+        n_regions, n_classes, _ = self.features.shape
         intercept = np.zeros(n_classes) if self.held is None else self.held
         return np.concatenate([intercept, np.zeros(n_regions)])
 
@@ -259,40 +283,36 @@ class _Problem:
 
     def free(self, penalty: FloatArray) -> BoolArray:
         """Which parameters, (C + R,), are not held."""
-        intercepts = np.full(self.features.shape[2], self.held is None)
+        intercepts = np.full(self.features.shape[1], self.held is None)
         return np.concatenate([intercepts, np.isfinite(penalty)])
 
     def information(self) -> FloatArray:
         """Information of all rows about each theta_r at the origin, (R,)."""
-        n_regions, n_classes = self.features.shape[1:]
+        n_regions, n_classes, _ = self.features.shape
         curvature = self.at(np.zeros(n_classes + n_regions)).curvature
         return np.asarray(np.diag(curvature)[n_classes:])
 
     def usual_information(self) -> FloatArray:
         """Information I_r of a usual row about each theta_r at the origin, (R,)."""
-        each = self.features.var(axis=2)
-        if not len(each):
-            return np.zeros(each.shape[1])
-        told = np.where(each > 0, each, np.nan)
-        weight = self.weights.mean()
-        return np.array([
-            weight * share * np.nanmedian(column) / _CHI_SQUARED_MEDIAN if share else 0.0
-            for share, column in zip((each > 0).mean(axis=0), told.T, strict=True)
-        ])  # fmt: skip
+        if not len(self.weights):
+            return np.zeros(len(self.features))
+        each = self.features.var(axis=1)
+        usual = [np.median(v[v > 0]) if v.any() else 0.0 for v in each]
+        share = (each > 0).mean(axis=1)
+        return np.asarray(self.weights.mean() * share * usual / _CHI_SQUARED_MEDIAN)
 
     def _start(self, penalty: FloatArray) -> FloatArray:
         """Return the optimum of a sample of the rows, from where few steps remain."""
-        n, n_regions, n_classes = self.features.shape
-        sample = slice(None, None, _THINNING)
-        enough = n // _THINNING >= _LEAST_SAMPLE and len(set(self.codes[sample])) == n_classes
-        if not enough:
+        n_regions, n_classes, n = self.features.shape
+        codes = self.codes[::_THINNING]
+        if n // _THINNING < _LEAST_SAMPLE or len(np.unique(codes)) < n_classes:
             return np.zeros(n_classes + n_regions)
-        rows = (self.features[sample], self.codes[sample], self.weights[sample])
-        part = _Problem(*rows, self.held)
+        features = np.ascontiguousarray(self.features[:, :, ::_THINNING])
+        part = _Problem(features, codes, self.weights[::_THINNING], self.held)
         one = part.information() / part.weights.sum()
         least = one.min(initial=np.inf, where=one > 0)
         ridge = np.maximum(penalty / _THINNING, least if np.isfinite(least) else 1.0)
-        return _newton(part.objective(ridge), part._start(penalty), max_steps=_SAMPLE_STEPS)[0]
+        return _newton(part.objective(ridge), part._start(penalty), enough=_SAMPLE_STEP)[0]
 
     def ceiling(self) -> float:
         """Log-likelihood above which no row can have a posterior below 1/2.
@@ -300,13 +320,13 @@ class _Problem:
         The parameters then separate the classes, and so do all their multiples: no multiple is
         the optimum. Held intercepts have no multiples.
         """
-        several = self.features.shape[2] > 1 and self.held is None
+        several = self.features.shape[1] > 1 and self.held is None
         return float(np.log(0.5) * self.weights.min()) if several and len(self.weights) else np.inf
 
     def ridge(self, penalty: FloatArray) -> FloatArray:
         """Penalty of each parameter, (C + R,): the intercepts have none, nor has what is held."""
         finite = np.where(np.isfinite(penalty), penalty, 0.0)
-        return np.concatenate([np.zeros(self.features.shape[2]), finite])
+        return np.concatenate([np.zeros(self.features.shape[1]), finite])
 
     def objective(self, penalty: FloatArray) -> Callable[[FloatArray], Expansion]:
         """Return the penalised likelihood of the rows as a function of the parameters."""
@@ -314,7 +334,7 @@ class _Problem:
         return lambda point: self.at(point, free).penalised(ridge, point)
 
     def solve(self, penalty: FloatArray, start: FloatArray | None = None) -> ConditionalFit:
-        n_classes = self.features.shape[2]
+        n_classes = self.features.shape[1]
         point, here, steps, finite = _newton(
             self.objective(penalty),
             self._start(penalty) if start is None else start,
@@ -336,7 +356,7 @@ class _Problem:
 
     def chosen(self) -> ConditionalFit:
         """Fit with the penalty that the leave-one-out likelihood chooses."""
-        n, n_regions, _ = self.features.shape
+        n_regions, _, n = self.features.shape
         one = self.usual_information()
         least = _LEAST_WORTH[0] + _LEAST_WORTH[1] / max(n, 1)
         n_steps = max(int(np.log(_MOST_WORTH * max(n, 1) / least) / np.log(_WORTH_STEP)), 1)
@@ -344,17 +364,26 @@ class _Problem:
         tried: list[tuple[ConditionalFit, FloatArray]] = []
         for worth in [*least * _WORTH_STEP ** np.arange(n_steps), np.inf]:
             fit = self.solve(np.full(n_regions, np.inf) if np.isinf(worth) else worth * one, start)
-            start = np.concatenate([fit.intercept, fit.theta]) - self.origin
+            start = self._ahead(fit)
             tried.append((fit, self.without_each(fit)))
             best = max((each for _, each in tried), key=np.sum)
             if not _near(tried[-1][1], best):
                 break
         return [fit for fit, each in tried if _near(each, best)][-1]
 
+    def _ahead(self, fit: ConditionalFit) -> FloatArray:
+        """Return where the optimum is about once the penalty has grown by a step.
+
+        Optima move about as far for each factor; Newton's steps would go too far.
+        """
+        there = np.concatenate([fit.intercept, fit.theta])
+        pull = self.ridge(fit.penalty) * (there - self.origin)
+        return np.asarray(there - self.origin - np.linalg.lstsq(fit.curvature, pull)[0] * np.log(_WORTH_STEP))
+
     def without_each(self, fit: ConditionalFit) -> FloatArray:
         """Weighted log-likelihood of each row, (n,), under the weights of the others."""
-        n_classes = self.features.shape[2]
-        curvature = fit.curvature
+        n_classes = self.features.shape[1]
+        curvature, point = fit.curvature, np.concatenate([fit.intercept, fit.theta])
         live = np.diag(curvature)[n_classes:] > 0
         intercepts, regions = slice(None, n_classes), n_classes + np.flatnonzero(live)
         cross = curvature[intercepts][:, regions]
@@ -362,27 +391,33 @@ class _Problem:
         whole = curvature[np.ix_(regions, regions)] - cross.T @ follow
 
         def part(rows: slice) -> FloatArray:
-            b, codes, weights = self.features[rows], self.codes[rows], self.weights[rows]
-            eta = fit.intercept + np.einsum("irc,r->ic", b, fit.theta)
+            b, codes, weights = self.features[:, :, rows], self.codes[rows], self.weights[rows]
+            eta = _scores(point, b)
             if live.any():
-                J = b[:, live].transpose(0, 2, 1) - follow
-                step = _newton_without(J, np.exp(_log_posterior(eta)), codes, weights, whole)
-                eta = eta - np.einsum("icr,ir->ic", J, step)
-            return np.asarray(weights * _log_posterior(eta)[np.arange(len(codes)), codes])
+                J = b[live] - follow.T[:, :, None]
+                step = _newton_without(J, _softmax(eta.copy(), codes)[0], codes, weights, whole)
+                eta -= np.einsum("rcn,rn->cn", J, step)
+            return weights * _softmax(eta, codes)[1]
 
-        return np.concatenate(in_threads(part, _chunks(self.features)))
+        return np.concatenate(_of_chunks(part, self.features))
 
 
 def _newton_without(
     J: FloatArray, posterior: FloatArray, codes: Array, weights: FloatArray, whole: FloatArray
 ) -> FloatArray:
-    """Step, (n, R), from the weights of all rows to those without each: (S - J'WJ)^-1 J'e."""
-    mean = np.einsum("icr,ic->ir", J, posterior)
-    pull = weights[:, None] * (J[np.arange(len(codes)), codes] - mean)
-    squares = np.einsum("icr,ic,icq->irq", J, posterior, J)
-    spread = squares - np.einsum("ir,iq->irq", mean, mean)
-    left = whole - weights[:, None, None] * spread
-    return np.asarray(np.linalg.solve(left, pull[:, :, None])[:, :, 0])
+    """Step, (R, n), from the weights of all rows to those without each: (S - J'WJ)^-1 J'e."""
+    U = J - np.einsum("rcn,cn->rn", J, posterior)[:, None]
+    left = whole[:, :, None] - np.einsum("rcn,qcn->rqn", weights * posterior * U, U)
+    return _solved(left, weights * _own(U, codes))
+
+
+def _solved(left: FloatArray, right: FloatArray) -> FloatArray:
+    """Solutions, (R, n), of many positive definite systems (R, R, n) at once, by elimination."""
+    for r in range(len(left)):
+        row, value = left[r] / left[r, r], right[r] / left[r, r]
+        left, right = left - left[:, r, None] * row, right - left[:, r] * value
+        left[r], right[r] = row, value
+    return right
 
 
 def _near(judged: FloatArray, best: FloatArray) -> bool:
@@ -391,24 +426,18 @@ def _near(judged: FloatArray, best: FloatArray) -> bool:
     return bool(lost.sum() <= _ERRORS * np.sqrt(len(lost)) * lost.std())
 
 
-def _log_posterior(eta: FloatArray) -> FloatArray:
-    """Logarithms of the softmax of rows, (n, C)."""
-    top = eta.max(axis=1, keepdims=True)
-    return np.asarray(eta - top - np.log(np.exp(eta - top).sum(axis=1, keepdims=True)))
-
-
 def _newton(
     objective: Callable[[FloatArray], Expansion],
     start: FloatArray,
     *,
     ceiling: float = np.inf,
-    max_steps: int = _MAX_STEPS,
+    enough: float = _STEP,
 ) -> tuple[FloatArray, Expansion, int, bool]:
     """Maximise a concave function: the point, the function there, the number of steps, success."""
     here = objective(np.zeros(len(start)))
     basis = _whitening(here.curvature)
     z, here = _better_start(objective, basis, start, here)
-    for steps in range(max_steps):
+    for steps in range(_MAX_STEPS):
         curvature = basis.T @ here.curvature @ basis
         vanished = len(z) > 0 and np.linalg.eigvalsh(curvature)[0] < _VANISHED
         if vanished or here.value > ceiling:
@@ -420,9 +449,9 @@ def _newton(
             step /= 2
             there = objective(basis @ (z + step))
         z, here = z + step, there
-        if np.linalg.norm(step) <= _STEP * (1 + np.linalg.norm(z)):
+        if np.linalg.norm(step) <= enough * (1 + np.linalg.norm(z)):
             return basis @ z, here, steps + 1, True
-    return basis @ z, here, max_steps, False
+    return basis @ z, here, _MAX_STEPS, False
 
 
 def _better_start(
