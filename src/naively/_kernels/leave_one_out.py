@@ -34,6 +34,7 @@ import numpy as np
 from naively._kernels.compiled import kernel
 from naively._types import Array, FloatArray, IntArray
 
+_BLOCK = 64  # rows
 _SPLITTER = 134217729.0  # 2^27 + 1 halves the 53 bits of a float (Dekker 1971)
 
 
@@ -88,30 +89,49 @@ def _find_regions(indices: IntArray, span: Any, starts: IntArray, bounds: Any) -
 
 
 @kernel
-def _normalise_row(
-    i: Any,
-    own: Any,
+def _log_totals(total: Array, alpha_total: FloatArray) -> FloatArray:
+    """Return the logarithms of the smoothed totals, (T, C)."""
+    log_total = np.empty(total.shape)
+    for t in range(total.shape[0]):
+        for c in range(total.shape[1]):
+            log_total[t, c] = np.log(alpha_total[t] + float(total[t, c]))
+    return log_total
+
+
+@kernel
+def _normalise(
+    begin: Any,
+    codes: IntArray,
     total: Array,
     total_low: FloatArray,
     tables: IntArray,
     alpha_total: FloatArray,
+    log_total: FloatArray,
     row_total: FloatArray,
     size: Array,
     normalize: bool,
     out: FloatArray,
 ) -> None:
-    """Turn sums of log counts into sums, or means, of log probabilities."""
-    for r in range(len(tables)):
-        if size[r] == 0:
-            continue
-        t = tables[r]
-        for c in range(out.shape[2]):
-            words = float(total[t, c])
-            if c == own:
-                words = _remaining(words, total_low[t, c], row_total[t, 0], row_total[t, 1])
-            out[i, r, c] -= size[r] * np.log(alpha_total[t] + words)
-            if normalize:
-                out[i, r, c] /= size[r]
+    """Turn sums of log counts into sums, or means, of log probabilities.
+
+    For rows from `begin` on: `size` (B, R) are their words, `row_total` (B, T, 2) what they take
+    out; `log_total` (T, C) comes from `_log_totals`.
+    """
+    mine = 0.0
+    for i in range(begin, begin + len(size)):
+        own, of_row = codes[i], i - begin
+        for r in range(len(tables)):
+            t, words = tables[r], size[of_row, r]
+            if r == 0 or t != tables[r - 1]:
+                taken, taken_low = row_total[of_row, t, 0], row_total[of_row, t, 1]
+                left = _remaining(float(total[t, own]), total_low[t, own], taken, taken_low)
+                mine = np.log(alpha_total[t] + left)
+            if words == 0:
+                continue
+            for c in range(out.shape[2]):
+                out[i, r, c] -= words * (mine if c == own else log_total[t, c])
+                if normalize:
+                    out[i, r, c] /= words
 
 
 # -- whole counts ---------------------------------------------------------------------------------
@@ -141,33 +161,50 @@ def leave_one_out_whole_csr(
     """Features of rows without themselves.
 
     `logs` (L,) holds log(alpha[0] + t) for t < L; `log_table` (V, C) the logarithms of the smoothed
-    counts, unless there are two classes, whose logarithms are sooner looked up in `logs`.
+    counts. It is empty where there are two classes and `logs` holds those of all counts.
+
+    Rows are done in blocks: a call for each row, to which arrays are passed, takes as long as its
+    words.
     """
-    n_regions = len(tables)
+    n_regions, n_tables = len(tables), total.shape[0]
+    none_low, log_total = np.zeros(total.shape), _log_totals(total, alpha_total)
     # Only regions with one vocabulary can hold a word more than once.
-    recurring = n_regions > 1 and total.shape[0] == 1
-    bounds = np.zeros(n_regions + 1, dtype=np.uint64)
-    none_low = np.zeros(total.shape)
-    row_total = np.zeros((total.shape[0], 2))
-    size = np.zeros(n_regions, dtype=np.int64)
-    leaving = np.zeros(np.diff(indptr).max() if len(indptr) > 1 else 0, dtype=np.int64)
+    recurring = n_regions > 1 and n_tables == 1
     of_word = np.zeros(len(table) if recurring else 0, dtype=np.int64)
-    for i in range(np.uint64(begin), np.uint64(end)):
-        span = (np.uint64(indptr[i]), np.uint64(indptr[i + np.uint64(1)]))
-        _find_regions(indices, span, starts, bounds)
+    bounds = np.zeros((_BLOCK, n_regions + 1), dtype=np.uint64)
+    size = np.zeros((_BLOCK, n_regions), dtype=np.int64)
+    row_total = np.zeros((_BLOCK, n_tables, 2))
+    for first in range(begin, end, _BLOCK):
+        last = min(first + _BLOCK, end)
+        n = last - first
+        for i in range(first, last):
+            span = (np.uint64(indptr[i]), np.uint64(indptr[i + 1]))
+            _find_regions(indices, span, starts, bounds[i - first])
+        entries = int(indptr[last] - indptr[first]) if recurring else 0
+        leaving = np.zeros(entries, dtype=np.int64)
         if recurring:
-            _count_over_regions(data, indices, bounds, offsets, of_word, leaving)
-        row_total[:] = 0.0
-        for r in range(n_regions):
-            size[r] = _score_region(
-                data, indices, bounds[r], bounds[r + 1], offsets[r], codes[i], weights[i],
-                leaving[bounds[r] - bounds[0] :], recurring, table, alpha, logs, log_table,
-                out[i, r],
-            )  # fmt: skip
-            row_total[tables[r], 0] += weights[i] * size[r]
-        _normalise_row(
-            i, codes[i], total, none_low, tables, alpha_total, row_total, size, normalize, out
+            _count_over_regions(data, indices, bounds[:n], offsets, of_word, leaving)
+        where = (
+            data,
+            indices,
+            bounds[:n],
+            offsets,
+            leaving,
+            codes[first:last],
+            weights[first:last],
         )
+        if len(log_table) == 0:
+            _sum_two(*where, table, logs, size, out[first:last])
+        else:
+            _sum_many(*where, table, alpha, logs, log_table, size, out[first:last])
+        row_total[:] = 0.0
+        for i in range(n):
+            for r in range(n_regions):
+                row_total[i, tables[r], 0] += weights[first + i] * size[i, r]
+        _normalise(
+            first, codes, total, none_low, tables, alpha_total, log_total, row_total, size[:n],
+            normalize, out,
+        )  # fmt: skip
 
 
 @kernel
@@ -183,66 +220,93 @@ def _count_over_regions(
 
     `of_word` (V,) holds zeros, before and after.
     """
-    first = bounds[0]
-    for r in range(len(offsets)):
-        for position in range(bounds[r], bounds[r + 1]):
-            of_word[np.uint64(indices[position] - offsets[r])] += np.int64(data[position])
-    for r in range(len(offsets)):
-        for position in range(bounds[r], bounds[r + 1]):
-            leaving[position - first] = of_word[np.uint64(indices[position] - offsets[r])]
-    for r in range(len(offsets)):
-        for position in range(bounds[r], bounds[r + 1]):
-            of_word[np.uint64(indices[position] - offsets[r])] = 0
+    start = bounds[0, 0]
+    for i in range(len(bounds)):
+        for r in range(len(offsets)):
+            offset = offsets[r]
+            for position in range(bounds[i, r], bounds[i, r + 1]):
+                of_word[np.uint64(indices[position] - offset)] += np.int64(data[position])
+        for r in range(len(offsets)):
+            offset = offsets[r]
+            for position in range(bounds[i, r], bounds[i, r + 1]):
+                leaving[position - start] = of_word[np.uint64(indices[position] - offset)]
+        for r in range(len(offsets)):
+            offset = offsets[r]
+            for position in range(bounds[i, r], bounds[i, r + 1]):
+                of_word[np.uint64(indices[position] - offset)] = 0
 
 
 @kernel
-def _log_count(words: int, smoothing: float, logs: FloatArray) -> float:
-    """Return log(words + smoothing), looked up where that is possible."""
-    if words < len(logs):
-        return float(logs[np.uint64(words)])
-    return float(np.log(smoothing + words))
-
-
-@kernel
-def _score_region(
+def _sum_two(
     data: Array,
     indices: IntArray,
-    first: Any,
-    last: Any,
-    offset: int,
-    own: Any,
-    weight: int,
+    bounds: Any,
+    offsets: IntArray,
     leaving: IntArray,
-    recurring: bool,
+    codes: IntArray,
+    weights: IntArray,
+    table: IntArray,
+    logs: FloatArray,
+    size: IntArray,
+    out: FloatArray,
+) -> None:
+    """Set `out` to sum_w x_w log(f_wc + alpha_w) by row, region and class; `size` to the words.
+
+    Without a branch, without a call, with two sums in registers.
+    """
+    start, recurring = bounds[0, 0], len(leaving) > 0
+    for i in range(len(bounds)):
+        of_a, of_b = (weights[i], 0) if codes[i] == 0 else (0, weights[i])
+        for r in range(len(offsets)):
+            words: Any = 0
+            a, b, offset = 0.0, 0.0, offsets[r]
+            for position in range(bounds[i, r], bounds[i, r + 1]):
+                w = np.uint64(indices[position] - offset)
+                count = np.int64(data[position])
+                words += count
+                left = leaving[position - start] if recurring else count
+                a += count * logs[np.uint64(table[w, 0] - of_a * left)]
+                b += count * logs[np.uint64(table[w, 1] - of_b * left)]
+            out[i, r, 0], out[i, r, 1], size[i, r] = a, b, words
+
+
+@kernel
+def _sum_many(
+    data: Array,
+    indices: IntArray,
+    bounds: Any,
+    offsets: IntArray,
+    leaving: IntArray,
+    codes: IntArray,
+    weights: IntArray,
     table: IntArray,
     alpha: FloatArray,
     logs: FloatArray,
     log_table: FloatArray,
-    sums: FloatArray,
-) -> int:
-    """Set `sums` (C,) to sum_w x_w log(f_wc + alpha_w) for one region of a row; its words."""
-    size: Any = 0
-    one_alpha = len(alpha) == 1
-    n_classes = len(sums)
-    a, b = 0.0, 0.0
-    sums[:] = 0.0
-    for position in range(first, last):
-        w = np.uint64(indices[position] - offset)
-        count = np.int64(data[position])
-        size += count
-        left = weight * (leaving[position - first] if recurring else count)
-        smoothing = alpha[np.uint64(0) if one_alpha else w]
-        if n_classes == 2:  # two sums in registers are half as fast again
-            a += count * _log_count(table[w, 0] - (left if own == 0 else 0), smoothing, logs)
-            b += count * _log_count(table[w, 1] - (left if own == 1 else 0), smoothing, logs)
-        else:
-            for c in range(n_classes):
-                sums[np.uint64(c)] += count * log_table[w, np.uint64(c)]
-            log = _log_count(table[w, np.uint64(own)] - left, smoothing, logs)
-            sums[np.uint64(own)] += count * (log - log_table[w, np.uint64(own)])
-    if n_classes == 2:
-        sums[0], sums[1] = a, b
-    return int(size)
+    size: IntArray,
+    out: FloatArray,
+) -> None:
+    """Do the same for any number of classes and any smoothing."""
+    start, recurring, one_alpha = bounds[0, 0], len(leaving) > 0, len(alpha) == 1
+    for i in range(len(bounds)):
+        own = np.uint64(codes[i])
+        for r in range(len(offsets)):
+            words: Any = 0
+            out[i, r] = 0.0
+            for position in range(bounds[i, r], bounds[i, r + 1]):
+                w = np.uint64(indices[position] - offsets[r])
+                count = np.int64(data[position])
+                words += count
+                for c in range(out.shape[2]):
+                    out[i, r, c] += count * log_table[w, np.uint64(c)]
+                left = leaving[position - start] if recurring else count
+                remaining = table[w, own] - weights[i] * left
+                if remaining < len(logs):
+                    log = logs[np.uint64(remaining)]
+                else:
+                    log = np.log(alpha[np.uint64(0) if one_alpha else w] + remaining)
+                out[i, r, own] += count * (log - log_table[w, own])
+            size[i, r] = words
 
 
 # -- real counts ----------------------------------------------------------------------------------
@@ -362,6 +426,7 @@ def leave_one_out_paired_csr(
     cursors = np.zeros(len(tables), dtype=np.uint64)
     row_total = np.zeros((total.shape[0], 2))
     size = np.zeros(len(tables))
+    log_total = _log_totals(total, alpha_total)
     for i in range(begin, end):
         span = (np.uint64(indptr[i]), np.uint64(indptr[i + 1]))
         _find_regions(indices, span, starts, bounds)
@@ -380,9 +445,10 @@ def leave_one_out_paired_csr(
                     if c == codes[i]:
                         words = _remaining(words, low[w, c], value, error)
                     out[i, r, c] += data[position] * np.log(smoothing + words)
-        _normalise_row(
-            i, codes[i], total, total_low, tables, alpha_total, row_total, size, normalize, out
-        )
+        _normalise(
+            i, codes, total, total_low, tables, alpha_total, log_total, row_total[None], size[None],
+            normalize, out,
+        )  # fmt: skip
 
 
 @kernel

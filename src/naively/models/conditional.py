@@ -376,9 +376,9 @@ class _Problem:
 
         Optima move about as far for each factor; Newton's steps would go too far.
         """
-        there = np.concatenate([fit.intercept, fit.theta])
-        pull = self.ridge(fit.penalty) * (there - self.origin)
-        return np.asarray(there - self.origin - np.linalg.lstsq(fit.curvature, pull)[0] * np.log(_WORTH_STEP))
+        point = np.concatenate([fit.intercept, fit.theta]) - self.origin
+        slope = np.linalg.lstsq(fit.curvature, self.ridge(fit.penalty) * point)[0]
+        return np.asarray(point - slope * np.log(_WORTH_STEP))
 
     def without_each(self, fit: ConditionalFit) -> FloatArray:
         """Weighted log-likelihood of each row, (n,), under the weights of the others."""

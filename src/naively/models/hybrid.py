@@ -29,7 +29,7 @@ the selection; the selection has seen it.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import cached_property, partial
 from typing import Any, Self, final
 
 import numpy as np
@@ -57,7 +57,7 @@ from naively.statistics.threads import in_threads, n_threads
 
 Penalty = float | ArrayLike | str  # "auto", or of each region
 
-_LOGS = 1 << 18  # logarithms of counts up to this are looked up; larger ones are few
+_LOGS = 1 << 20  # logarithms of counts up to this are looked up; larger ones are few
 _ENTRIES_PER_THREAD = 1 << 17  # fewer entries do not repay a second thread
 
 
@@ -342,7 +342,7 @@ def _columns_of_words(rows: RegionRows, X: Matrix, support: IntArray) -> Matrix:
 
 
 @final
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class WordModel:
     """Word probabilities of each class, with all that features of rows need of them."""
 
@@ -357,6 +357,11 @@ class WordModel:
         n_words = len(self.counts.high)
         return self.regions.sums(np.broadcast_to(self.alpha, n_words))
 
+    @cached_property
+    def log_counts(self) -> FloatArray:
+        """Logarithms of the smoothed counts, (V, C)."""
+        return np.asarray(np.log(self.counts.high + self.alpha[:, None]))
+
     @property
     def log_probability(self) -> FloatArray:
         """Log P(w | c), (V, C)."""
@@ -364,7 +369,7 @@ class WordModel:
         totals = np.log(totals, out=np.zeros(totals.shape), where=totals > 0)  # 0: no words
         if not self.regions.shared:
             totals = np.repeat(totals, np.diff(self.regions.starts), axis=0)
-        return np.asarray(np.log(self.counts.high + self.alpha[:, None]) - totals)
+        return np.asarray(self.log_counts - totals)
 
     def rule(self, theta: FloatArray, intercept: FloatArray) -> HybridRule:
         """Return the rule with these weights of the regions, (R,), and intercepts, (C,)."""
@@ -392,12 +397,13 @@ class WordModel:
         -------
         features : ndarray of shape (n, R, C)
         """
-        weights = weights.astype(np.int64 if self.counts.is_whole else np.float64)
+        whole = self.counts.is_whole
+        weights = weights.astype(np.int64 if whole else np.float64)
         features = np.empty((X.shape[0], self.regions.n_regions, self.counts.high.shape[1]))
-        if self.regions.n_regions > 1 or not self.counts.is_whole:
+        if self.regions.n_regions > 1 or not whole:
             X = sorted_rows(X)
         inputs: list[Any] = self._kernel_inputs(X, codes, weights)
-        sweep = leave_one_out_whole_csr if self.counts.is_whole else leave_one_out_paired_csr
+        sweep = leave_one_out_whole_csr if whole else leave_one_out_paired_csr
 
         def run(rows: tuple[int, int]) -> None:
             sweep(*[*inputs, self.normalize, *rows, features])
@@ -412,23 +418,22 @@ class WordModel:
         smoothing = (self.alpha, self.alpha_total)
         table: tuple[Array, ...]
         if counts.is_whole:
-            logs = (self._small_logs(), self._log_table())
-            table = (counts.high, counts.total, *smoothing, *logs)
+            table = (counts.high, counts.total, *smoothing, *self._logs())
         else:
             table = (counts.high, counts.low, counts.total, counts.total_low, *smoothing)
         return [read_only(array) for array in (*rows, *layout, *table)]
 
-    def _log_table(self) -> FloatArray:
-        """Return the logarithms of the smoothed counts, (V, C); empty for two classes."""
-        if self.counts.high.shape[1] == 2:
-            return np.empty((0, 2))
-        return np.asarray(np.log(self.counts.high + self.alpha[:, None]))
+    def _logs(self) -> tuple[FloatArray, FloatArray]:
+        """Return log(alpha + t) for small whole t, if one alpha serves all words; `log_counts`.
 
-    def _small_logs(self) -> FloatArray:
-        """Return log(alpha + t) for small whole t, if one alpha serves all words."""
-        largest = int(self.counts.high.max(initial=0))
+        Of these there are none where there are two classes, and all counts are small.
+        """
+        high = self.counts.high
+        largest = int(high.max(initial=0))
         size = min(_LOGS, largest + 1) if len(self.alpha) == 1 else 0
-        return np.asarray(np.log(self.alpha[0] + np.arange(size)))
+        enough = size > largest and high.shape[1] == 2
+        logs = np.log(self.alpha[0] + np.arange(size))
+        return logs, np.empty((0, 2)) if enough else self.log_counts
 
 
 def _shares(indptr: IntArray) -> list[tuple[int, int]]:
