@@ -273,6 +273,8 @@ def test_regions_described_in_any_way(documents):
         ([slice(0, 30), 4], "slices only"),
         ([slice(0, 10), slice(10, 60)], "as many columns"),
         ([0, 1], "region of each of the 60 columns"),
+        ([[0, 1], [2, 3, 4]], r"slices such as .* each of the 60 columns; got \[\[0, 1\], \[2"),
+        ([[0, 1], [2, 3]], r"each of the 60 columns; got \[\[0, 1\], \[2, 3\]\]\.$"),
         ("subject", "region of each of the 60 columns"),
         ([slice(0, 30), slice(30, 60), slice(60, 60)], "slice 2 has none"),
         ([slice(0, 30), slice("30", 60)], "column numbers"),

@@ -18,12 +18,14 @@ from tests.test_cli import refused, run
 from naively import (
     ClassCounts,
     ErrorSearchSelector,
+    HybridNB,
     Pairs,
     SparseBernoulliNB,
     SparseCategoricalNB,
     SparseGaussianNB,
     SparseL1Centers,
     SparseL2Centers,
+    SparseMixedNB,
     SparseMultinomialNB,
     SparseNegativeBinomialNB,
     SparsePoissonNB,
@@ -99,6 +101,24 @@ def test_rows_that_hold_none_of_the_features_are_counted(model):
     assert answers[20:].nunique() == 1
     frame[:20].to_csv("known.csv", index=False)
     assert "hold none" not in told("predict", "out", "known.csv", "-q", "-o", "answers.csv")
+
+
+@pytest.mark.parametrize("other", [True, False])
+def test_rows_without_a_word_are_counted_beside_other_columns(other):
+    rows = [("good", 3.0, "p"), ("bad", 1.0, "n")] * 10 + [("other", 3.0, "p"), ("", 1.0, "n")]
+    frame = pd.DataFrame(rows, columns=["text", "size", "label"])
+    frame = frame if other else frame.drop(columns="size")
+    frame[:20].to_csv("a.csv", index=False)
+    frame.to_csv("b.csv", index=False)
+    asked = ("--model", "mixed", "--text", "text", "-k", "all", "--test", 0, "-q", "-o", "out")
+    run("select", "a.csv", *asked)
+    assert "hold none" not in told("predict", "out", "a.csv", "-q", "-o", "answers.csv")
+    said = told("predict", "out", "b.csv", "-q", "-o", "answers.csv")
+    beside = "the other columns" if other else "the prior of the classes"
+    assert (
+        f"2 of the 22 rows (9.09 %) hold none of the 2 words: their absence and {beside} are all "
+        "that decides" in said
+    )
 
 
 def test_rows_without_any_value_are_counted():
@@ -327,6 +347,56 @@ def test_a_loaded_model_of_counts_warns_of_logarithms():
     save(SparseMultinomialNB(k=2).fit(X, y), "counts.npz")
     with pytest.warns(UserWarning, match="trained on whole numbers, and of the .* no whole"):
         load("counts.npz").predict(np.log1p(X))
+
+
+def test_models_of_columns_of_several_kinds_know_which_are_numbers():
+    X, y = matrices()
+    frame = pd.DataFrame(np.asarray(X), columns=[f"g{j}" for j in range(X.shape[1])])
+    given = {"counts": frame, "logs": np.log1p(frame)}
+    says = {"logs": "trained on whole numbers", "counts": "trained on values that are no whole"}
+    colour = np.where(np.arange(len(y)) % 3, "red", "blue")
+    for name, rows in given.items():
+        given[name] = rows.assign(colour=colour)
+        given[name].assign(label=y).to_csv(f"{name}.csv", index=False)
+    for name, rows in given.items():
+        (other,) = set(given) - {name}
+        run("select", f"{name}.csv", "--model", "mixed", "-k", "all", "-q", "-o", "out")
+        assert says[other] in told("predict", "out", f"{other}.csv", "-q", "-o", "answers.csv")
+        assert "trained on" not in told("predict", "out", f"{name}.csv", "-q", "-o", "answers.csv")
+        own = SparseMixedNB(k="all").fit(rows, y)
+        save(own, "own.npz")
+        for fitted in (own, load("own.npz"), load("out")):
+            fitted.predict(rows)
+            with pytest.warns(UserWarning, match=says[other]):
+                fitted.predict(given[other])
+
+
+@pytest.mark.parametrize("shared", [True, False])
+def test_hybrids_are_told_from_logarithms_and_the_reverse(shared):
+    X, y = matrices()
+    X = np.asarray(X)[:, :2]
+    given = {"whole": X, "values": np.log1p(X)}
+    for name, rows in given.items():
+        model = HybridNB(2, shared_vocabulary=shared, penalty=1.0).fit(rows, y)
+        save(model, "own.npz")
+        (other,) = set(given) - {name}
+        for fitted in (model, load("own.npz")):
+            fitted.predict(rows)
+            with pytest.warns(UserWarning, match=f"The model was trained on {name}"):
+                fitted.predict(given[other])
+
+
+@pytest.mark.parametrize("weight", [0.5, 0.1, 3.0])
+def test_rows_that_all_weigh_alike_tell_of_their_values(weight):
+    X, y = matrices()
+    weights = np.full(len(y), weight)
+    for model in (SparseMultinomialNB(k=2), HybridNB(penalty=1.0), SparseGaussianNB(k=2)):
+        model.fit(X, y, sample_weight=weights).predict(X)
+        with pytest.warns(UserWarning, match="trained on whole numbers"):
+            model.predict(np.log1p(X))
+    values = SparseGaussianNB(k=2).fit(np.log1p(X), y, sample_weight=weights)
+    with pytest.warns(UserWarning, match="trained on values that are no whole"):
+        values.predict(X)
 
 
 def test_rows_of_fractional_weight_tell_nothing_of_their_values():

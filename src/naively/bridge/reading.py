@@ -65,7 +65,9 @@ class FileReading:
     def seen(self, estimator: Any, X: Any) -> Matrix:
         """Return what the rule sees of rows."""
         if self.file.variables is not None:
-            return self._encoded(X, self.file.variables)
+            rows = self._encoded(X, self.file.variables)
+            self._tell_of_values(rows)
+            return rows
         return self.file.seen(self._rows(estimator, X))
 
     def answers(self, scores: FloatArray) -> IntArray:
@@ -212,7 +214,9 @@ class FileReading:
             )
 
     def _tell_of_values(self, rows: Matrix) -> None:
-        if not self.file.scales and (said := unlike_training(self.file.whole, rows)):
+        if not self.file.scales and (
+            said := unlike_training(self.file.whole, rows, self.file.rule)
+        ):
             self._tell(said)
 
     def _tell(self, text: str) -> None:

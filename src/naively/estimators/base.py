@@ -466,7 +466,7 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
     def _selected(self, X: MatrixLike) -> Matrix:
         support = self.selection_.support
         seen = self.model_.seen(self.statistics_, self._check_rows(X), support)
-        if said := unlike_training(self._whole, seen[:, : len(support)]):
+        if said := unlike_training(self._whole, seen[:, : len(support)], self.rule_):
             warn(said)
         return seen
 

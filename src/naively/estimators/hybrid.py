@@ -28,6 +28,7 @@ from naively.estimators.base import (
     refuse_negative,
 )
 from naively.models.conditional import ConditionalFit
+from naively.models.counting import unlike_training, whole_values
 from naively.models.hybrid import (
     Learning,
     Penalty,
@@ -236,6 +237,8 @@ class HybridNB(PosteriorMixin, AbstractSelectingClassifier):
         self.classes_ = rows.classes
         self.estimator_ = estimator
         self.columns_ = rows.regions.columns(words)
+        used = slice(None) if self.columns_ is None else self.columns_
+        self._whole = whole_values(rows.counts, used)
         self.rule_ = learned.rule
         self.conditional_ = learned.fit
         return self
@@ -258,7 +261,10 @@ class HybridNB(PosteriorMixin, AbstractSelectingClassifier):
         refuse_negative(self, X)
 
     def _selected(self, X: MatrixLike) -> Matrix:
-        return selected_columns(self._check_rows(X), self.columns_)
+        seen = selected_columns(self._check_rows(X), self.columns_)
+        if said := unlike_training(self._whole, seen):
+            warn(said)
+        return seen
 
     def region_scores(self, X: MatrixLike) -> FloatArray:
         """Evidence of each region for each class, before it is weighed.

@@ -21,7 +21,7 @@ from naively._types import Array, FloatArray, IntArray
 from naively.jobs.first_rows import letters_note
 from naively.jobs.model_file import ModelFile, load_model, posterior
 from naively.jobs.reasons import misled_by
-from naively.jobs.strangers import bare_note, strangers_note, unlabelled_note
+from naively.jobs.strangers import bare_note, strangers_note, unlabelled_note, wordless_note
 from naively.jobs.study import confusion_of, coverage_points
 from naively.judging.agreement import Agreement, agreement
 from naively.judging.coverage import margins
@@ -120,8 +120,8 @@ def predict(job: PredictJob, stdout: BinaryIO, progress: Progress = silent) -> P
 def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progress) -> Predicted:
     threshold = model.answer_from if job.threshold == "own" else job.threshold
     own = threshold if job.threshold == "own" else None
-    rows, unlabelled, bare, comparison = 0, 0, 0, Comparison(model, threshold)
-    takes, k = MODELS[model.kind].takes, len(model.names)
+    rows, unlabelled, comparison = 0, 0, Comparison(model, threshold)
+    bare = np.zeros(2, dtype=np.int64)
     computed = formula(model.classes)
     compares = job.layout.label or job.layout.labels_file
     code = None if threshold is None else _code_of(model, threshold[0])
@@ -147,7 +147,7 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
         progress("predicting", rows, 0)
         with told_of(job.input):
             scores = model.scores(X)
-        bare += bare_rows(takes, X[:, : k * model.n_regions])
+        bare += _bare_rows(model, X)
         codes, margin = winners(scores), margins(scores)
         if code is not None and threshold is not None:
             codes = answers_at(scores, code, threshold[1])
@@ -178,7 +178,8 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
     notes = (
         *told(parts, job.layout),
         *first,
-        *bare_note(bare, rows, model.kind, k),
+        *bare_note(int(bare[0]), rows, model.kind, len(model.names)),
+        *wordless_note(int(bare[1]), rows, _words_from(model), len(model.names)),
         *_trained_note(trained_on, rows, model.split),
         *unlabelled_note(unlabelled, what="not compared", formats={p.format for p in parts}),
         *formula_note(computed),
@@ -186,6 +187,18 @@ def _answer(job: PredictJob, model: ModelFile, file: BinaryIO, progress: Progres
     if not comparison.verdicts.pairs:
         return Predicted(rows, None, notes, own)
     return Predicted(rows, comparison.result(), (*notes, *comparison.notes()), own)
+
+
+def _bare_rows(model: ModelFile, X: Matrix) -> tuple[int, int]:
+    """Count the rows that say nothing, and those without words beside other columns."""
+    k, others = len(model.names), _words_from(model)
+    wordless = bare_rows("presence", X[:, others:]) if others < k else 0
+    return bare_rows(MODELS[model.kind].takes, X[:, : k * model.n_regions]), wordless
+
+
+def _words_from(model: ModelFile) -> int:
+    """Return where the words of a table are among the features, after the other columns."""
+    return len(model.names) if model.variables is None else len(model.variables.names)
 
 
 def _with_split(model: ModelFile, parts: Sequence[Part], layout: Layout, compares: bool) -> Layout:
@@ -215,8 +228,10 @@ def _first_notes(model: ModelFile, batch: Batch, X: Matrix) -> Iterator[str]:
     """Say what the first rows hold that the model does not take as it is meant."""
     if model.features is not None:
         yield from letters_note(batch, model.features)
-    elif said := not model.scales and unlike_training(model.whole, X[:, : len(model.names)]):
-        yield said
+    elif not model.scales:
+        given = X[:, : len(model.names) * model.n_regions]
+        if said := unlike_training(model.whole, given, model.rule):
+            yield said
 
 
 def _scaled_note(model: ModelFile, parts: Sequence[Part], layout: Layout) -> Iterator[str]:

@@ -66,6 +66,16 @@ def bare_note(bare: int, rows: int, kind: str, k: int, which: str = "") -> Itera
     )
 
 
+def wordless_note(wordless: int, rows: int, others: int, k: int) -> Iterator[str]:
+    """Say how many rows hold none of the words, of k features all but some; nothing if all do."""
+    if wordless:
+        beside = "the other columns" if others else "the prior of the classes"
+        yield (
+            f"{wordless:,} of the {rows:,} rows ({100 * wordless / rows:.3g} %) hold none of the "
+            f"{k - others:,} words: their absence and {beside} are all that decides."
+        )
+
+
 def unlabelled_note(
     rows: int, source: str = "", what: str = "left out", formats: Iterable[str] = ()
 ) -> Iterator[str]:

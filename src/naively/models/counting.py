@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from naively._types import FloatArray, IntArray
+from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.models.alike import alike_in_rows
 from naively.models.family import Family, Problem
 from naively.models.kinds import Takes
@@ -19,15 +19,27 @@ from naively.statistics.source import distinct
 
 FIRST_ROWS = 1000  # that are looked at
 _HALVES = 0.25  # of the medians, beyond which values may be halves
+_NUMBERS = ("gaussian", "poisson")  # kinds of columns whose values are not categories
+_ROUNDING = 1e-13  # of sums of weighted values, relative
 _FEWEST = 5  # values that tell counts from others: that all are whole is no chance
 
 
-def whole_values(statistics: Any, support: IntArray) -> bool | None:
+def whole_values(statistics: Any, support: IntArray | slice) -> bool | None:
     """Whether the values of some features were whole numbers in training, as their sums tell.
 
-    None if that is not known: of presence, of categories, of rows with weights that are none.
+    None if that is not known: of presence, of categories, of rows that weigh differently. Of
+    features of several kinds those that are numbers count.
     """
     statistics = getattr(statistics, "words", statistics)  # of hybrid models
+    if hasattr(statistics, "parts"):
+        chosen, columns = np.arange(statistics.n_features)[support], statistics.columns
+        some = {kind: np.intersect1d(columns.of_kind(kind), chosen) for kind in _NUMBERS}
+        known = {
+            whole_values(statistics.parts[kind], np.searchsorted(columns.of_kind(kind), of_kind))
+            for kind, of_kind in some.items()
+            if len(of_kind)
+        }
+        return known.pop() if len(known) == 1 else None
     sums: Any
     if (sums := getattr(statistics, "center", None)) is not None:
         half = sums - np.floor(sums) == 0.5  # medians between two whole numbers, or of halves
@@ -39,21 +51,28 @@ def whole_values(statistics: Any, support: IntArray) -> bool | None:
             return None
         sums = statistics.table
     own = np.asarray(sums[support])
+    if own.dtype.kind in "iu":
+        return True if own.any() else None
+    rows = statistics.class_rows
+    weights = np.unique(statistics.class_weight[rows > 0] / rows[rows > 0])
+    alike = len(weights) == 1
+    unit = weights[0] if alike and not hasattr(statistics, "center") else 1.0
     own = own[own != 0]
-    odd = own != np.rint(own)
+    odd = _odd(own, unit)
     if own.size and not odd.any():
         # A few sums of halves are whole by chance, those of all features are not.
-        return True if own.size >= _FEWEST or _are_whole(sums) else None
-    alike = np.array_equal(statistics.class_weight, statistics.class_rows)
+        values = getattr(sums, "values", sums)  # of a sparse table
+        return True if own.size >= _FEWEST or not _odd(values, unit).any() else None
     return False if alike and 2 * np.count_nonzero(odd) > own.size else None
 
 
-def _are_whole(sums: Any) -> bool:
-    sums = getattr(sums, "values", sums)  # of a sparse table
-    return sums.dtype.kind in "iu" or bool((sums == np.rint(sums)).all())
+def _odd(sums: Array, unit: float) -> BoolArray:
+    """Which sums of values of some weight are no sums of whole numbers."""
+    sums = sums / unit
+    return np.asarray(~np.isclose(sums, np.rint(sums), rtol=_ROUNDING, atol=0.0))
 
 
-def unlike_training(whole: bool | None, X: Matrix) -> str:
+def unlike_training(whole: bool | None, X: Matrix, rule: Any = None) -> str:
     """Say that the first rows hold logarithms in place of counts, or the reverse; else "".
 
     Parameters
@@ -62,12 +81,17 @@ def unlike_training(whole: bool | None, X: Matrix) -> str:
         What `whole_values` says of the training.
     X
         Rows (n, k), as the model takes them.
+    rule
+        That of the model: of several kinds of columns it knows which are numbers.
     """
     if whole is None:
         return ""
     X = X[:FIRST_ROWS]
+    if (columns := getattr(rule, "columns", None)) is not None:
+        of_kinds = [own for kind, own in columns.items() if kind in _NUMBERS]
+        X = X[:, np.concatenate(of_kinds)]
     values = X.data if is_sparse(X) else np.asarray(X)
-    values = values[values != 0]
+    values = values[(values != 0) & ~np.isnan(values)]
     if values.size < _FEWEST:
         return ""
     if whole:

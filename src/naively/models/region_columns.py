@@ -41,11 +41,15 @@ def resolve_regions(regions: RegionsLike, n_features: int, *, shared: bool) -> R
         regions = 1
     if isinstance(regions, Integral) and not isinstance(regions, bool | np.bool_):
         return _blocks(int(regions), n_features, shared)
-    label_of = np.asarray(_labels_of_slices(regions, n_features))
+    labels = _labels_of_slices(regions, n_features)
+    try:
+        label_of = np.asarray(labels)
+    except ValueError:  # lists of different lengths
+        label_of = np.empty(0)
     if label_of.shape != (n_features,):
         raise ValueError(
-            "`regions` must be a number of blocks, slices, or the region of each of the "
-            f"{n_features} columns; got {regions!r}."
+            "`regions` must be a number of blocks, slices such as [slice(0, 2), slice(2, 5)], or "
+            f"the region of each of the {n_features} columns; got {regions!r}."
         )
     widths = _widths(label_of)
     if shared and len(set(widths.tolist())) > 1:
