@@ -9,7 +9,7 @@ from scipy.stats import chi2
 from sklearn.linear_model import LogisticRegression
 
 import reference_hybrid as reference
-from naively.models.conditional import _centred, _Problem, expand, fit_conditional
+from naively.models.conditional import _centred, _Problem, _solved, expand, fit_conditional
 
 
 def log_posterior(features, theta, intercept):
@@ -227,6 +227,15 @@ def test_one_step_without_a_row_is_a_fit_without_it(fit_intercept, n_classes):
         else:
             exact = log_posterior(b[i : i + 1], again.theta, held)[0, y[i]]
         assert near[i] == pytest.approx(exact, abs=0.02)
+
+
+def test_systems_are_solved_at_once():
+    rng = np.random.default_rng(3)
+    root, right = rng.normal(size=(20, 5, 5)), rng.normal(size=(20, 5))
+    left = root @ root.transpose(0, 2, 1) + np.eye(5)
+    expected = np.linalg.solve(left, right[:, :, None])[:, :, 0]
+    found = _solved(left.transpose(1, 2, 0).copy(), right.T.copy())
+    np.testing.assert_allclose(found.T, expected, rtol=1e-10)
 
 
 def test_the_chosen_penalty_is_small_where_rows_tell_much_and_infinite_where_nothing():

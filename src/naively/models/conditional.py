@@ -49,7 +49,7 @@ from naively._types import Array, BoolArray, FloatArray
 from naively.statistics.threads import in_threads
 
 _FEW = 64  # classes up to which matrix products are not worth their overhead
-_CHUNK = 1 << 14  # features handled at a time: they stay in the cache, and threads share them
+_CHUNK = 1 << 15  # features handled at a time: they stay in the cache, and threads share them
 _MANY = 1 << 20  # features from which threads are worth their start
 _FLAT = 1e-13  # curvature, relative to the largest, that is rounding: the direction is flat
 _VANISHED = 1e-12  # curvature, relative to the start, at which a direction has no finite optimum
@@ -149,10 +149,11 @@ def _expand_chunk(point: FloatArray, b: FloatArray, codes: Array, weights: Float
     WU, total = W * U, W.sum(axis=1)
     pairs = W @ posterior.T if n_classes > _FEW else np.einsum("cn,dn->cd", W, posterior)
     across = WU.sum(axis=2)
-    gradient = [np.bincount(codes, weights, n_classes) - total, _own(U, codes) @ weights]
+    pull = np.einsum("rn,n->r", _own(U, codes), weights)
+    gradient = np.concatenate([np.bincount(codes, weights, n_classes) - total, pull])
     curvature = [[np.diag(total) - pairs, across.T], [across, np.einsum("rcn,qcn->rq", WU, U)]]
-    value = float(log_likelihood @ weights)
-    return Expansion(value, np.concatenate(gradient), np.block(curvature), value)
+    value = float((weights * log_likelihood).sum())
+    return Expansion(value, gradient, np.block(curvature), value)
 
 
 def _scores(point: FloatArray, b: FloatArray) -> FloatArray:
@@ -412,11 +413,14 @@ def _newton_without(
 
 
 def _solved(left: FloatArray, right: FloatArray) -> FloatArray:
-    """Solutions, (R, n), of many positive definite systems (R, R, n) at once, by elimination."""
+    """Solve many positive definite systems (R, R, n) at once, (R, n), in the place of both."""
     for r in range(len(left)):
-        row, value = left[r] / left[r, r], right[r] / left[r, r]
-        left, right = left - left[:, r, None] * row, right - left[:, r] * value
-        left[r], right[r] = row, value
+        share = left[r + 1 :, r] / left[r, r]
+        left[r + 1 :, r + 1 :] -= share[:, None] * left[r, r + 1 :]
+        right[r + 1 :] -= share * right[r]
+    for r in reversed(range(len(left))):
+        right[r] -= (left[r, r + 1 :] * right[r + 1 :]).sum(axis=0)
+        right[r] /= left[r, r]
     return right
 
 

@@ -183,7 +183,7 @@ def distinct(matrix: Matrix) -> Matrix:
     arrays = matrix.data, matrix.indices, matrix.indptr
     plain = type(matrix)(arrays, matrix.shape, copy=False)  # without flags, see `canonical`
     if plain.has_canonical_format:
-        return matrix
+        return plain
     crossing = matrix.shape[1 if matrix.format == "csr" else 0]
     indices, indptr = read_only(matrix.indices), read_only(matrix.indptr)
     return canonical(matrix) if has_duplicates(indices, indptr, crossing) else plain
