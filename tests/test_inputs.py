@@ -1,15 +1,18 @@
 """Input as people have it: no row is lost, no label misread, no option dropped without a word."""
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from sklearn.model_selection import GroupKFold
 
 import naively
-from naively import ClassCounts, SparseBernoulliNB
+from naively import ClassCounts, SparseBernoulliNB, SparsityCV, selection_stability
 from naively.cli.commands import naively as command
 from naively.report.documents import summary_json
 
@@ -416,3 +419,51 @@ def test_classes_of_counts_are_spelled_as_labels_are():
     twice = summary_of("c*.csv", "--read", "class-rows=r.csv", "-k", 2)
     assert any("files are copies of others" in each for each in twice["notes"])
     assert [each["name"] for each in summary["classes"]] == ["0", "1"]
+
+
+# Groups --------------------------------------------------------------------------------------
+
+NOT_ONE_FOR_EACH = [
+    ("a", "b"), "plate", np.ones((12, 2)), [[1], [1, 2], *[[3]] * 10], {"a": 1}
+]  # fmt: skip
+MISSING = [
+    [None, *"aabbccddeef"],
+    [math.nan, *"aabbccddeef"],
+    [1, None, *range(10)],
+    np.array([math.nan, *range(11)]),
+    pd.to_datetime([None, *["2020-01-01"] * 11]),
+    pd.array([None, *range(11)], dtype="Int64"),
+    pd.Series([None, *"aabbccddeef"], dtype="string"),
+    pd.Categorical([None, *"aabbccddeef"]),
+    pa.array([None, *"aabbccddeef"]),
+]
+
+
+def with_groups(groups):
+    X, y = np.random.default_rng(0).poisson(1.0, (12, 12)), np.arange(12) % 2
+    folds = GroupKFold(2)
+    return {
+        "row": lambda: selection_stability(SparseBernoulliNB(k=2), X, y, groups=groups),
+        "rows": lambda: SparsityCV(SparseBernoulliNB(), [1, 2], folds).fit(X, y, groups=groups),
+        "feature": lambda: SparseBernoulliNB(k=2, groups=groups).fit(X, y),
+    }
+
+
+@pytest.mark.parametrize("where", ["row", "rows", "feature"])
+def test_groups_are_labels_of_one_kind_one_for_each(where):
+    each = where.rstrip("s")
+    for groups in NOT_ONE_FOR_EACH:
+        said = f"`groups` must have one label for each of the 12 {each}s; got "
+        with pytest.raises(ValueError, match=said):
+            with_groups(groups)[where]()
+    for groups in MISSING:
+        at = "1" if groups is MISSING[2] else "0"
+        said = f"`groups` must have a label for every {each}; got NaN or None at {each} {at} "
+        with pytest.raises(ValueError, match=said):
+            with_groups(groups)[where]()
+    with pytest.raises(
+        ValueError, match=r"labels of one kind; got 1 \(int\) and '1' \(str\): make"
+    ):
+        with_groups(["1", 1] * 6)[where]()
+    with_groups(pa.array([*"aabbccddeeff"]))[where]()
+    with_groups(pd.to_datetime([f"2020-01-0{1 + i // 2}" for i in range(12)]))[where]()

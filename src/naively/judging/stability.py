@@ -18,7 +18,7 @@ from scipy import sparse
 
 from naively._nearest import short
 from naively._notebook import points_shown, table_html
-from naively._types import BoolArray, FloatArray, IntArray
+from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.judging.folds import stratified_folds
 from naively.judging.rows import Rows, gather_rows, without
 from naively.models.model import Model, S
@@ -251,9 +251,11 @@ def stability(
         def drawn(side: BoolArray) -> Iterator[tuple[Model[S], S]]:
             for each in (True, False):
                 half = rows.take(np.flatnonzero(side[part] == each))
-                found = gather_rows(model, half, statistics.classes)
+                present = _present(statistics.classes, np.bincount(half.labels))
+                half = replace(half, labels=np.searchsorted(present, half.labels))
+                found = gather_rows(model, half, statistics.classes[present])
                 weight = half.weight if len(half.weight) else None
-                labels = statistics.classes[half.labels]
+                labels = found.classes[half.labels]
                 yield of_rows(model, found, model.rows_over(found, half.X, labels, weight)), found
 
         return _counted(grid, _times(drawn, sides, grid), n_subsamples)
@@ -385,15 +387,21 @@ def _times(halves: Halves, sides: Sequence[BoolArray], grid: IntArray) -> sparse
     return reduce(add, in_threads(selected, sides))
 
 
-def _selected(model: Model[S], statistics: Any, grid: IntArray) -> sparse.csr_array:
-    """Mark the features selected at each k with 1, and in the last row those at any: (K + 1, m)."""
-    present = np.flatnonzero(statistics.class_rows > 0)
+def _present(classes: Array, n_rows: IntArray) -> IntArray:
+    """Classes of which a half has rows: two, or there is nothing to select by."""
+    present = np.flatnonzero(n_rows > 0)
     if len(present) < 2:
-        others = ", ".join(short(each) for each in np.delete(statistics.classes, present).tolist())
+        others = ", ".join(short(each) for each in np.delete(classes, present).tolist())
         raise ValueError(
             f"A half of the rows has none of {others}, and nothing can be selected on one class "
             "alone; stability needs more rows of the others, or finer groups."
         )
+    return present
+
+
+def _selected(model: Model[S], statistics: Any, grid: IntArray) -> sparse.csr_array:
+    """Mark the features selected at each k with 1, and in the last row those at any: (K + 1, m)."""
+    present = _present(statistics.classes, statistics.class_rows)
     if len(present) < len(statistics.classes):
         statistics = statistics.of_classes(present)
     track = model_path(model, statistics, grid)
