@@ -12,7 +12,13 @@ from click.testing import CliRunner
 from sklearn.model_selection import GroupKFold
 
 import naively
-from naively import ClassCounts, SparseBernoulliNB, SparsityCV, selection_stability
+from naively import (
+    ClassCounts,
+    SparseBernoulliNB,
+    SparseGaussianNB,
+    SparsityCV,
+    selection_stability,
+)
 from naively.cli.commands import naively as command
 from naively.report.documents import summary_json
 
@@ -255,6 +261,58 @@ def test_what_is_said_twice_is_refused(asked, named):
 )
 def test_a_mistake_in_the_command_is_one_sentence(asked, said):
     assert said in refused(*asked)
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("count", "--read", "numbers", "--id", "label"), "--label (by default) and of --id"),
+        (("select", "--text", "label"), "--label (by default) and of --text"),
+        (("select", "--text", "x", "--label", "x"), "--label and of --text"),
+        (("select", "--text", "x", "--id", "label"), "--label (by default) and of --id"),
+        (("select", "--text", "x", "--read", "split=label"), "by default) and of --read split"),
+        (("select", "--text", "x", "--read", "groups=label"), "by default) and of --read groups"),
+        (("cv", "--text", "x", "--read", "weight=label"), "by default) and of --read weight"),
+        (("select", "--text", "x", "--read", "weight=x"), "--read weight and of --text"),
+        (("select", "--model", "mixed", "--read", "groups=label"), "and of --read groups"),
+    ],
+)
+def test_a_column_of_labels_or_weights_is_nothing_else(asked, said):
+    """`--text label` learned the label from itself."""
+    frame().assign(x="some words").to_csv("t.csv", index=False)
+    out = ("-o", "out.npz") if asked[0] == "count" else ()
+    told = refused(asked[0], "t.csv", *asked[1:], *out)
+    assert said in told
+    assert "each needs one of its own" in told
+
+
+def test_a_matrix_has_one_role_for_an_array_too():
+    np.savez("m.npz", X=X, y=np.where(Y == "p", 1, 2), g=np.arange(N) % 9)
+    told = refused("select", "m.npz", "--model", "gaussian", "-k", 2, "--read", "weight=y")
+    assert "`y` is the column of --label (by default) and of --read weight" in told
+    asked = ("--read", "groups=g", "--id", "g")  # names of rows may be their groups
+    run("select", "m.npz", "--model", "gaussian", "-k", 2, *asked, "-q")
+
+
+def test_a_class_without_rows_to_train_on_is_named():
+    rows = frame().assign(w=(Y == "p") * 1, part=np.where(Y == "p", "train", "test"))
+    rows.to_csv("t.csv", index=False)
+    asked = ("select", "t.csv", *NUMBERS)
+    told = refused(*asked, "--read", "split=part", "--read", "ignore=w")
+    assert "one class only (p), none of q; " in told
+    assert "(all their rows are test rows)" in told
+    assert "right column" not in told
+    told = refused(*asked, "--read", "weight=w", "--read", "ignore=part")
+    assert "one class only (p); " in told
+    assert "rows of weight 0 are left out; is --label" in told
+    one = rows.assign(label=pd.Categorical(["p"] * N, ["p", "q"]))[[*"abc", "label"]]
+    with pytest.raises(ValueError, match=r"one category only \(p\), and none of q; two or more"):
+        naively.select(one, model="gaussian", k=2)
+    two = rows.assign(label=pd.Categorical(Y, ["p", "q", "r"]))[[*"abc", "label"]]
+    found = naively.select(two, model="gaussian", k=2).summary
+    assert [each.name for each in found.classes] == ["p", "q"]
+    with pytest.raises(ValueError, match=r"one class only \(p\), and none of q has a weight"):
+        selection_stability(SparseGaussianNB(k=1), X, Y, sample_weight=(Y == "p") * 1.0)
 
 
 def test_the_standard_input_is_recorded_as_it_was_asked_for():

@@ -211,7 +211,8 @@ def select(
             source, kind, found = _written(place / "table", table, label, text, asked)
             numbers = {"numbers": True} if found.pop("numbers", False) else {}
             asked |= {**found, "read": {**(options.get("read") or {}), **numbers}}
-            label_type = _label_type(_labels(table, label))
+            label_type = _label_type(labels := _labels(table, label))
+            _refuse_one_category(table, label, labels)
         test = asked.get("test")
         if test is not None and not isinstance(test, str | os.PathLike | float | int):
             same = is_anndata(test) if is_anndata(table) else is_frame(test)
@@ -389,6 +390,24 @@ def _labels(table: Any, label: Any) -> list[Any]:
     labels = [None if is_missing(each) else each for each in found.tolist()]
     several = len({type(each) for each in labels if each is not None}) > 1
     return [None if each is None else label_text(each) for each in labels] if several else labels
+
+
+def _refuse_one_category(table: Any, label: Any, labels: list[Any]) -> None:
+    """Refuse a categorical column of which one category alone has rows: others were filtered."""
+    if isinstance(label, str | None):
+        rows = table.obs if is_anndata(table) else table
+        label = rows[label or "label"]
+    known = getattr(getattr(label, "cat", label), "categories", None)  # of pandas
+    if known is None:
+        return
+    empty = [each for each in known if each not in set(labels)]
+    if empty and len(known) - len(empty) < 2:
+        only = "".join(f" ({short(each)})" for each in known if each not in empty)
+        others = ", ".join(map(short, empty[:5])) + ", ..." * (len(empty) > 5)
+        raise ValueError(
+            f"`label` has rows of one category only{only}, and none of {others}; two or more are "
+            "needed to tell apart: give rows of the others too."
+        )
 
 
 def _label_type(labels: list[Any]) -> LabelType:

@@ -234,6 +234,7 @@ def stability(
     units, first = np.unique(
         np.arange(len(rows.labels)) if groups is None else groups, return_index=True
     )
+    _refuse_one_class(statistics.classes, rows.labels)
     if len(units) < 2:
         raise ValueError("Halves need two rows, or two groups of rows, at least; got one.")
     part, label = np.arange(len(units)), rows.labels[first]
@@ -385,6 +386,18 @@ def _times(halves: Halves, sides: Sequence[BoolArray], grid: IntArray) -> sparse
         return reduce(add, [_selected(model, half, grid) for model, half in halves(side)])
 
     return reduce(add, in_threads(selected, sides))
+
+
+def _refuse_one_class(classes: Array, labels: IntArray) -> None:
+    occurring = np.unique(labels)
+    if len(occurring) < 2:
+        only = "".join(f" ({short(each)})" for each in classes[occurring].tolist())
+        others = ", ".join(short(each) for each in np.delete(classes, occurring).tolist())
+        none = f", and none of {others} has a weight above 0" if others else ""
+        raise ValueError(
+            f"Stability needs rows of two classes or more; the {len(labels):,} rows are of one "
+            f"class only{only}{none}."
+        )
 
 
 def _present(classes: Array, n_rows: IntArray) -> IntArray:
