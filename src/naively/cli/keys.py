@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 
 import naively as package
 from naively._nearest import nearest
-from naively.cli.ending import Refusal
+from naively.cli.ending import Refusal, ending_when_stopped
 from naively.cli.values import AnyType
 from naively.jobs.repeat import Settings
 from naively.read.errors import reason
@@ -255,7 +255,7 @@ class Group(click.Group):
 
     def make_context(self, *args: Any, **settings: Any) -> click.Context:
         """Read the name of the command."""
-        with _in_one_sentence():
+        with ending_when_stopped(), _in_one_sentence():
             return super().make_context(*args, **settings)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
@@ -269,8 +269,8 @@ class Group(click.Group):
             raise click.UsageError(said, ctx) from error
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
-        with _in_one_sentence():
+        """Read the options of the command, which may import an engine, and run it."""
+        with ending_when_stopped(), _in_one_sentence():
             return super().invoke(ctx)
 
 
