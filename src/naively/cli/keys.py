@@ -253,6 +253,9 @@ class Group(click.Group):
 
     context_class = _Context
 
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **_described(settings))
+
     def make_context(self, *args: Any, **settings: Any) -> click.Context:
         """Read the name of the command."""
         with ending_when_stopped(), _in_one_sentence():
@@ -272,6 +275,12 @@ class Group(click.Group):
         """Read the options of the command, which may import an engine, and run it."""
         with ending_when_stopped(), _in_one_sentence():
             return super().invoke(ctx)
+
+
+def _described(settings: dict[str, Any]) -> dict[str, Any]:
+    """Say where the description is that Python left out with all docstrings."""
+    said = "Python runs with -OO, which leaves descriptions out; without it they stand here."
+    return {**settings, "help": settings.get("help") or said}
 
 
 @contextmanager
@@ -294,7 +303,7 @@ class Command(click.Command):
     context_class = _Context
 
     def __init__(self, *args: Any, example: str = "", groups: Any = (), **settings: Any) -> None:
-        super().__init__(*args, **settings)
+        super().__init__(*args, **_described(settings))
         self.example = example
         self.groups: Mapping[str, tuple[str, ...]] = dict(groups)
 
