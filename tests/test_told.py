@@ -13,10 +13,14 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from click.testing import CliRunner
+from hypothesis import given, strategies as st
+from hypothesis.extra.numpy import arrays
 from tests.test_cli import refused, run
 
 from naively import (
     ClassCounts,
+    ClassMedians,
+    ClassMoments,
     ErrorSearchSelector,
     Pairs,
     SparseBernoulliNB,
@@ -34,6 +38,7 @@ from naively import (
 )
 from naively._nearest import nearest
 from naively.cli.commands import naively
+from naively.models.counting import size_of_values
 
 
 def features_of(out="out"):
@@ -320,6 +325,42 @@ def test_a_model_of_logarithms_is_told_from_counts_and_the_reverse(model):
             fitted.predict(rows)
             with pytest.warns(UserWarning, match=says[other]):
                 fitted.predict(given[other])
+
+
+@pytest.mark.parametrize("model", OF_VALUES)
+def test_values_without_the_logarithms_of_training_are_told(model):
+    """Intensities are no whole numbers; ten rows or more tell, of whatever classes."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([*"abc"], 20)
+    logs = rng.normal(np.where(y[:, None] == [*"abca"], 7, 5), 0.5, (60, 4))
+    raw = np.exp(logs)
+    saved("logs.npz", logs, y)
+    saved("raw.npz", raw, y)
+    scale = ("--train", "scale=std") if model == "l2-centers" else ()  # by whose spread it is told
+    run("select", "logs.npz", "--model", model, *scale, "-k", 2, "-q", "-o", "out")
+    far = "times as far from 0 as those of training"
+    assert far in told("predict", "out", "raw.npz", "-q", "-o", "answers.csv")
+    assert far not in told("predict", "out", "logs.npz", "-q", "-o", "answers.csv")
+    own = OF_VALUES[model](k=2, **({"scale": "std"} if scale else {})).fit(logs, y)
+    save(own, "own.npz")
+    for fitted in (own, load("own.npz"), load("out")):
+        for rows in (logs, logs[y == "a"], logs[y == "b"], 1.5 * logs[y == "c"], raw[:9]):
+            fitted.predict(rows)
+        with pytest.warns(UserWarning, match=far):
+            fitted.predict(raw)
+    times = np.exp(logs[:, own.get_support()]).mean() / own._size
+    with pytest.warns(UserWarning, match=f" {times:.3g} times"):
+        own.predict(sp.csr_array(raw))
+
+
+@given(arrays(np.float64, (12, 3), elements=st.integers(-(10**6), 10**6)))
+def test_rows_of_training_are_not_larger_than_themselves(X):
+    """The mean of |x| is at most |mean| + deviation, and |median| + mean deviation."""
+    y = np.arange(12) % 2
+    for statistics in (ClassMoments.from_matrix(X, y), ClassMedians.from_matrix(X, y)):
+        size = size_of_values(statistics, np.arange(3))
+        for rows in (X, X[y == 0], X[y == 1]):
+            assert size is None or np.abs(rows).mean() <= size * (1 + 1e-6)
 
 
 def test_a_loaded_model_of_counts_warns_of_logarithms():

@@ -215,8 +215,9 @@ def _first_notes(model: ModelFile, batch: Batch, X: Matrix) -> Iterator[str]:
     """Say what the first rows hold that the model does not take as it is meant."""
     if model.features is not None:
         yield from letters_note(batch, model.features)
-    elif said := not model.scales and unlike_training(model.whole, X[:, : len(model.names)]):
-        yield said
+    elif not model.scales:
+        said = unlike_training(model.whole, X[:, : len(model.names)], model.size)
+        yield from filter(None, [said])
 
 
 def _scaled_note(model: ModelFile, parts: Sequence[Part], layout: Layout) -> Iterator[str]:

@@ -15,10 +15,14 @@ from naively.models.kinds import Takes
 from naively.statistics.counts import ClassCounts
 from naively.statistics.matrix import Matrix, canonical, is_sparse
 from naively.statistics.missing import missing_mask
+from naively.statistics.moments import ClassMoments
 from naively.statistics.source import distinct
+from naively.statistics.values import ClassMedians
 
 FIRST_ROWS = 1000  # that are looked at
 _HALVES = 0.25  # of the medians, beyond which values may be halves
+_ROWS = 10  # that tell of the size of values: single ones may be of any size
+_LARGER = 2.0  # times; held-out rows of eight sets, of one class each, reached 0.98
 _FEWEST = 5  # values that tell counts from others: that all are whole is no chance
 
 
@@ -48,13 +52,34 @@ def whole_values(statistics: Any, support: IntArray) -> bool | None:
     return False if alike and 2 * np.count_nonzero(odd) > own.size else None
 
 
+def size_of_values(statistics: Any, support: IntArray) -> float | None:
+    """Most that values of some features are from 0 in a class, on average over the features.
+
+    By the triangle inequality the mean of |x| is at most |mean| + standard deviation, and at most
+    |median| + mean deviation from it. None if there are no such figures.
+    """
+    if isinstance(statistics, ClassMoments) and statistics.scatter is not None:
+        some = statistics.take(support)
+        reached = np.abs(some.mean) + np.sqrt(some.variance)
+    elif isinstance(statistics, ClassMedians):
+        reached = (np.abs(statistics.center) + statistics.dispersion)[:, support].T
+    else:
+        return None
+    size = float(np.mean(reached.max(axis=1))) if len(support) else 0.0
+    return size if 0 < size < np.inf else None
+
+
 def _are_whole(sums: Any) -> bool:
     sums = getattr(sums, "values", sums)  # of a sparse table
     return sums.dtype.kind in "iu" or bool((sums == np.rint(sums)).all())
 
 
-def unlike_training(whole: bool | None, X: Matrix) -> str:
+def unlike_training(whole: bool | None, X: Matrix, size: float | None = None) -> str:
     """Say that the first rows hold logarithms in place of counts, or the reverse; else "".
+
+    So of rows that are far larger than those of training, as without logarithms or a scaling. They
+    cannot be told from those by their spread: a row of another class, or of one cell that holds
+    little, may be as far off as one in another scale.
 
     Parameters
     ----------
@@ -62,10 +87,30 @@ def unlike_training(whole: bool | None, X: Matrix) -> str:
         What `whole_values` says of the training.
     X
         Rows (n, k), as the model takes them.
+    size
+        What `size_of_values` says of the training.
     """
+    X = X[:FIRST_ROWS]
+    return _unlike_kind(whole, X) or _unlike_size(size, X)
+
+
+def _unlike_size(size: float | None, X: Matrix) -> str:
+    if not size or X.shape[0] < _ROWS:
+        return ""
+    sizes = np.abs(X.data if is_sparse(X) else np.asarray(X, dtype=np.float64))
+    times = float(np.nansum(sizes)) / (X.shape[0] * X.shape[1] * size)
+    if not _LARGER < times < np.inf:
+        return ""
+    return (
+        f"The values of the first {X.shape[0]:,} rows are {times:.3g} times as far from 0 as those "
+        "of training were in any class, on average; give values made as those of training, with "
+        "the same scaling and logarithms."
+    )
+
+
+def _unlike_kind(whole: bool | None, X: Matrix) -> str:
     if whole is None:
         return ""
-    X = X[:FIRST_ROWS]
     values = X.data if is_sparse(X) else np.asarray(X)
     values = values[values != 0]
     if values.size < _FEWEST:
