@@ -759,11 +759,3 @@ def test_names_beside_many_files(folder):
     Path("names.txt").write_text("u\nv\nw\n")
     run("select", "?.npz", "--read", "names=names.txt", "-k", "1", "--test", "0", "--quick", "-q")
     assert set(load_model("result/model.npz").names) < {"u", "v", "w"}
-
-
-def test_help_without_docstrings_says_so():
-    for asked in ((), ("select",)):
-        line = [sys.executable, "-OO", "-m", "naively", *asked, "--help"]
-        told = subprocess.run(line, capture_output=True, text=True, check=True).stdout
-        assert "Python runs with -OO, which leaves" in told
-        assert "Options:" in told or "Input:" in told
