@@ -357,8 +357,12 @@ def test_values_without_the_logarithms_of_training_are_told(model):
 def test_rows_of_training_are_not_larger_than_themselves(X):
     """The mean of |x| is at most |mean| + deviation, and |median| + mean deviation."""
     y = np.arange(12) % 2
-    for statistics in (ClassMoments.from_matrix(X, y), ClassMedians.from_matrix(X, y)):
-        size = size_of_values(statistics, np.arange(3))
+    gathered = {
+        "gaussian": ClassMoments.from_matrix(X, y),
+        "l1-centers": ClassMedians.from_matrix(X, y),
+    }
+    for model, statistics in gathered.items():
+        size = size_of_values(model, statistics, np.arange(3))
         for rows in (X, X[y == 0], X[y == 1]):
             assert size is None or np.abs(rows).mean() <= size * (1 + 1e-6)
 

@@ -457,8 +457,9 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
             warn(said)
         self._reading = None
         self._counted = counted  # before the weights of the classes: more rows are added to it
-        support = trained.selection.support
-        self._whole, self._size = whole_values(counted, support), size_of_values(counted, support)
+        name, support = trained.model.name, trained.selection.support
+        self._whole = whole_values(counted, support)
+        self._size = size_of_values(name, counted, support)
         self.model_ = trained.model
         self.statistics_ = trained.statistics
         self.selection_ = trained.selection

@@ -419,7 +419,9 @@ def _model_file(
         normalize=None if numbers is None else numbers.normalize,
         log1p=numbers is not None and numbers.log1p,
         whole=None if numbers is None else _whole(numbers, counted, trained.selection.support),
-        size=None if numbers is None else size_of_values(counted, trained.selection.support),
+        size=None
+        if numbers is None
+        else size_of_values(settings.kind, counted, trained.selection.support),
         variables=_selected(data, columns),
     )
 

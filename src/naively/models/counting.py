@@ -11,7 +11,7 @@ import numpy as np
 from naively._types import FloatArray, IntArray
 from naively.models.alike import alike_in_rows
 from naively.models.family import Family, Problem
-from naively.models.kinds import Takes
+from naively.models.kinds import MODELS, Takes
 from naively.statistics.counts import ClassCounts
 from naively.statistics.matrix import Matrix, canonical, is_sparse
 from naively.statistics.missing import missing_mask
@@ -52,12 +52,15 @@ def whole_values(statistics: Any, support: IntArray) -> bool | None:
     return False if alike and 2 * np.count_nonzero(odd) > own.size else None
 
 
-def size_of_values(statistics: Any, support: IntArray) -> float | None:
+def size_of_values(name: str, statistics: Any, support: IntArray) -> float | None:
     """Most that values of some features are from 0 in a class, on average over the features.
 
     By the triangle inequality the mean of |x| is at most |mean| + standard deviation, and at most
-    |median| + mean deviation from it. None if there are no such figures.
+    |median| + mean deviation from it. None if there are no such figures, or the model of that name
+    takes no values: counts of longer rows are larger.
     """
+    if name not in MODELS or MODELS[name].takes != "values":
+        return None
     if isinstance(statistics, ClassMoments) and statistics.scatter is not None:
         some = statistics.take(support)
         reached = np.abs(some.mean) + np.sqrt(some.variance)
