@@ -1,15 +1,24 @@
 """Input as people have it: no row is lost, no label misread, no option dropped without a word."""
 
 import json
+import math
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
 import pytest
 from click.testing import CliRunner
+from sklearn.model_selection import GroupKFold
 
 import naively
-from naively import ClassCounts, SparseBernoulliNB
+from naively import (
+    ClassCounts,
+    SparseBernoulliNB,
+    SparseGaussianNB,
+    SparsityCV,
+    selection_stability,
+)
 from naively.cli.commands import naively as command
 from naively.report.documents import summary_json
 
@@ -254,6 +263,58 @@ def test_a_mistake_in_the_command_is_one_sentence(asked, said):
     assert said in refused(*asked)
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        (("count", "--read", "numbers", "--id", "label"), "--label (by default) and of --id"),
+        (("select", "--text", "label"), "--label (by default) and of --text"),
+        (("select", "--text", "x", "--label", "x"), "--label and of --text"),
+        (("select", "--text", "x", "--id", "label"), "--label (by default) and of --id"),
+        (("select", "--text", "x", "--read", "split=label"), "by default) and of --read split"),
+        (("select", "--text", "x", "--read", "groups=label"), "by default) and of --read groups"),
+        (("cv", "--text", "x", "--read", "weight=label"), "by default) and of --read weight"),
+        (("select", "--text", "x", "--read", "weight=x"), "--read weight and of --text"),
+        (("select", "--model", "mixed", "--read", "groups=label"), "and of --read groups"),
+    ],
+)
+def test_a_column_of_labels_or_weights_is_nothing_else(asked, said):
+    """`--text label` learned the label from itself."""
+    frame().assign(x="some words").to_csv("t.csv", index=False)
+    out = ("-o", "out.npz") if asked[0] == "count" else ()
+    told = refused(asked[0], "t.csv", *asked[1:], *out)
+    assert said in told
+    assert "each needs one of its own" in told
+
+
+def test_a_matrix_has_one_role_for_an_array_too():
+    np.savez("m.npz", X=X, y=np.where(Y == "p", 1, 2), g=np.arange(N) % 9)
+    told = refused("select", "m.npz", "--model", "gaussian", "-k", 2, "--read", "weight=y")
+    assert "`y` is the column of --label (by default) and of --read weight" in told
+    asked = ("--read", "groups=g", "--id", "g")  # names of rows may be their groups
+    run("select", "m.npz", "--model", "gaussian", "-k", 2, *asked, "-q")
+
+
+def test_a_class_without_rows_to_train_on_is_named():
+    rows = frame().assign(w=(Y == "p") * 1, part=np.where(Y == "p", "train", "test"))
+    rows.to_csv("t.csv", index=False)
+    asked = ("select", "t.csv", *NUMBERS)
+    told = refused(*asked, "--read", "split=part", "--read", "ignore=w")
+    assert "one class only (p), none of q; " in told
+    assert "(all their rows are test rows)" in told
+    assert "right column" not in told
+    told = refused(*asked, "--read", "weight=w", "--read", "ignore=part")
+    assert "one class only (p); " in told
+    assert "rows of weight 0 are left out; is --label" in told
+    one = rows.assign(label=pd.Categorical(["p"] * N, ["p", "q"]))[[*"abc", "label"]]
+    with pytest.raises(ValueError, match=r"one category only \(p\), and none of q; two or more"):
+        naively.select(one, model="gaussian", k=2)
+    two = rows.assign(label=pd.Categorical(Y, ["p", "q", "r"]))[[*"abc", "label"]]
+    found = naively.select(two, model="gaussian", k=2).summary
+    assert [each.name for each in found.classes] == ["p", "q"]
+    with pytest.raises(ValueError, match=r"one class only \(p\), and none of q has a weight"):
+        selection_stability(SparseGaussianNB(k=1), X, Y, sample_weight=(Y == "p") * 1.0)
+
+
 def test_the_standard_input_is_recorded_as_it_was_asked_for():
     text = frame().to_csv(index=False)
     run("select", "-", "--read", "format=csv", *NUMBERS, "-q", stdin=text)
@@ -416,3 +477,51 @@ def test_classes_of_counts_are_spelled_as_labels_are():
     twice = summary_of("c*.csv", "--read", "class-rows=r.csv", "-k", 2)
     assert any("files are copies of others" in each for each in twice["notes"])
     assert [each["name"] for each in summary["classes"]] == ["0", "1"]
+
+
+# Groups --------------------------------------------------------------------------------------
+
+NOT_ONE_FOR_EACH = [
+    ("a", "b"), "plate", np.ones((12, 2)), [[1], [1, 2], *[[3]] * 10], {"a": 1}
+]  # fmt: skip
+MISSING = [
+    [None, *"aabbccddeef"],
+    [math.nan, *"aabbccddeef"],
+    [1, None, *range(10)],
+    np.array([math.nan, *range(11)]),
+    pd.to_datetime([None, *["2020-01-01"] * 11]),
+    pd.array([None, *range(11)], dtype="Int64"),
+    pd.Series([None, *"aabbccddeef"], dtype="string"),
+    pd.Categorical([None, *"aabbccddeef"]),
+    pa.array([None, *"aabbccddeef"]),
+]
+
+
+def with_groups(groups):
+    X, y = np.random.default_rng(0).poisson(1.0, (12, 12)), np.arange(12) % 2
+    folds = GroupKFold(2)
+    return {
+        "row": lambda: selection_stability(SparseBernoulliNB(k=2), X, y, groups=groups),
+        "rows": lambda: SparsityCV(SparseBernoulliNB(), [1, 2], folds).fit(X, y, groups=groups),
+        "feature": lambda: SparseBernoulliNB(k=2, groups=groups).fit(X, y),
+    }
+
+
+@pytest.mark.parametrize("where", ["row", "rows", "feature"])
+def test_groups_are_labels_of_one_kind_one_for_each(where):
+    each = where.rstrip("s")
+    for groups in NOT_ONE_FOR_EACH:
+        said = f"`groups` must have one label for each of the 12 {each}s; got "
+        with pytest.raises(ValueError, match=said):
+            with_groups(groups)[where]()
+    for groups in MISSING:
+        at = "1" if groups is MISSING[2] else "0"
+        said = f"`groups` must have a label for every {each}; got NaN or None at {each} {at} "
+        with pytest.raises(ValueError, match=said):
+            with_groups(groups)[where]()
+    with pytest.raises(
+        ValueError, match=r"labels of one kind; got 1 \(int\) and '1' \(str\): make"
+    ):
+        with_groups(["1", 1] * 6)[where]()
+    with_groups(pa.array([*"aabbccddeeff"]))[where]()
+    with_groups(pd.to_datetime([f"2020-01-0{1 + i // 2}" for i in range(12)]))[where]()

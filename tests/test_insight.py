@@ -576,7 +576,8 @@ def test_the_last_rows_are_held_out(dated):
             "`--judge seed` has no effect with --read time",
         ),
         ("select a.npz --read time=when --test 0", "`--read time` has no effect"),
-        ("select a.npz --read time=y", "must hold numbers, or dates"),
+        ("select a.npz --read time=y", "each needs one of its own"),
+        ("select a.npz --label who --read time=y", "must hold numbers, or dates"),
         ("select a.npz --judge repeats=2", "`--judge repeats` has no effect without -k auto"),
         (
             "select a.npz -k auto --read time=when --judge repeats=2",

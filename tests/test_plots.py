@@ -258,6 +258,20 @@ def test_a_path_without_a_gap_has_no_axis_of_it():
     assert "gap: none, proven optimal at every k" in labels
 
 
+@pytest.mark.parametrize("ks", [[20], [10, 20]])
+def test_lines_that_are_named_look_different(ks):
+    rng = np.random.default_rng(0)
+    y = np.arange(60) % 2
+    X = np.column_stack([rng.poisson(4 + 4 * y) for _ in range(20)])
+    display = StabilityDisplay.from_estimator(
+        SparseMultinomialNB(), X, y, ks=ks, threshold=0.01, n_subsamples=4
+    )  # fmt: skip
+    lines = display.stable_lines_
+    assert len(lines) == 20
+    looks = {(line.get_color(), line.get_linestyle(), line.get_marker()) for line in lines}
+    assert len(looks) == 20
+
+
 def test_lines_of_stability():
     X, y = documents()
     names = [f"word {i}" for i in range(12)]

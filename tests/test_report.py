@@ -288,6 +288,20 @@ def test_markdown_has_rows_halves_and_markers_where_the_run_has_them():
     assert "| po\\|s | 1 | good | 9.5 | +1.25 | 2.5 | 50.0 % |  | 1e-09 |\n" in text
 
 
+def test_a_probability_below_all_floats_is_not_called_0():
+    marker = MarkerRow("pos", 1, "good", 950.0, 1.25, 0.5, 2.5, 1.75, 0.5, None, 0.0)
+    summary = replace(summary_of(), markers=(marker, replace(marker, pvalue=3e-300)))
+    assert "|  | < 1e-300 |\n" in summary_markdown(summary)
+    page = summary_html(summary)
+    assert re.findall(r">([^>]*e-300)</td>", page) == ["&lt;\xa01e-300", "3e-300"]
+
+
+def test_sentences_and_numbers_stay_apart_and_together():
+    page = summary_html(summary_of())
+    assert "halves of the rows.</span> " in page.replace("\n", " ")
+    assert not re.search(r"\d %", page.split("<main>")[1].split('<section id="repeat">')[0])
+
+
 def test_csv_columns_and_figures():
     rows = list(csv.reader(io.StringIO(features_csv(summary_of()))))
     assert rows[0] == [
@@ -363,13 +377,13 @@ def test_three_answers_come_first_and_the_certificate_is_a_line():
     places = [page.index(each) for each in [*answers, "How near the optimum", "<nav"]]
     assert places == sorted(places)
     large = re.findall(r"<strong>(.*?)</strong>", page)
-    assert large == ["75.0 %"]  # what was not asked is no answer
+    assert large == ["75.0\xa0%"]  # what was not asked is no answer
     assert "<code>--judge stability</code> tells" in page
     shares = [1.0, 0.9, 0.89]
     rows = summary_of("abc").features
     firm = tuple(replace(row, stability=s) for row, s in zip(rows, shares, strict=True))
     page = summary_html(replace(summary_of(), features=firm))
-    assert re.findall(r"<strong>(.*?)</strong>", page) == ["75.0 %", "2 of 3"]
+    assert re.findall(r"<strong>(.*?)</strong>", page) == ["75.0\xa0%", "2 of 3"]
     assert "90 of 100 random halves" in page
     assert "(least: 89)" in page
 
@@ -380,7 +394,7 @@ def test_mistakes_have_their_share_of_the_class():
     row = re.search(
         r'<table class="sortable" id="mistake-table".*?<tbody>\s*(<tr>.*?</tr>)', page, re.S
     )
-    assert re.findall(r">([^<]+)</(?:bdi|td)>", row[1]) == ["a", "b", "1", "50.0 %"]
+    assert re.findall(r">([^<]+)</(?:bdi|td)>", row[1]) == ["a", "b", "1", "50.0\xa0%"]
 
 
 def test_page_does_without_what_a_run_did_not_measure():

@@ -196,7 +196,7 @@ def test_the_path_is_read_off_by_pointer_and_arrow_keys(browser, tmp_path):
     browser.hover("#path .drawing.wide svg", 0.97)
     assert browser.value(f"getComputedStyle({READING}).visibility") == "visible"
     text = browser.value(f"{READING}.textContent")
-    assert text.splitlines() == ["k: 30", "gain: 30", "at most: 30.5", "accuracy: 50.0 %"]
+    assert text.splitlines() == ["k: 30", "gain: 30", "at most: 30.5", "accuracy: 50.0\xa0%"]
     browser.value("document.querySelector('#path .chart').focus()")
     browser.key("Home")
     browser.key("ArrowRight")
@@ -280,3 +280,18 @@ def test_prints_light_and_without_tools(browser, tmp_path):
     printed = browser.printed()
     assert printed.startswith(b"%PDF")
     assert len(re.findall(rb"/Type\s*/Page\b", printed)) > 3
+
+
+def test_the_names_of_many_classes_are_whole_and_the_page_is_filled(browser, tmp_path):
+    classes = tuple(f"comp.sys.of.class{i}.hardware" for i in range(20))
+    show(browser, tmp_path, summary_of([f"word{i}" for i in range(40)], classes))
+    for width in (1600, 1280, 420):
+        browser.resize(width, 900)
+        cut = "[...document.querySelectorAll('.top dt')].filter(e => e.scrollWidth > e.clientWidth)"
+        assert browser.value(f"{cut}.length") == 0
+        assert browser.value("document.documentElement.scrollWidth") <= width
+    browser.resize(1600, 900)
+    right = "document.querySelector('{}').getBoundingClientRect().right"
+    edge = browser.value(right.format("main"))
+    assert browser.value(right.format(".confusion")) == pytest.approx(edge, abs=1)
+    assert browser.value(right.format(".compare")) == pytest.approx(edge, abs=1)

@@ -161,6 +161,21 @@ def test_what_it_returns(tmp_path):
     assert [row["feature"] for row in of_file.features] == found.features["feature"].tolist()
 
 
+@pytest.mark.parametrize("nothing", [None, float("nan"), pd.NA])
+def test_a_missing_label_is_no_class(nothing):
+    labels = [nothing, *LABELS[1:]]
+    texts = [f"word{row[0]} word{row[3]} some words" for row in COUNTS.to_numpy().tolist()]
+    for table in (COUNTS, COUNTS.to_numpy(), sp.csr_array(COUNTS.to_numpy()), texts):
+        found = naively.select(table, label=labels, k=3).summary
+        assert {each.name for each in found.classes} == set(LABELS)
+        assert "1 row without a label was left out." in found.notes
+
+
+def test_groups_in_memory_are_a_column():
+    with pytest.raises(ValueError, match="`read` groups must be the name of a column; got "):
+        naively.select(COUNTS, label=LABELS, k=3, read={"groups": LABELS})
+
+
 @pytest.mark.parametrize(
     "labels", [np.array(LABELS) == "ham", np.where(np.array(LABELS) == "ham", 7, 12)]
 )

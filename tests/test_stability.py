@@ -21,6 +21,7 @@ from naively import (
     SparseGaussianNB,
     SparseL1Centers,
     SparseL2Centers,
+    SparseMixedNB,
     SparseMultinomialNB,
     SparseNegativeBinomialNB,
     SparsePoissonNB,
@@ -146,6 +147,34 @@ def test_classes_that_a_half_lacks():
         selection_stability(SparseMultinomialNB(k=4), X[:100], np.repeat([0, 1], [99, 1]))
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        *MODELS,
+        SparseL1Centers(missing="ignore"),
+        SparseL1Centers(redundancy="conditional"),
+        SparseL2Centers(redundancy="conditional"),
+        SparseGaussianNB(missing="ignore"),
+        SparseCategoricalNB(redundancy="conditional"),
+        SparseMixedNB(columns=["gaussian"] * 10 + ["poisson"] * 10 + ["categorical"] * 10),
+        SparseBernoulliNB(quota="even"),
+    ],
+    ids=str,
+)
+def test_a_half_without_a_class_is_fitted_on_the_others(estimator):
+    """Two groups are two halves; each chooses what a fit on its rows does."""
+    X, y = counts()
+    groups = np.arange(len(y)) % 2
+    y[groups == 0] %= 2
+    assert len(set(y)) == 3
+    found = selection_stability(estimator, X, y, [6], n_subsamples=2, groups=groups)
+    expected = np.zeros(X.shape[1], dtype=int)
+    for group in (0, 1):
+        fitted = clone(estimator).set_params(k=6).fit(X[groups == group], y[groups == group])
+        expected += fitted.get_support()
+    assert found.times.toarray()[0].tolist() == expected.tolist()
+
+
 def test_features_of_noise_keep_the_bound():
     """Of 190 columns of noise fewer are stable, on average, than theorem 1 allows."""
     false, true, bounds = [], [], []
@@ -203,7 +232,7 @@ def test_no_bound_where_nothing_can_be_said():
         ({"n_subsamples": None}, "`n_subsamples` must be an even int >= 2; got None"),
         ({"n_buckets": 7}, "`n_buckets` must be an even int >= 2; got 7"),
         ({"groups": np.zeros(240)}, "two groups of rows, at least; got one"),
-        ({"groups": np.zeros(3)}, "inconsistent numbers of samples"),
+        ({"groups": np.zeros(3)}, "one label for each of the 240 rows"),
         ({"ks": [31]}, r"`ks` must lie in \[0, 30\]"),
     ],
 )

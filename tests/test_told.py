@@ -13,10 +13,14 @@ import pyarrow as pa
 import pytest
 import scipy.sparse as sp
 from click.testing import CliRunner
+from hypothesis import given, strategies as st
+from hypothesis.extra.numpy import arrays
 from tests.test_cli import refused, run
 
 from naively import (
     ClassCounts,
+    ClassMedians,
+    ClassMoments,
     ErrorSearchSelector,
     HybridNB,
     Pairs,
@@ -36,6 +40,7 @@ from naively import (
 )
 from naively._nearest import nearest
 from naively.cli.commands import naively
+from naively.models.counting import size_of_values
 
 
 def features_of(out="out"):
@@ -93,7 +98,7 @@ def test_rows_that_hold_none_of_the_features_are_counted(model):
     said = told("select", "a.csv", "-k", 2, "--model", model, "--read", "split=part", "-o", "out")
     note = "3 of the 3 test rows (100 %) hold none of the 2 features"
     assert note in said
-    assert note in Path("out/report.html").read_text()
+    assert note in Path("out/report.html").read_text().replace("\xa0", " ")
     said = told("predict", "out", "a.csv", "-q", "-o", "answers.csv")
     assert "3 of the 23 rows (13 %) hold none of the 2 features: the prior of the classes" in said
     assert ("absence" in said) == (model == "bernoulli")
@@ -340,6 +345,46 @@ def test_a_model_of_logarithms_is_told_from_counts_and_the_reverse(model):
             fitted.predict(rows)
             with pytest.warns(UserWarning, match=says[other]):
                 fitted.predict(given[other])
+
+
+@pytest.mark.parametrize("model", OF_VALUES)
+def test_values_without_the_logarithms_of_training_are_told(model):
+    """Intensities are no whole numbers; ten rows or more tell, of whatever classes."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([*"abc"], 20)
+    logs = rng.normal(np.where(y[:, None] == [*"abca"], 7, 5), 0.5, (60, 4))
+    raw = np.exp(logs)
+    saved("logs.npz", logs, y)
+    saved("raw.npz", raw, y)
+    scale = ("--train", "scale=std") if model == "l2-centers" else ()  # by whose spread it is told
+    run("select", "logs.npz", "--model", model, *scale, "-k", 2, "-q", "-o", "out")
+    far = "times as far from 0 as those of training"
+    assert far in told("predict", "out", "raw.npz", "-q", "-o", "answers.csv")
+    assert far not in told("predict", "out", "logs.npz", "-q", "-o", "answers.csv")
+    own = OF_VALUES[model](k=2, **({"scale": "std"} if scale else {})).fit(logs, y)
+    save(own, "own.npz")
+    for fitted in (own, load("own.npz"), load("out")):
+        for rows in (logs, logs[y == "a"], logs[y == "b"], 1.5 * logs[y == "c"], raw[:9]):
+            fitted.predict(rows)
+        with pytest.warns(UserWarning, match=far):
+            fitted.predict(raw)
+    times = np.exp(logs[:, own.get_support()]).mean() / own._size
+    with pytest.warns(UserWarning, match=f" {times:.3g} times"):
+        own.predict(sp.csr_array(raw))
+
+
+@given(arrays(np.float64, (12, 3), elements=st.integers(-(10**6), 10**6)))
+def test_rows_of_training_are_not_larger_than_themselves(X):
+    """The mean of |x| is at most |mean| + deviation, and |median| + mean deviation."""
+    y = np.arange(12) % 2
+    gathered = {
+        "gaussian": ClassMoments.from_matrix(X, y),
+        "l1-centers": ClassMedians.from_matrix(X, y),
+    }
+    for model, statistics in gathered.items():
+        size = size_of_values(model, statistics, np.arange(3))
+        for rows in (X, X[y == 0], X[y == 1]):
+            assert size is None or np.abs(rows).mean() <= size * (1 + 1e-6)
 
 
 def test_a_loaded_model_of_counts_warns_of_logarithms():

@@ -93,4 +93,3 @@ SUMMARY = FileKind(
     "give the folder that `naively select` wrote.",
     "run `naively select` again",
 )
-RULE = FileKind("naively rule", 1, "a rule", "give what `naively export` wrote.", "export it again")

@@ -8,7 +8,12 @@ from typing import Any
 from sklearn.pipeline import Pipeline
 
 from naively.bridge.files import file_of
-from naively.jobs.export import exported
+from naively.exports import plain, source, sql
+from naively.jobs.export import decision_of
+from naively.work.writing import atomic_file
+
+_FORMATS = ("onnx", "sql", "json", "python")
+_LAYOUTS = ("columns", "words")
 
 
 def export(
@@ -72,5 +77,26 @@ def export(
     >>> code["predict"]([7.5, 0.0])
     'high'
     """
-    of_file = file_of(model) if isinstance(model, Pipeline) else model
-    return exported(of_file, format, path, layout=layout, table=table)
+    if format not in _FORMATS:
+        raise ValueError(f"`format` must be one of {', '.join(_FORMATS)}; got {format!r}.")
+    for name, given in (("layout", layout), ("table", table)):
+        if given is not None and format != "sql":
+            raise ValueError(f"`{name}` has no effect on `format`={format!r}, only on 'sql'.")
+    if layout not in (None, *_LAYOUTS):
+        raise ValueError(f"`layout` must be 'columns' or 'words'; got {layout!r}.")
+    decision = decision_of(file_of(model) if isinstance(model, Pipeline) else model)
+    found: Any
+    if format == "onnx":
+        from naively.exports import graph
+
+        found = graph.graph(decision)
+    elif format == "sql":
+        layout = layout or ("words" if decision.of_words else "columns")
+        found = sql.statement(decision, layout, table or {"columns": "rows"}.get(layout, layout))
+    else:
+        found = (plain.text if format == "json" else source.source)(decision)
+    if path is not None:
+        content = found.SerializeToString() if format == "onnx" else found.encode()
+        with atomic_file(path) as file:
+            file.write(content)
+    return found

@@ -214,9 +214,8 @@ class FileReading:
             )
 
     def _tell_of_values(self, rows: Matrix) -> None:
-        if not self.file.scales and (
-            said := unlike_training(self.file.whole, rows, self.file.rule)
-        ):
+        file = self.file
+        if not file.scales and (said := unlike_training(file.whole, rows, file.rule, file.size)):
             self._tell(said)
 
     def _tell(self, text: str) -> None:

@@ -20,7 +20,7 @@ from typing import Any, final
 
 import numpy as np
 
-from naively._types import Array
+from naively._nearest import short
 from naively.bridge.cells import is_anndata, written_anndata
 from naively.bridge.files import estimator_of
 from naively.jobs.learn import learn
@@ -33,6 +33,7 @@ from naively.read.errors import InputError, OutputError
 from naively.read.frame import check_named, column_names, is_frame, labels_in
 from naively.report.documents import features_csv
 from naively.report.summary import Summary
+from naively.statistics.labels import as_given, is_missing
 from naively.statistics.matrix import is_sparse
 from naively.text.labels import label_text
 from naively.work.writing import atomic_directory
@@ -192,6 +193,13 @@ def select(
     """
     _commands()
     asked: dict[str, Any] = {"model": model, "k": k, **options}
+    for name in _BESIDE:
+        given = (options.get("read") or {}).get(name)
+        if not isinstance(given, str | None):
+            raise ValueError(
+                f"`read` {name} must be the name of a column; got {short(repr(given))}: give a "
+                "frame that has it as a column."
+            )
     label_type: LabelType = "text"
     with tempfile.TemporaryDirectory(prefix="naively-") as folder, _said_in_python(folder):
         place = Path(folder)
@@ -203,7 +211,8 @@ def select(
             source, kind, found = _written(place / "table", table, label, text, asked)
             numbers = {"numbers": True} if found.pop("numbers", False) else {}
             asked |= {**found, "read": {**(options.get("read") or {}), **numbers}}
-            label_type = _label_type(_labels(table, label))
+            label_type = _label_type(labels := _labels(table, label))
+            _refuse_one_category(table, label, labels)
         test = asked.get("test")
         if test is not None and not isinstance(test, str | os.PathLike | float | int):
             same = is_anndata(test) if is_anndata(table) else is_frame(test)
@@ -255,9 +264,9 @@ def _written(
     if text is not None:
         raise ValueError("`text` names columns of a table, and `table` has none; leave it out.")
     if is_sparse(table) or getattr(table, "ndim", 1) == 2:
-        labels = np.array(_labels(table, label))
-        if labels.dtype.kind == "O":
-            labels = labels.astype(str)
+        labels = np.array(given := _labels(table, label))
+        if labels.dtype.kind == "O":  # of text, nothing stands for a missing label
+            labels = np.array([label_text(each) or "" for each in given])
         path = path.with_suffix(".npz")
         if is_sparse(table):
             rows = table.tocsr()
@@ -369,16 +378,36 @@ def _parquet(path: Path, rows: Any) -> str:
 
 
 def _labels(table: Any, label: Any) -> list[Any]:
-    """Labels of the rows, as Python has them."""
+    """Labels of the rows, as Python has them: of one kind, None where one is missing."""
     if isinstance(label, str | None):
         return labels_in(table.obs if is_anndata(table) else table, label or "label")
-    found: Array = np.asarray(label.to_numpy() if hasattr(label, "to_numpy") else label)
+    found = as_given(label)
     n = table.shape[0] if hasattr(table, "shape") else len(table)
     if found.ndim != 1 or len(found) != n:
         raise ValueError(
             f"`label` must have one label for each of the {n:,} rows; got shape {found.shape}."
         )
-    return list(found.tolist())
+    labels = [None if is_missing(each) else each for each in found.tolist()]
+    several = len({type(each) for each in labels if each is not None}) > 1
+    return [None if each is None else label_text(each) for each in labels] if several else labels
+
+
+def _refuse_one_category(table: Any, label: Any, labels: list[Any]) -> None:
+    """Refuse a categorical column of which one category alone has rows: others were filtered."""
+    if isinstance(label, str | None):
+        rows = table.obs if is_anndata(table) else table
+        label = rows[label or "label"]
+    known = getattr(getattr(label, "cat", label), "categories", None)  # of pandas
+    if known is None:
+        return
+    empty = [each for each in known if each not in set(labels)]
+    if empty and len(known) - len(empty) < 2:
+        only = "".join(f" ({short(each)})" for each in known if each not in empty)
+        others = ", ".join(map(short, empty[:5])) + ", ..." * (len(empty) > 5)
+        raise ValueError(
+            f"`label` has rows of one category only{only}, and none of {others}; two or more are "
+            "needed to tell apart: give rows of the others too."
+        )
 
 
 def _label_type(labels: list[Any]) -> LabelType:

@@ -6,11 +6,22 @@ import atexit
 import gc
 import sys
 
+from naively.cli.stopping import INTERRUPTED, SAID, stopped_by_signals
+
 _OBJECTS = 100_000  # more than before garbage is looked for: imports and compiling make few cycles
 
 
 def main() -> None:
     """Run the command, or say how to install what it needs."""
+    try:
+        with stopped_by_signals():
+            _run()
+    except KeyboardInterrupt:
+        sys.stderr.write(SAID)
+        sys.exit(INTERRUPTED)
+
+
+def _run() -> None:
     gc.set_threshold(_OBJECTS)
     atexit.register(gc.freeze)  # nor is it at the very end, in all modules: 0.4 s of every run
     try:
@@ -23,9 +34,6 @@ def main() -> None:
             "install it with: pip install 'naively[cli]'\n"
         )
         sys.exit(2)
-    except KeyboardInterrupt:
-        sys.stderr.write("naively: interrupted; nothing was written.\n")
-        sys.exit(130)  # what shells report for a program stopped by Ctrl-C
     try:
         naively(prog_name="naively")
     except OSError as error:  # from what is printed outside of the commands, such as --help

@@ -7,15 +7,14 @@ import functools
 import json
 import os
 import re
-import signal
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
-from threading import Event
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
 import click
 
+from naively.cli.stopping import ASKED_TO_STOP, INTERRUPTED, SAID, Stopped, stopped_by_signals
 from naively.read.errors import InputError, OutputError, reason
 from naively.read.progress import Progress
 from naively.report.names import printable
@@ -23,10 +22,8 @@ from naively.report.names import printable
 P = ParamSpec("P")
 R = TypeVar("R")
 
-_INTERRUPTED = 130  # what shells report for a program stopped by Ctrl-C
-_READER_GONE = 141  # and for one that wrote on to a reader that had enough (head, less)
-
-_ASKED_TO_STOP = Event()  # a process has its signals once
+# What shells report for a program that wrote on to a reader that had enough (head, less).
+_READER_GONE = 141
 
 _SMALLER = {"words": ["--words min-count", "smaller --words ngrams"], "k": ["a smaller -k"]}
 
@@ -47,7 +44,7 @@ def explained(command: Callable[P, R]) -> Callable[P, R]:
     @functools.wraps(command)
     def run(*args: P.args, **kwargs: P.kwargs) -> R:
         try:
-            with _stoppable():
+            with ending_when_stopped():
                 return command(*args, **kwargs)
         except (InputError, OutputError) as error:
             raise Refusal(str(error)) from error
@@ -62,58 +59,36 @@ def explained(command: Callable[P, R]) -> Callable[P, R]:
             known = {each.name for each in click.get_current_context().command.params}
             ways = [way for name, some in _SMALLER.items() if name in known for way in some]
             raise Refusal(f"not enough memory; use {', '.join([*ways, 'fewer rows'])}.") from error
-        except KeyboardInterrupt:
-            _interrupted()
-        except SystemError as error:
-            # A signal that arrives as compiled code returns: Python blames the code.
-            if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
-                raise
-            _interrupted()
 
     return run
 
 
-def _interrupted() -> NoReturn:
-    click.echo("naively: interrupted; nothing was written.", err=True)
-    sys.exit(_INTERRUPTED)
-
-
 @contextmanager
-def _stoppable() -> Iterator[None]:
-    """Let Ctrl-C and SIGTERM stop what runs within, at the next step if Python drops the exception.
-
-    What is raised while an object is destroyed is dropped, and told on the error output.
-    """
-    _ASKED_TO_STOP.clear()
-
-    def stop(*_: object) -> None:
-        _ASKED_TO_STOP.set()
-        raise KeyboardInterrupt
-
-    def tell(dropped: Any) -> None:
-        if not issubclass(dropped.exc_type, KeyboardInterrupt):
-            usual(dropped)
-
-    usual, sys.unraisablehook = sys.unraisablehook, tell
-    before: dict[signal.Signals, Any] = {}
+def ending_when_stopped() -> Iterator[None]:
+    """Turn Ctrl-C and SIGTERM into a clean end."""
     try:
-        with suppress(ValueError):  # not in the main thread: leave signals alone
-            for number in (signal.SIGINT, signal.SIGTERM):
-                if signal.getsignal(number) is not signal.SIG_IGN:  # as of jobs in the background
-                    before[number] = signal.signal(number, stop)
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-        sys.unraisablehook = usual
+        with stopped_by_signals():
+            yield
+    except KeyboardInterrupt:
+        _interrupted()
+    except SystemError as error:
+        # A signal that arrives as compiled code returns: Python blames the code.
+        if not isinstance(error.__cause__ or error.__context__, KeyboardInterrupt):
+            raise
+        _interrupted()
+
+
+def _interrupted() -> NoReturn:
+    click.echo(SAID, nl=False, err=True)
+    sys.exit(INTERRUPTED)
 
 
 def stoppable(progress: Progress) -> Progress:
     """Stop at the next step where a signal was dropped."""
 
     def step(stage: str, done: int, total: int) -> None:
-        if _ASKED_TO_STOP.is_set():
-            raise KeyboardInterrupt
+        if ASKED_TO_STOP.is_set():
+            raise Stopped
         progress(stage, done, total)
 
     return step

@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 
 import naively as package
 from naively._nearest import nearest
-from naively.cli.ending import Refusal
+from naively.cli.ending import Refusal, ending_when_stopped
 from naively.cli.values import AnyType
 from naively.jobs.repeat import Settings
 from naively.read.errors import reason
@@ -253,9 +253,12 @@ class Group(click.Group):
 
     context_class = _Context
 
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **_described(settings))
+
     def make_context(self, *args: Any, **settings: Any) -> click.Context:
         """Read the name of the command."""
-        with _in_one_sentence():
+        with ending_when_stopped(), _in_one_sentence():
             return super().make_context(*args, **settings)
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
@@ -269,9 +272,15 @@ class Group(click.Group):
             raise click.UsageError(said, ctx) from error
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
-        with _in_one_sentence():
+        """Read the options of the command, which may import an engine, and run it."""
+        with ending_when_stopped(), _in_one_sentence():
             return super().invoke(ctx)
+
+
+def _described(settings: dict[str, Any]) -> dict[str, Any]:
+    """Say where the description is that Python left out with all docstrings."""
+    said = "Python runs with -OO, which leaves descriptions out; without it they stand here."
+    return {**settings, "help": settings.get("help") or said}
 
 
 @contextmanager
@@ -294,7 +303,7 @@ class Command(click.Command):
     context_class = _Context
 
     def __init__(self, *args: Any, example: str = "", groups: Any = (), **settings: Any) -> None:
-        super().__init__(*args, **settings)
+        super().__init__(*args, **_described(settings))
         self.example = example
         self.groups: Mapping[str, tuple[str, ...]] = dict(groups)
 

@@ -42,7 +42,13 @@ from naively.judging.folds import choose_k
 from naively.judging.rows import checked_rows
 from naively.judging.stability import SelectionStability, stability_at
 from naively.models.alike import p_values
-from naively.models.counting import FIRST_ROWS, uncounted, unlike_training, whole_values
+from naively.models.counting import (
+    FIRST_ROWS,
+    size_of_values,
+    uncounted,
+    unlike_training,
+    whole_values,
+)
 from naively.models.kinds import MODELS
 from naively.models.model import A, Model, RowsOver, S
 from naively.models.rules import LinearRule, Rule, winners
@@ -451,7 +457,9 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
             warn(said)
         self._reading = None
         self._counted = counted  # before the weights of the classes: more rows are added to it
-        self._whole = whole_values(counted, trained.selection.support)
+        name, support = trained.model.name, trained.selection.support
+        self._whole = whole_values(counted, support)
+        self._size = size_of_values(name, counted, support)
         self.model_ = trained.model
         self.statistics_ = trained.statistics
         self.selection_ = trained.selection
@@ -466,7 +474,8 @@ class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
     def _selected(self, X: MatrixLike) -> Matrix:
         support = self.selection_.support
         seen = self.model_.seen(self.statistics_, self._check_rows(X), support)
-        if said := unlike_training(self._whole, seen[:, : len(support)], self.rule_):
+        own = seen[:, : len(support)]
+        if said := unlike_training(self._whole, own, self.rule_, self._size):
             warn(said)
         return seen
 

@@ -45,6 +45,7 @@ from naively.estimators.search_checks import (
 from naively.judging.curves import Curve, Ranking, best_curve, ranking
 from naively.judging.folds import Splits
 from naively.selection.path import checked_grid
+from naively.statistics.labels import group_codes
 from naively.statistics.matrix import Matrix
 
 M = TypeVar("M", bound=Callable[..., Any])
@@ -213,8 +214,10 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         """
         contenders = [clone(each) for each in self._contenders()]
         self.scorer_ = one_scorer(contenders[0], self.scoring)
-        routed = self._routed(sample_weight, groups, params)
         checked, labels = self._checked(contenders[0], X, y)
+        if groups is not None:
+            group_codes(groups, len(labels), "row")
+        routed = self._routed(sample_weight, groups, params)
         cv = check_cv(self.cv, labels, classifier=True)
         splits = checked_splits(cv.split(checked, labels, **routed["split"]), len(labels))
         self._check_weights(routed, splits, len(labels))

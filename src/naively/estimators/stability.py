@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 from sklearn.base import clone
-from sklearn.utils import check_consistent_length, check_random_state, column_or_1d
+from sklearn.utils import check_random_state
 
 from naively._types import MatrixLike
 from naively.estimators.base import AbstractSparseClassifier, check_sparse_classifier
@@ -13,6 +13,7 @@ from naively.judging.rows import checked_rows
 from naively.judging.stability import BUCKETS, SelectionStability, stability
 from naively.models.model import S
 from naively.selection.train import k_of, model_grid
+from naively.statistics.labels import group_codes
 from naively.statistics.weights import check_weights
 
 
@@ -94,9 +95,7 @@ def selection_stability(
         ks = [k_of(model, statistics, estimator.k)]
     codes = None
     if groups is not None:
-        groups = column_or_1d(groups)
-        check_consistent_length(X, groups)
-        codes = np.unique(groups, return_inverse=True)[1].ravel()
+        codes = group_codes(groups, len(y), "row")
         weight = check_weights(sample_weight, len(codes))
         codes = codes if weight is None else codes[weight > 0]
     return stability(

@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from naively._versions import RULE
 from naively.exports.decision import Decision
 from naively.models.value_rules import kind_of
 
@@ -15,7 +14,8 @@ from naively.models.value_rules import kind_of
 def text(decision: Decision) -> str:
     """Return the JSON text; see `docs/howto/export.md` for the schema."""
     described = {
-        **RULE.marks(),
+        "format": "naively rule",
+        "version": 1,
         "model": decision.model,
         "classes": list(decision.classes),
         "features": [

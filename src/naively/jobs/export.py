@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from naively._types import Array
-from naively.exports import plain, source, sql
 from naively.exports.decision import Decision, Label
 from naively.jobs.model_file import ModelFile, load_model, text_of, variables_told
 from naively.jobs.predict import model_file
@@ -18,44 +17,6 @@ from naively.models.rules import LinearRule, Rule
 from naively.models.value_rules import AbsoluteRule
 from naively.statistics.mixed_columns import MixedColumns
 from naively.text.features import Weights
-from naively.work.writing import atomic_file
-
-FORMATS = ("onnx", "sql", "json", "python")
-LAYOUTS = ("columns", "words")
-
-
-def exported(
-    model: Any,
-    format: str,
-    path: str | os.PathLike[str] | None = None,
-    *,
-    layout: str | None = None,
-    table: str | None = None,
-) -> Any:
-    """Return what is exported of a model, and write it; as `naively.export`, but of no pipeline."""
-    if format not in FORMATS:
-        raise ValueError(f"`format` must be one of {', '.join(FORMATS)}; got {format!r}.")
-    for name, given in (("layout", layout), ("table", table)):
-        if given is not None and format != "sql":
-            raise ValueError(f"`{name}` has no effect on `format`={format!r}, only on 'sql'.")
-    if layout not in (None, *LAYOUTS):
-        raise ValueError(f"`layout` must be 'columns' or 'words'; got {layout!r}.")
-    decision = decision_of(model)
-    found: Any
-    if format == "onnx":
-        from naively.exports import graph
-
-        found = graph.graph(decision)
-    elif format == "sql":
-        layout = layout or ("words" if decision.of_words else "columns")
-        found = sql.statement(decision, layout, table or {"columns": "rows"}.get(layout, layout))
-    else:
-        found = (plain.text if format == "json" else source.source)(decision)
-    if path is not None:
-        content = found.SerializeToString() if format == "onnx" else found.encode()
-        with atomic_file(path) as file:
-            file.write(content)
-    return found
 
 
 def decision_of(model: Any) -> Decision:

@@ -21,7 +21,7 @@ from naively.jobs.strangers import case_note
 from naively.judging.stability import FIRM, HALVES, tail_bound
 from naively.models import MODELS
 from naively.models.constraints import Constraints
-from naively.models.counting import whole_values
+from naively.models.counting import size_of_values, whole_values
 from naively.models.family import Coupled, Ordered
 from naively.models.mixed import described
 from naively.models.model import Model
@@ -419,6 +419,9 @@ def _model_file(
         normalize=None if numbers is None else numbers.normalize,
         log1p=numbers is not None and numbers.log1p,
         whole=None if numbers is None else _whole(numbers, counted, trained.selection.support),
+        size=None
+        if numbers is None
+        else size_of_values(settings.kind, counted, trained.selection.support),
         variables=_selected(data, columns),
     )
 

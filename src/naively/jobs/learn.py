@@ -245,8 +245,12 @@ def check_rows(recipe: Recipe, data: Data, kinds: Kinds) -> None:
             )
     if len(found) < 2:
         bare = data.n_rows(UNLABELLED)
-        hint = f"{bare:,} row{'s' * (bare > 1)} without a label left out; " * bool(bare)
-        raise one_class(name, found, f"{hint}is --label the right column?")
+        held = sorted(set(data.rows_of_classes(TEST)) - set(found))
+        why = [f"{bare:,} row{'s' * (bare > 1)} without a label left out"] * bool(bare)
+        why += ["all their rows are test rows"] * bool(held)
+        why += ["rows of weight 0 are left out"] * (recipe.layout.weight is not None)
+        why += ["is --label the right column?"] * (not held)
+        raise one_class(name, found, "; ".join(why), held)
     if n >= 20 and 2 * len(found) > n:
         raise InputError(
             f"{name}: the labels have {len(found):,} different values in {n:,} rows, "
@@ -266,12 +270,19 @@ def _untested(recipe: Recipe, data: Data) -> Iterator[str]:
         yield f"No row was held out: {share} is less than half a row; --test 0.5 takes more."
 
 
-def one_class(name: str, found: Iterable[str], hint: str) -> InputError:
-    """Return the error of rows of one class, or none, with what to look at."""
+def one_class(
+    name: str, found: Iterable[str], hint: str, lacking: Sequence[str] = ()
+) -> InputError:
+    """Return the error of rows of one class, or none, with what to look at.
+
+    `lacking` are classes without rows to train on, as far as they are known.
+    """
     only = "".join(f" ({short(each)})" for each in found)
+    others = ", ".join(map(short, lacking[:5])) + ", ..." * (len(lacking) > 5)
+    none = f", none of {others}" if lacking else ""
     return InputError(
-        f"{name}: the training rows hold one class only{only}; two or more are needed to tell "
-        f"apart ({hint})."
+        f"{name}: the training rows hold one class only{only}{none}; two or more are needed to "
+        f"tell apart ({hint})."
     )
 
 

@@ -82,6 +82,7 @@ class ModelFile:
     normalize: float | None = None  # sum that rows of a matrix are scaled to when they are read
     log1p: bool = False  # and ln(1 + value) after that
     whole: bool | None = None  # values of training were whole numbers; None: it is not known
+    size: float | None = None  # most that they are from 0 in a class, on average; None: not known
     variables: Variables | None = None  # of a table: what is read of it for the k features
     # Class that is answered only from so many nats of log-odds on; None: the likeliest is
     answer_from: tuple[str, float] | None = None
@@ -179,6 +180,7 @@ def _manifest(model: ModelFile) -> dict[str, Any]:
         **({} if model.normalize is None else {"normalize": model.normalize}),
         **({"log1p": True} if model.log1p else {}),
         **({} if model.whole is None else {"whole": model.whole}),
+        **({} if model.size is None else {"size": model.size}),
         **({} if model.answer_from is None else {"answer_from": list(model.answer_from)}),
         **({"split": model.split} if model.split else {}),
         **({} if model.label_type == "text" else {"label_type": model.label_type}),
@@ -350,6 +352,7 @@ def _model(fields: _Fields, arrays: dict[str, Array]) -> ModelFile:
         normalize=fields.get("normalize", float, type(None)),
         log1p=fields.get("log1p", bool, type(None)) or False,
         whole=fields.get("whole", bool, type(None)),
+        size=fields.get("size", float, type(None)),
         variables=_variables(fields),
         answer_from=_answer_from(fields),
         split=fields.get("split", str, type(None)) or "",

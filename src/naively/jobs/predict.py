@@ -230,8 +230,8 @@ def _first_notes(model: ModelFile, batch: Batch, X: Matrix) -> Iterator[str]:
         yield from letters_note(batch, model.features)
     elif not model.scales:
         given = X[:, : len(model.names) * model.n_regions]
-        if said := unlike_training(model.whole, given, model.rule):
-            yield said
+        said = unlike_training(model.whole, given, model.rule, model.size)
+        yield from filter(None, [said])
 
 
 def _scaled_note(model: ModelFile, parts: Sequence[Part], layout: Layout) -> Iterator[str]:

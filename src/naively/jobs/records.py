@@ -364,7 +364,11 @@ def _solved(
     data = of_record(record, source, text_columns)
     found = data.rows_of_classes(TRAIN)
     if len(found) < 2:
-        raise one_class(source, found, "was the right column given to `naively count`?")
+        lacking = sorted(set(data.class_rows[TRAIN]) - set(found))
+        why = "rows of weight 0 are left out" if lacking else (
+            "was the right column given to `naively count`?"
+        )  # fmt: skip
+        raise one_class(source, found, why, lacking)
     if settings.kind != "bernoulli":  # whose weights are known
         weights = "presence" if record.features.presence else record.features.weights
         norm = getattr(record.features, "norm", None)

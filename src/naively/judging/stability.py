@@ -18,7 +18,7 @@ from scipy import sparse
 
 from naively._nearest import short
 from naively._notebook import points_shown, table_html
-from naively._types import BoolArray, FloatArray, IntArray
+from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.judging.folds import stratified_folds
 from naively.judging.rows import Rows, gather_rows, without
 from naively.models.model import Model, S
@@ -234,6 +234,7 @@ def stability(
     units, first = np.unique(
         np.arange(len(rows.labels)) if groups is None else groups, return_index=True
     )
+    _refuse_one_class(statistics.classes, rows.labels)
     if len(units) < 2:
         raise ValueError("Halves need two rows, or two groups of rows, at least; got one.")
     part, label = np.arange(len(units)), rows.labels[first]
@@ -251,9 +252,11 @@ def stability(
         def drawn(side: BoolArray) -> Iterator[tuple[Model[S], S]]:
             for each in (True, False):
                 half = rows.take(np.flatnonzero(side[part] == each))
-                found = gather_rows(model, half, statistics.classes)
+                present = _present(statistics.classes, np.bincount(half.labels))
+                half = replace(half, labels=np.searchsorted(present, half.labels))
+                found = gather_rows(model, half, statistics.classes[present])
                 weight = half.weight if len(half.weight) else None
-                labels = statistics.classes[half.labels]
+                labels = found.classes[half.labels]
                 yield of_rows(model, found, model.rows_over(found, half.X, labels, weight)), found
 
         return _counted(grid, _times(drawn, sides, grid), n_subsamples)
@@ -385,15 +388,33 @@ def _times(halves: Halves, sides: Sequence[BoolArray], grid: IntArray) -> sparse
     return reduce(add, in_threads(selected, sides))
 
 
-def _selected(model: Model[S], statistics: Any, grid: IntArray) -> sparse.csr_array:
-    """Mark the features selected at each k with 1, and in the last row those at any: (K + 1, m)."""
-    present = np.flatnonzero(statistics.class_rows > 0)
+def _refuse_one_class(classes: Array, labels: IntArray) -> None:
+    occurring = np.unique(labels)
+    if len(occurring) < 2:
+        only = "".join(f" ({short(each)})" for each in classes[occurring].tolist())
+        others = ", ".join(short(each) for each in np.delete(classes, occurring).tolist())
+        none = f", and none of {others} has a weight above 0" if others else ""
+        raise ValueError(
+            f"Stability needs rows of two classes or more; the {len(labels):,} rows are of one "
+            f"class only{only}{none}."
+        )
+
+
+def _present(classes: Array, n_rows: IntArray) -> IntArray:
+    """Classes of which a half has rows: two, or there is nothing to select by."""
+    present = np.flatnonzero(n_rows > 0)
     if len(present) < 2:
-        others = ", ".join(short(each) for each in np.delete(statistics.classes, present).tolist())
+        others = ", ".join(short(each) for each in np.delete(classes, present).tolist())
         raise ValueError(
             f"A half of the rows has none of {others}, and nothing can be selected on one class "
             "alone; stability needs more rows of the others, or finer groups."
         )
+    return present
+
+
+def _selected(model: Model[S], statistics: Any, grid: IntArray) -> sparse.csr_array:
+    """Mark the features selected at each k with 1, and in the last row those at any: (K + 1, m)."""
+    present = _present(statistics.classes, statistics.class_rows)
     if len(present) < len(statistics.classes):
         statistics = statistics.of_classes(present)
     track = model_path(model, statistics, grid)

@@ -17,6 +17,7 @@ import numpy as np
 
 from naively._nearest import nearest, short
 from naively._types import Array, FloatArray, IntArray
+from naively.statistics.labels import group_codes
 
 NONE: IntArray = np.empty(0, dtype=np.int64)
 ROUNDING = 1e-12  # relative, of sums of costs
@@ -311,17 +312,12 @@ def _named(parameter: str, listed: Array, names: Sequence[str] | None) -> IntArr
 
 def _numbered(groups: Any, n: int) -> IntArray:
     """Return the number of the group of each column, counted by their first columns: (m,)."""
-    labels = np.asarray(groups)
-    if labels.shape != (n,):
-        raise ValueError(
-            f"`groups` must have one label for each of the {n} features; got shape {labels.shape}."
-        )
-    if labels.dtype.kind == "O":
-        labels = labels.astype(str)
-    _, first, number = np.unique(labels, return_index=True, return_inverse=True)
+    _, first, number = np.unique(
+        group_codes(groups, n, "feature"), return_index=True, return_inverse=True
+    )
     rank = np.empty(len(first), dtype=np.int64)
     rank[np.argsort(first)] = np.arange(len(first))
-    return rank[number.ravel()]
+    return rank[number]
 
 
 def _checked_quota(quota: Any) -> Quota:

@@ -11,16 +11,20 @@ import numpy as np
 from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.models.alike import alike_in_rows
 from naively.models.family import Family, Problem
-from naively.models.kinds import Takes
+from naively.models.kinds import MODELS, Takes
 from naively.statistics.counts import ClassCounts
 from naively.statistics.matrix import Matrix, canonical, is_sparse
 from naively.statistics.missing import missing_mask
+from naively.statistics.moments import ClassMoments
 from naively.statistics.source import distinct
+from naively.statistics.values import ClassMedians
 
 FIRST_ROWS = 1000  # that are looked at
 _HALVES = 0.25  # of the medians, beyond which values may be halves
 _NUMBERS = ("gaussian", "poisson")  # kinds of columns whose values are not categories
 _ROUNDING = 1e-13  # of sums of weighted values, relative
+_ROWS = 10  # that tell of the size of values: single ones may be of any size
+_LARGER = 2.0  # times; held-out rows of eight sets, of one class each, reached 0.98
 _FEWEST = 5  # values that tell counts from others: that all are whole is no chance
 
 
@@ -72,8 +76,34 @@ def _odd(sums: Array, unit: float) -> BoolArray:
     return np.asarray(~np.isclose(sums, np.rint(sums), rtol=_ROUNDING, atol=0.0))
 
 
-def unlike_training(whole: bool | None, X: Matrix, rule: Any = None) -> str:
+def size_of_values(name: str, statistics: Any, support: IntArray) -> float | None:
+    """Most that values of some features are from 0 in a class, on average over the features.
+
+    By the triangle inequality the mean of |x| is at most |mean| + standard deviation, and at most
+    |median| + mean deviation from it. None if there are no such figures, or the model of that name
+    takes no values: counts of longer rows are larger.
+    """
+    if name not in MODELS or MODELS[name].takes != "values":
+        return None
+    if isinstance(statistics, ClassMoments) and statistics.scatter is not None:
+        some = statistics.take(support)
+        reached = np.abs(some.mean) + np.sqrt(some.variance)
+    elif isinstance(statistics, ClassMedians):
+        reached = (np.abs(statistics.center) + statistics.dispersion)[:, support].T
+    else:
+        return None
+    size = float(np.mean(reached.max(axis=1))) if len(support) else 0.0
+    return size if 0 < size < np.inf else None
+
+
+def unlike_training(
+    whole: bool | None, X: Matrix, rule: Any = None, size: float | None = None
+) -> str:
     """Say that the first rows hold logarithms in place of counts, or the reverse; else "".
+
+    So of rows that are far larger than those of training, as without logarithms or a scaling. They
+    cannot be told from those by their spread: a row of another class, or of one cell that holds
+    little, may be as far off as one in another scale.
 
     Parameters
     ----------
@@ -83,13 +113,33 @@ def unlike_training(whole: bool | None, X: Matrix, rule: Any = None) -> str:
         Rows (n, k), as the model takes them.
     rule
         That of the model: of several kinds of columns it knows which are numbers.
+    size
+        What `size_of_values` says of the training.
     """
-    if whole is None:
-        return ""
     X = X[:FIRST_ROWS]
     if (columns := getattr(rule, "columns", None)) is not None:
         of_kinds = [own for kind, own in columns.items() if kind in _NUMBERS]
         X = X[:, np.concatenate(of_kinds)]
+    return _unlike_kind(whole, X) or _unlike_size(size, X)
+
+
+def _unlike_size(size: float | None, X: Matrix) -> str:
+    if not size or X.shape[0] < _ROWS:
+        return ""
+    sizes = np.abs(X.data if is_sparse(X) else np.asarray(X, dtype=np.float64))
+    times = float(np.nansum(sizes)) / (X.shape[0] * X.shape[1] * size)
+    if not _LARGER < times < np.inf:
+        return ""
+    return (
+        f"The values of the first {X.shape[0]:,} rows are {times:.3g} times as far from 0 as those "
+        "of training were in any class, on average; give values made as those of training, with "
+        "the same scaling and logarithms."
+    )
+
+
+def _unlike_kind(whole: bool | None, X: Matrix) -> str:
+    if whole is None:
+        return ""
     values = X.data if is_sparse(X) else np.asarray(X)
     values = values[(values != 0) & ~np.isnan(values)]
     if values.size < _FEWEST:

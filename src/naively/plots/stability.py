@@ -12,6 +12,8 @@ from naively.plots.figure import axes, names_of, plain
 
 _DRAWN = 1000  # features that are not stable and still drawn, those most often selected
 _NAMED = 20
+# Of lines beyond the ten colours.
+_DASHES, _MARKS = ("-", "--", "-.", ":"), "os^D"
 
 
 @final
@@ -136,13 +138,18 @@ class StabilityDisplay:
         )
         self.ax_.add_collection(self.other_lines_)
         single = len(k) == 1  # of a single k a line would show nothing
-        marker = "o" if single else None
-        self.stable_lines_ = [
-            self.ax_.plot(
-                k, shares[:, [i]].toarray().ravel(), marker=marker, label=plain(names[i])
-            )[0]
-            for i in firm.tolist()
-        ]
+        self.stable_lines_ = []
+        for rank, i in enumerate(firm.tolist()):
+            ten = rank // 10 % len(_DASHES)
+            (drawn,) = self.ax_.plot(
+                k,
+                shares[:, [i]].toarray().ravel(),
+                color=f"C{rank % 10}",
+                linestyle=_DASHES[ten],
+                marker=_MARKS[ten] if single else None,
+                label=plain(names[i]),
+            )
+            self.stable_lines_.append(drawn)
         if single:
             self.ax_.plot(np.repeat(k, len(lines)), lines.ravel(), "o", color="0.75", zorder=0)
         self.threshold_line_ = self.ax_.axhline(self.threshold, color="0.4", linestyle="--")

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from naively._nearest import short
 from naively.read.columns import Wanted
 from naively.read.errors import InputError
 from naively.read.formats import FORMATS
@@ -164,6 +165,38 @@ def check_effects(layout: Layout, format: str, source: str = "") -> None:
             f"{place}{option} has no effect on {'texts' if layout.text else 'numbers'} in "
             f"{format}, only on {' and '.join(known)}; leave it out."
         )
+
+
+def check_roles(layout: Layout, label: str | None = None, source: str = "") -> None:
+    """Refuse to take labels, splits or weights of a column that something else is taken of.
+
+    Names of rows may be their groups, or their texts: nothing is learned from them.
+
+    Parameters
+    ----------
+    layout
+        Where things should stand.
+    label
+        The column of labels; that of the layout by default.
+
+    Raises
+    ------
+    InputError
+        Naming the column and both options.
+    """
+    place = f"{source}: " if source else ""
+    alone = {"--label": label or layout.label_column}
+    alone |= {"--read split": layout.split, "--read weight": layout.weight}
+    others = [("--read groups or --read time", layout.group), ("--id", layout.key)]
+    others += [("--text", name) for name in layout.text]
+    for i, (option, name) in enumerate(alone.items()):
+        for other, same in (*[*alone.items()][i + 1 :], *others):
+            if name is not None and name == same:
+                usual = " (by default)" if option == "--label" and layout.label is None else ""
+                raise InputError(
+                    f"{place}`{short(name)}` is the column of {option}{usual} and of {other}; "
+                    "each needs one of its own: name another column, or leave one out."
+                )
 
 
 def check_scaling(layout: Layout) -> None:

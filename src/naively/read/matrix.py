@@ -17,7 +17,7 @@ from naively.read.cells import batch_of
 from naively.read.columns import Columns, kept_columns, numbered
 from naively.read.errors import InputError, explained, missing
 from naively.read.formats import FORMATS
-from naively.read.layout import Layout
+from naively.read.layout import Layout, check_roles
 from naively.statistics.matrix import is_sparse
 from naively.text.labels import clean
 
@@ -71,6 +71,7 @@ def wanted_cells(layout: Layout, known: Sequence[str], source: str, what: str) -
     for name in filter(None, found.values()):
         if name not in known:
             raise missing(source, what, name, known)
+    check_roles(layout, found.get("label"), source)
     return {role: name for role, name in found.items() if name is not None}
 
 

@@ -24,7 +24,7 @@ from naively.read.bytes import (
 from naively.read.columns import Columns
 from naively.read.errors import InputError, explained
 from naively.read.formats import format_by_name, format_of, reader_of
-from naively.read.layout import Layout, check_effects, check_scaling
+from naively.read.layout import Layout, check_effects, check_roles, check_scaling
 from naively.read.matrix import read_words, row_sums
 from naively.read.sniff import Styles, style_of, told
 from naively.text.labels import ABSENT, label_text
@@ -104,6 +104,7 @@ def _parts(name: str, layout: Layout, styles: Styles) -> list[Part]:
     source = "standard input" if name in ("-", "/dev/stdin") else name
     format = format_of(source, layout.format)
     check_effects(layout, format, source)
+    check_roles(layout, source=source)
     check_scaling(layout)
     path = _regular(name, source)
     with explained(source):

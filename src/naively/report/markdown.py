@@ -117,7 +117,7 @@ def _markers(summary: Summary) -> str:
             "" if each.z is None else words.figure(each.z),
             words.share(each.share_in),
             words.share(each.share_out),
-            "" if each.pvalue is None else f"{each.pvalue:.2g}",
+            words.pvalue(each.pvalue),
         ]
         for each in shown
     ]

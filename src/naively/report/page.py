@@ -68,7 +68,9 @@ def summary_html(summary: Summary, charts: Charts | None = None) -> str:
         "name": shortened,
         "printable": printable,
         "figure": words.figure,
-        "share": words.share,
+        "share": lambda value: _bound(words.share(value)),
+        "bound": _bound,
+        "pvalue": lambda value: _bound(words.pvalue(value)),
         "weight": words.signed,
         "number": "{:,}".format,
         "short": "{:.5g}".format,
@@ -85,6 +87,11 @@ def summary_html(summary: Summary, charts: Charts | None = None) -> str:
         words=words,
         view=_View(summary),
     )
+
+
+def _bound(text: str) -> str:
+    """Keep a number and its sign on one line."""
+    return text.replace(" %", "\N{NO-BREAK SPACE}%").replace("< ", "<\N{NO-BREAK SPACE}")
 
 
 def _asset(name: str) -> str:

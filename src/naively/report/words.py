@@ -115,6 +115,11 @@ def share(value: float | None) -> str:
     return "" if value is None else f"{100 * value:.1f} %"
 
 
+def pvalue(value: float | None) -> str:
+    """Two digits, or a bound where floats come to their end; nothing for None."""
+    return "" if value is None else "< 1e-300" if value < 1e-300 else f"{value:.2g}"
+
+
 def also_says(row: FeatureRow) -> str:
     """Name what is not chosen because a feature says the same; nothing if there is none."""
     return ", ".join(shortened(name, 30) for name in row.also[:_ALSO])

@@ -369,16 +369,14 @@ def _largest(bound: FloatArray, n: int) -> tuple[IntArray, float]:
 # --- within budgets and quotas ----------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class _Shaped:
-    """Choices that a budget or a quota shapes; orders of quotas are kept.
-
-    `most` is the largest k that will be asked for.
-    """
+    """Choices that a budget or a quota shapes; orders are kept from one k to the next."""
 
     cover: Cover
-    most: int = 0
-    orders: dict[tuple[int, ...], IntArray] = field(default_factory=dict)
+    most: int = 0  # the largest k that will be asked for
+    orders: dict[tuple[int, ...], IntArray] = field(default_factory=dict)  # by quota
+    free: IntArray = field(default_factory=lambda: np.empty(0, np.int64))  # without a quota
 
     def chosen(self, allowed: Allowed) -> IntArray:
         """Columns of a good choice, ascending."""
@@ -402,11 +400,10 @@ class _Shaped:
         k, quota, speaks = allowed.k, allowed.quota, allowed.speaks
         if quota is None or speaks is None:
             return None
-        if len(self.orders.get((), ())) < k:
-            most = max(self.most, k)
+        if len(self.free) < k:
             several = len(self.cover.kept) > 1
-            self.orders[()] = (_greedy_order if several else _order)(self.cover, most)
-        order = self.orders[()][:k]
+            self.free = (_greedy_order if several else _order)(self.cover, max(self.most, k))
+        order = self.free[:k]
         of_class = speaks[order, None] == np.arange(len(quota))
         wanting = np.maximum(quota - (of_class.cumsum(axis=0) - of_class), 0).sum(axis=1)
         return order if (wanting < k - np.arange(k)).all() else None

@@ -93,14 +93,12 @@ def _joined(first: Array, second: Array) -> Array:
 
 
 def _checked(values: Any, name: str) -> Array:
-    labels: Array = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
+    labels = as_given(values)
     if labels.ndim != 1:
         raise ValueError(
             f"`{name}` must have one dimension, one label per row; got shape {labels.shape}. "
             "Several labels per row are not supported."
         )
-    if labels.dtype.kind in "US" and not isinstance(values, np.ndarray):
-        labels = _uncast(values, labels)
     refuse_missing(labels, name)
     if labels.dtype.kind == "f":
         _check_whole(labels, name)
@@ -111,24 +109,79 @@ def _checked(values: Any, name: str) -> Array:
 
 def refuse_missing(values: Any, name: str) -> None:
     """Raise ValueError if a label is None, NaN or NA, saying where."""
-    labels = np.asarray(values.to_numpy() if hasattr(values, "to_numpy") else values)
-    if labels.dtype.kind in "US" and not isinstance(values, np.ndarray):
+    labels = as_given(values)
+    if labels.ndim == 1:
+        where = _missing_at(labels)
+        if where:
+            raise ValueError(
+                f"`{name}` contains NaN or None, which is no label: at {where}; drop the rows "
+                "without a label."
+            )
+
+
+def group_codes(groups: Any, n: int, each: str) -> IntArray:
+    """Return the number of the group of each row, or feature, in the order of their labels: (n,).
+
+    Parameters
+    ----------
+    groups : array-like of shape (n,)
+        Labels of one kind: numbers, booleans, strings, dates or other sortable objects.
+    n : int
+        How many there have to be.
+    each : {"row", "feature"}
+        What has a group.
+
+    Raises
+    ------
+    ValueError
+        If there is not one label for each, or labels are missing, or of two kinds.
+    """
+    try:
+        labels = as_given(groups)
+    except ValueError:  # lists of different lengths
+        labels = np.empty((0, 0))
+    if labels.shape != (n,):
+        got = f"shape {labels.shape}" if labels.size else short(repr(groups))
+        raise ValueError(f"`groups` must have one label for each of the {n:,} {each}s; got {got}.")
+    where = _missing_at(labels, each)
+    if where:
+        raise ValueError(
+            f"`groups` must have a label for every {each}; got NaN or None at {where}: give each "
+            f"{each} without a group a label of its own, or leave it out."
+        )
+    try:
+        return np.unique(labels, return_inverse=True)[1].ravel().astype(np.int64)
+    except TypeError:
+        some = {type(label).__name__: label for label in reversed(labels.tolist())}
+        shown = " and ".join(f"{some[kind]!r} ({kind})" for kind in sorted(some)[:3])
+        raise ValueError(
+            f"`groups` must have labels of one kind; got {shown}: make them all strings."
+        ) from None
+
+
+def as_given(values: Any) -> Array:
+    """Labels as an array, objects where NumPy would make text of what is none."""
+    labels = np.asarray(values)
+    if labels.ndim == 1 and labels.dtype.kind in "US" and not isinstance(values, np.ndarray):
         labels = _uncast(values, labels)
-    if labels.ndim != 1:
-        return
-    if labels.dtype.kind == "f":
+    return labels
+
+
+def _missing_at(labels: Array, each: str = "row") -> str:
+    """Say where the first missing label is; empty if there is none."""
+    if labels.dtype.kind in "fc":
         missing = np.isnan(labels)
+    elif labels.dtype.kind in "mM":
+        missing = np.isnat(labels)
     elif labels.dtype.kind in "OT":
         missing = np.fromiter(map(is_missing, labels.ravel()), np.bool_, labels.size)
     else:
-        return
-    if missing.any():
-        n, first = int(missing.sum()), int(np.argmax(missing))
-        more = f", the first of {n:,}" if n > 1 else ""
-        raise ValueError(
-            f"`{name}` contains NaN or None, which is no label: at row {first:,}{more} (counted "
-            "from 0); drop the rows without a label."
-        )
+        return ""
+    if not missing.any():
+        return ""
+    n, first = int(missing.sum()), int(np.argmax(missing))
+    more = f", the first of {n:,}" if n > 1 else ""
+    return f"{each} {first:,}{more} (counted from 0)"
 
 
 def _uncast(values: Any, text: Array) -> Array:
