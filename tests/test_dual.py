@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
 
-from naively._kernels.hull import best_point
+from naively._kernels.exchange import across, best_addition, best_exchange, edges
+from naively._kernels.hull import best_point, log_shares
 from naively._kernels.weighted_top import take_largest, weighted_threshold
 from naively.models.model import Limits
 from naively.models.multinomial import multinomial
@@ -16,7 +17,12 @@ from naively.selection.coupled import coupled_columns
 from naively.selection.dual import coupled_problem, solve_dual
 from naively.selection.groups import count_groups
 from naively.selection.near import solve_near
-from naively.selection.rounding import basic_solution, improved_by_swaps, rounded_mixture
+from naively.selection.rounding import (
+    basic_solution,
+    column_counts,
+    improved_by_swaps,
+    rounded_mixture,
+)
 from naively.selection.solve import solve
 from reference_nfs import (
     Counts,
@@ -184,7 +190,7 @@ def test_mixture_is_rounded_to_a_selection():
     assert np.count_nonzero(np.abs(x - np.rint(x)) > 1e-6) <= 3
     assert x.sum() == pytest.approx(37)
     np.testing.assert_allclose(problem.totals(x) / problem.totals(x).sum(), dual.shares, atol=1e-9)
-    take = rounded_mixture(problem, 37, dual)
+    take = rounded_mixture(problem, dual)
     assert take.sum() == 37
     assert ((take >= 0) & (take <= problem.size)).all()
 
@@ -218,6 +224,38 @@ def test_no_exchange_is_left_that_improves(seed):
             exchanged[out] -= 1
             exchanged[into] += 1
             assert problem.value(exchanged) <= value + 1e-8
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_best_exchange_and_addition_are_those_of_all(seed):
+    rng = np.random.default_rng(seed)
+    n, n_classes = 12, 2 + seed % 3
+    problem = coupled_problem(rng.poisson(9, (n, n_classes)) + 1.0, 0.5, np.ones(n, np.int64))
+    take = np.zeros(n, dtype=np.int64)
+    take[rng.permutation(n)[:5]] = 1
+    out, into = np.flatnonzero(take), np.flatnonzero(take == 0)
+    both, totals, unit = np.concatenate([out, into]), problem.totals(take), np.eye(n, dtype=int)
+    counts, log_a = column_counts(problem, both), log_shares(totals)
+    gains = problem.gains(log_a)
+    i, j = best_exchange(gains[both], np.zeros(n), counts, len(out), totals, np.exp(log_a))
+    after = np.array([[problem.value(take - unit[a] + unit[b]) for b in into] for a in out])
+    assert after[i, j - len(out)] == after.max() > problem.value(take)
+    best = best_addition(problem.entropy[into], counts[len(out) :], totals)
+    assert best == np.argmax([problem.value(take + unit[b]) for b in into])
+    least, most = edges(gains, take, problem.size)
+    assert (least, most) == (out[gains[out].argmin()], into[gains[into].argmax()])
+    below, above = np.empty((2, n), dtype=np.int64)
+    n_below, n_above = across(gains, take, problem.size, gains[least], gains[most], below, above)
+    assert below[:n_below].tolist() == out[gains[out] < gains[most]].tolist()
+    assert above[:n_above].tolist() == into[gains[into] > gains[least]].tolist()
+
+
+def test_no_exchange_is_the_best_if_none_improves():
+    gains, counts = np.array([1.0, 0.5]), np.array([[1.0, 3.0], [3.0, 1.0]])
+    totals = counts[0] + 5.0
+    shares = totals / totals.sum()
+    assert best_exchange(gains, np.zeros(2), counts, 1, totals, shares) == (-1, -1)
+    assert best_exchange(gains[::-1].copy(), np.ones(2), counts, 1, totals, shares) == (-1, -1)
 
 
 @pytest.mark.parametrize("n_classes", [2, 3])

@@ -99,7 +99,7 @@ def test_a_node_whose_bound_stays_open_stays_in_the_bound(loose, monkeypatch):
     rng = np.random.default_rng(0)
     problem = coupled_columns(multinomial(0.0).problem(Counts(rng.random((9, 2))))).problem
     root = loosely(problem, 4)
-    take, value = round_solution(problem, 4, root)
+    take, value = round_solution(problem, root)
     monkeypatch.setattr("naively.selection.exact.solve_dual", loosely)
     found = branch_and_bound(problem, 4, root, take, Limits(exact=True))
     best = max(
@@ -120,7 +120,7 @@ def test_a_node_that_is_whole_but_not_solved_is_divided(monkeypatch):
         if first_gives_up.calls > 1:
             return dual
         whole = np.argmax([problem.value(take) for take in dual.vertices])
-        only = {"vertices": [dual.vertices[whole]], "weights": np.ones(1)}
+        only = {"vertices": dual.vertices[[whole]], "weights": np.ones(1)}
         only["vertex_values"] = [dual.vertex_values[whole]]
         return replace(dual, bound=dual.bound * 1.5, **only)
 

@@ -530,3 +530,24 @@ def test_needs_classifiers_with_k():
 )
 def test_scikit_learn_checks(estimator, check):
     check(estimator)
+
+
+@pytest.mark.parametrize("alphas", [None, [0.5, 1.0]])
+def test_rows_are_checked_once(alphas, monkeypatch):
+    checks = []
+    check = SparseMultinomialNB._check_batch
+
+    def counted(self, *given, **how):
+        checks.append(self)
+        return check(self, *given, **how)
+
+    monkeypatch.setattr(SparseMultinomialNB, "_check_batch", counted)
+    rng = np.random.default_rng(2)
+    import pandas as pd
+
+    frame = pd.DataFrame(rng.poisson(1.0, (60, 5)), columns=list("abcde"))
+    y = rng.integers(2, size=60)
+    search = SparsityCV(SparseMultinomialNB(), alphas=alphas).fit(frame, y)
+    assert len(checks) == 1
+    assert search.feature_names_in_.tolist() == list("abcde")
+    assert search.best_estimator_.alpha == search.best_params_.get("alpha", 1.0)

@@ -2,8 +2,9 @@
 
 import numpy as np
 import pytest
+from hypothesis import given, strategies as st
 
-from naively._kernels.whole import make_whole, null_vector
+from naively._kernels.whole import contended, make_whole, null_vector
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -34,3 +35,13 @@ def test_few_fractions_are_left_and_nothing_is_lost(seed):
     np.testing.assert_allclose(constraints @ x, before[0], atol=1e-7)
     assert gains @ x >= before[1] - 1e-7
     assert ((x >= before[2] - 1e-7) & (x <= before[3] + 1e-7)).all()
+
+
+@given(st.integers(0, 10**6), st.integers(1, 4), st.integers(0, 30))
+def test_contended_places_are_those_where_rows_differ(seed, v, d):
+    rng = np.random.default_rng(seed)
+    takes, weights = rng.integers(0, 3, (v, d)), rng.random(v)
+    places, sums = np.empty(d, dtype=np.int64), np.empty(d)
+    n = contended(takes, weights, places, sums)
+    assert places[:n].tolist() == np.flatnonzero((takes != takes[0]).any(axis=0)).tolist()
+    np.testing.assert_allclose(sums[:n], (weights @ takes)[places[:n]])

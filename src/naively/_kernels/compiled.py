@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from time import thread_time
 from types import FunctionType
@@ -19,6 +19,8 @@ from naively._types import Array
 
 _PATIENCE = 0.3  # seconds of plain Python, after which a patient kernel is compiled after all
 _SMALL = 64  # numbers in the arrays of a call that may be made in plain Python
+
+_NOTHING: Mapping[str, Any] = {}
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -95,8 +97,11 @@ def summing_kernel(function: Function) -> Function:
     return _compiled(function, fastmath={"reassoc", "nsz"}, forceinline=True)
 
 
-def patient(compiled: Function) -> Function:
+def patient(compiled: Function, **instead: Any) -> Function:
     """Compile a kernel only when it pays: a few small calls are made in plain Python.
+
+    A kernel whose loops over much data are kernels themselves may be called with large arrays too;
+    `instead` names what then takes the place of some of these.
 
     To the kernel and all that it calls both ways are one: what it does must be the same in Python
     to the last bit (`math.log` instead of `np.log`, no integers that overflow). Kernels that call
@@ -109,18 +114,18 @@ def patient(compiled: Function) -> Function:
     @functools.cache
     def plain() -> Callable[..., Any] | None:
         known = isinstance(cache, _Cache) and not cache.is_empty
-        return None if known else _interpreted(cast(Any, compiled).py_func)
+        return None if known else _interpreted(cast(Any, compiled).py_func, instead)
 
     @functools.wraps(compiled)
     def called(*arguments: Any) -> Any:
         nonlocal spent
         function = plain() if spent < _PATIENCE else None
-        if function is None or not _are_small(arguments):
+        if function is None or not (instead or _are_small(arguments)):
             return compiled(*arguments)
-        start = thread_time()
+        start, compiling = thread_time(), COMPILING.seconds
         with np.errstate(all="ignore"):
             result = function(*arguments)
-        spent += thread_time() - start
+        spent += thread_time() - start if compiling == COMPILING.seconds else 0.0
         return result
 
     return cast(Function, called)
@@ -130,10 +135,10 @@ def _are_small(arguments: tuple[Any, ...]) -> bool:
     return sum(each.size for each in arguments if isinstance(each, np.ndarray)) <= _SMALL
 
 
-def _interpreted(function: Any) -> Callable[..., Any]:
-    """Return a function in plain Python, with all kernels that it calls."""
-    names = dict(function.__globals__)
-    for name in function.__code__.co_names:
+def _interpreted(function: Any, instead: Mapping[str, Any] = _NOTHING) -> Callable[..., Any]:
+    """Return a function in plain Python, with all kernels that it calls, or what is instead."""
+    names = {**function.__globals__, **instead}
+    for name in () if instead else function.__code__.co_names:
         if hasattr(names.get(name), "py_func"):
             names[name] = _interpreted(names[name].py_func)
     return FunctionType(function.__code__, names, function.__name__)

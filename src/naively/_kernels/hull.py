@@ -1,4 +1,4 @@
-"""The best convex combination of a few vertices: the inner problem of the coupled dual.
+"""The coupled dual by vertices: the best convex combination of a few of them, and the next one.
 
 A vertex v is a set of features with value c_v = sum (sum_c f_ci log f_ci - g_i log g_i) and class
 totals F_v. The concave function of the weights w on the simplex
@@ -21,9 +21,14 @@ import math
 import numpy as np
 
 from naively._kernels.compiled import kernel, kernel_part, patient
-from naively._types import FloatArray
+from naively._types import FloatArray, IntArray
 
 TINY = 1e-300  # shares are kept above this, so that their logarithms are finite
+TOLERANCE = 1e-13  # relative gap at which the decomposition stops
+MAX_ROUNDS = 1000
+PATIENCE = 20  # rounds without any progress before giving up on the last digits
+VERTICES, EVALUATIONS, IMPROVED, BEST = range(4)  # places in `count`
+BOUND, VALUE, THRESHOLD = range(3)  # places in `reached`
 
 
 @kernel
@@ -50,6 +55,18 @@ def _log_shares(totals: FloatArray) -> FloatArray:
 
 
 log_shares = patient(_log_shares)
+
+
+@kernel
+def _pooled_gain(value: float, totals: FloatArray) -> float:
+    """Gain q of a vertex, or of a mixture of some."""
+    logs, pooled = _log_shares(totals), 0.0
+    for c in range(len(totals)):
+        pooled += totals[c] * logs[c]
+    return value - pooled
+
+
+pooled_gain = patient(_pooled_gain)
 
 
 @kernel_part
@@ -148,7 +165,6 @@ def _move(
     return length, change
 
 
-@patient
 @kernel
 def best_point(  # noqa: C901 (a kernel that calls another is compiled with it again)
     values: FloatArray, totals: FloatArray, ghost: float
@@ -218,3 +234,78 @@ def best_point(  # noqa: C901 (a kernel that calls another is compiled with it a
         reached -= mixed[c] * logs[c]
         mixed[c] += ghost
     return weights, float(reached), _log_shares(mixed)
+
+
+@kernel
+def _turn(  # noqa: C901 (a kernel that calls another is compiled with it again)
+    value: float,
+    vertex: FloatArray,
+    log_a: FloatArray,
+    best_log_a: FloatArray,
+    values: FloatArray,
+    totals: FloatArray,
+    weights: FloatArray,
+    count: IntArray,
+    reached: FloatArray,
+    ghost: float,
+) -> tuple[bool, bool]:
+    """Add the best vertex at some shares to those found before, and move to their best point.
+
+    None is held twice: where the best vertex at the best point is known, nothing is left to gain
+    but rounding.
+
+    Parameters
+    ----------
+    value, vertex : float and (C,)
+        Of the vertex: sum of the entropies, and smoothed counts.
+    log_a, best_log_a : (C,)
+        The shares, which are moved on; those of the least bound.
+    values, totals, weights : (v,), (v, C) and (v,)
+        Of the vertices so far, with room for one more: as of `best_point`.
+    count : (4,)
+        Vertices, evaluations, evaluation of the last progress, place of the best gains.
+    reached : (3,)
+        The least bound, the largest q, threshold at the least bound.
+    ghost : float
+        As of `best_point`.
+
+    Returns
+    -------
+    Whether the bound is the least so far, and whether that was the last evaluation.
+    """
+    n, taken = count[VERTICES], 0.0
+    count[EVALUATIONS] += 1
+    for c in range(len(vertex)):
+        taken += vertex[c] * log_a[c]
+    is_best = value - taken < reached[BOUND] or count[EVALUATIONS] == 1
+    if is_best:
+        reached[BOUND], count[IMPROVED] = value - taken, count[EVALUATIONS]
+        for c in range(len(vertex)):
+            best_log_a[c] = log_a[c]
+    bound, before = reached[BOUND], reached[VALUE]
+    if bound - before <= TOLERANCE * abs(bound):
+        return is_best, True
+    for v in range(n):
+        same = values[v] == value
+        for c in range(len(vertex)):
+            same = same and totals[v, c] == vertex[c]
+        if same:
+            return is_best, True
+    if count[EVALUATIONS] > count[IMPROVED] + PATIENCE:
+        return is_best, True
+    values[n], count[VERTICES] = value, n + 1
+    for c in range(len(vertex)):
+        totals[n, c] = vertex[c]
+    found, q, logs = best_point(values[: n + 1], totals[: n + 1], ghost)
+    for v in range(n + 1):
+        weights[v] = found[v]
+    for c in range(len(vertex)):
+        log_a[c] = logs[c]
+    if q > before:
+        reached[VALUE] = q
+        if q > before + TOLERANCE * abs(before):
+            count[IMPROVED] = count[EVALUATIONS]
+    return is_best, count[EVALUATIONS] == MAX_ROUNDS
+
+
+turn = patient(_turn)

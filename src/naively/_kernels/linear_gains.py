@@ -15,16 +15,21 @@ _BLOCK = 256  # terms added up before they join a sum
 
 
 @kernel
-def linear_gains(counts: FloatArray, entropy: FloatArray, log_a: FloatArray) -> FloatArray:
-    """entropy_i - sum_c counts_ic log_a_c: (d,)."""  # noqa: D403
+def linear_gains(
+    counts: FloatArray,
+    entropy: FloatArray,
+    alpha: FloatArray,
+    log_a: FloatArray,
+    sum_log_a: float,
+    gains: FloatArray,
+) -> None:
+    """Write entropy_i - sum_c (counts_ic + alpha_i) log_a_c; alpha (1,) or (d,)."""
     d, n_classes = counts.shape
-    gains = np.empty(d)
     for i in range(d):
         total = entropy[i]
         for c in range(n_classes):
             total -= counts[i, c] * log_a[c]
-        gains[i] = total
-    return gains
+        gains[i] = total - sum_log_a * alpha[i if len(alpha) > 1 else 0]
 
 
 @kernel

@@ -14,13 +14,13 @@ _FEW = 8 * _SAMPLE  # so few values are sorted
 def weighted_threshold(values: FloatArray, sizes: IntArray, k: int) -> float:
     """Return the k-th largest value when value i occurs sizes[i] times; 1 <= k <= sum of sizes."""
     if len(values) > _FEW:
-        return _bracketed_threshold(values, sizes, k)
+        return bracketed_threshold(values, sizes, k)
     order = np.argsort(values)[::-1]  # nothing has to be compiled for a few values
     return float(values[order[np.searchsorted(np.cumsum(sizes[order]), k)]])
 
 
 @kernel
-def _bracketed_threshold(values: FloatArray, sizes: IntArray, k: int) -> float:
+def bracketed_threshold(values: FloatArray, sizes: IntArray, k: int) -> float:
     """As `weighted_threshold`, in one pass over many values.
 
     Counting the weight above a value is a loop without branches, many times faster than moving
@@ -113,15 +113,3 @@ def take_largest(values: FloatArray, sizes: IntArray, k: int, take: IntArray) ->
     left = k - take.sum() - (np.cumsum(size) - size)
     take[equal] = np.minimum(np.maximum(left, 0), size)
     return threshold
-
-
-@kernel
-def edges(values: FloatArray, take: IntArray, sizes: IntArray) -> tuple[int, int]:
-    """Place of the least value taken, and of the largest left; the first of equals, -1 if none."""
-    least = most = -1
-    for i in range(len(values)):
-        if take[i] > 0 and (least < 0 or values[i] < values[least]):
-            least = i
-        if take[i] < sizes[i] and (most < 0 or values[i] > values[most]):
-            most = i
-    return least, most

@@ -4,10 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 
-from naively._kernels.compiled import kernel
-from naively._types import FloatArray, IntArray
+from naively._kernels.compiled import kernel, patient
+from naively._types import Array, FloatArray, IntArray
 
 NEGLIGIBLE = 1e-12  # of the largest entry of a constraint
+
+
+@kernel
+def contended(takes: Array, weights: FloatArray, places: IntArray, sums: FloatArray) -> int:
+    """Write places where rows (v, d) differ, and their sums with weights (v,) there: how many."""
+    n = 0
+    for i in range(takes.shape[1]):
+        differ = False
+        for v in range(1, len(takes)):
+            differ |= takes[v, i] != takes[0, i]
+        if differ:
+            places[n], sums[n] = i, 0.0
+            for v in range(len(takes)):
+                sums[n] += weights[v] * takes[v, i]
+            n += 1
+    return n
 
 
 @kernel
@@ -53,7 +69,7 @@ def null_vector(matrix: FloatArray) -> FloatArray:
 
 
 @kernel
-def make_whole(x: FloatArray, constraints: FloatArray, gains: FloatArray, whole: float) -> None:
+def _make_whole(x: FloatArray, constraints: FloatArray, gains: FloatArray, whole: float) -> None:
     """Move fractions to whole numbers, in place, until at most r are left.
 
     Parameters
@@ -84,6 +100,9 @@ def make_whole(x: FloatArray, constraints: FloatArray, gains: FloatArray, whole:
         _move(x, constraints, gains, chosen)
 
 
+make_whole = patient(_make_whole)
+
+
 @kernel
 def _move(x: FloatArray, constraints: FloatArray, gains: FloatArray, chosen: IntArray) -> None:
     """Move the chosen fractions along the constraints until the first of them is whole."""
@@ -97,7 +116,8 @@ def _move(x: FloatArray, constraints: FloatArray, gains: FloatArray, chosen: Int
         rise += direction[t] * gains[chosen[t]]
         largest = max(largest, abs(direction[t]))
     if rise < 0:
-        direction = -direction
+        for t in range(len(chosen)):
+            direction[t] = -direction[t]
     nearest, step = 0, np.inf
     for t in range(len(chosen)):
         value = x[chosen[t]]

@@ -48,6 +48,7 @@ class Contender:
         splits: Splits,
         scoring: Scoring,
         fit_params: Params,
+        checked: tuple[Matrix, Array] | None = None,  # rows and labels, if the estimator has seen
     ) -> None:
         self.estimator = estimator
         self.given = (X, y)
@@ -55,6 +56,7 @@ class Contender:
         self.splits = splits
         self.scoring = scoring
         self.fit_params = fit_params
+        self._known = checked
         self._prepare()
 
     def _prepare(self) -> None:
@@ -62,8 +64,9 @@ class Contender:
         self.folds: Folds[Any] | None = self._folds() if _is_native(self.estimator) else None
 
     def _checked(self) -> tuple[Matrix, Array]:
-        rows: tuple[Matrix, Array] = self.estimator._check_batch(*self.given, reset=True)
-        return rows
+        if self._known is None:
+            self._known = self.estimator._check_batch(*self.given, reset=True)
+        return self._known
 
     def _folds(self) -> Folds[Any]:
         unknown = sorted(self.fit_params.keys() - {"sample_weight"})
@@ -71,6 +74,7 @@ class Contender:
             name = type(self.estimator).__name__
             raise TypeError(f"{name}.fit takes `sample_weight` beside X and y; got {unknown}.")
         X, y = self._checked()
+        self._seen = dict(vars(self.estimator))
         classes, codes = encode_labels(y)
         rows = weighted_rows(X, codes.astype(np.int64), self.fit_params.get("sample_weight"))
         return Folds(self.estimator._of_path(), rows, classes, self.splits)
@@ -111,16 +115,9 @@ class Contender:
         known = self.folds is not None and not self.folds.model.needs_rows
         if not known or self.folds is None or self.folds.total is None:
             return estimator.fit(*self.given, **self.fit_params)
-        estimator._check_batch(*self.given, reset=True)
+        # What the check has left beside the parameters, which are this estimator's own.
+        vars(estimator).update(self._seen | vars(estimator))
         return estimator._finish(self.folds.total)
-
-
-class _Fold(Contender):
-    """The last step of a pipeline on one division of the rows, which are checked."""
-
-    def _checked(self) -> tuple[Matrix, Array]:
-        rows: tuple[Any, Any] = self.given
-        return rows
 
 
 class PipelineContender(Contender):
@@ -132,7 +129,7 @@ class PipelineContender(Contender):
     def _prepare(self) -> None:
         self._each = [self._fold(train, test) for train, test in self.splits]
 
-    def _fold(self, train: IntArray, test: IntArray) -> _Fold:
+    def _fold(self, train: IntArray, test: IntArray) -> Contender:
         """Return the last step on one division of the rows, as the steps before it see them."""
         X, n = self.given[0], len(self.labels)
         steps, last = self.estimator[:-1], clone(last_step(self.estimator))
@@ -152,7 +149,7 @@ class PipelineContender(Contender):
         places = np.arange(len(order))
         split = [(places[: len(train)], places[len(train) :])]
         labels = np.concatenate([y, z])
-        return _Fold(last, stack, labels, labels, split, scoring, fit)
+        return Contender(last, stack, labels, labels, split, scoring, fit, (stack, labels))
 
     def _scores(self, estimator: ClassifierMixin, grid: IntArray) -> FoldScores:
         if not _is_native(last_step(estimator)):

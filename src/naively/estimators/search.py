@@ -227,9 +227,10 @@ class SparsityCV(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):
         scoring = Scoring(self.scorer_, is_accuracy, routed["score"])
         self.n_splits_ = len(splits)
         kinds = [PipelineContender if is_pipeline(each) else Contender for each in contenders]
+        known = [(checked, labels), *[None] * (len(contenders) - 1)]
         searches = [
-            kind(each, X, y, labels, splits, scoring, fit)
-            for kind, each, fit in zip(kinds, contenders, routed["fit"], strict=True)
+            kind(each, X, y, labels, splits, scoring, fit, rows)
+            for kind, each, fit, rows in zip(kinds, contenders, routed["fit"], known, strict=True)
         ]
         most, least = zip(*(search.bounds() for search in searches), strict=True)
         grid = checked_grid(self.ks, min(most), max(least))

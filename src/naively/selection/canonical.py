@@ -14,8 +14,8 @@ from scipy import sparse
 
 from naively._kernels.compiled import read_only
 from naively._kernels.count_groups import number_equal_rows, number_equal_sparse_rows
+from naively._kernels.exchange import edges
 from naively._kernels.residue import RESIDUE
-from naively._kernels.weighted_top import edges
 from naively._types import Array, FloatArray, IntArray
 from naively.selection.dual import Problem
 from naively.selection.groups import Groups, Matrix, PairColumns
@@ -24,6 +24,7 @@ from naively.selection.top_k import tie_class
 from naively.statistics.sparse_table import SparseTable
 
 _PARTS = (1 << 10, 1 << 18, None)  # counts that classes are told apart by; None: all
+_NONE: IntArray = np.empty(0, dtype=np.int64)
 _ANY_SUM = 1 << 62  # all columns are worth comparing
 
 
@@ -126,9 +127,10 @@ def _contested(problem: Problem, gains: FloatArray, take: IntArray) -> IntArray:
     """Places from the least gain taken to the largest left, to rounding; none if these part."""
     least, most = edges(gains, take, problem.size)
     if min(least, most) < 0:
-        return np.empty(0, dtype=np.int64)
-    slack = 2.0 * ROUNDING * np.abs(problem.entropy[[least, most]]).max()
-    return np.flatnonzero((gains >= gains[least] - slack) & (gains <= gains[most] + slack))
+        return _NONE
+    slack = 2.0 * ROUNDING * max(abs(problem.entropy[least]), abs(problem.entropy[most]))
+    low, high = gains[least] - slack, gains[most] + slack
+    return np.flatnonzero((gains >= low) & (gains <= high)) if low <= high else _NONE
 
 
 def _may_repeat(problem: Problem, columns: IntArray) -> bool:

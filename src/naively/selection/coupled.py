@@ -166,14 +166,16 @@ def _found(
 ) -> SearchResult:
     """Return k columns, with what is proven about them; nothing is left to prove if `settled`."""
     if settled:
-        value = problem.value(dual.vertices[0])
-        found = SearchResult(dual.vertices[0], value, value, 0)
+        take, bound, nodes = dual.vertices[0], -np.inf, 0
+        value = problem.value(take)
     else:
-        take, value = round_solution(problem, k, dual)
-        found = SearchResult(take, value, float(max(dual.bound, value)), 0)
+        take, value = round_solution(problem, dual)
+        bound, nodes = dual.bound, 0
         if limits is not None and limits.exact:
             found = branch_and_bound(problem, k, dual, take, limits)
-    return replace(found, take=lowest_of_equal(problem, dual.gains, found.take))
+            take, value, bound, nodes = found.take, found.value, found.bound, found.nodes
+    take = lowest_of_equal(problem, dual.gains, take)
+    return SearchResult(take, value, max(bound, value), nodes)
 
 
 def _is_settled(problem: Problem | ColumnTable, k: int, n_seen: int, *, single: bool) -> bool:
@@ -199,7 +201,7 @@ class GroupedColumns:
     @property
     def n_seen(self) -> int:
         """See `CoupledProblem`."""
-        return int(self.problem.size.sum())
+        return self.problem.n_columns
 
     def select(self, k: int, start: FloatArray | None, limits: Limits | None) -> GroupSelection:
         """See `CoupledProblem`."""

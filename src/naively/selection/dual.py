@@ -24,30 +24,36 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
 from scipy.special import xlogy
 
-from naively._kernels.hull import best_point, log_shares
+from naively._kernels.climb import climb
+from naively._kernels.hull import (
+    BEST,
+    EVALUATIONS,
+    THRESHOLD,
+    VERTICES,
+    log_shares,
+    pooled_gain,
+    turn,
+)
 from naively._kernels.linear_gains import (
     linear_gains,
     linear_gains_csr,
-    take_best,
     taken_totals,
     taken_totals_csr,
 )
-from naively._kernels.weighted_top import take_largest, weighted_threshold
+from naively._kernels.weighted_top import take_largest
 from naively._types import Array, FloatArray, IntArray
 from naively.selection.groups import Matrix
 
-TOLERANCE = 1e-13  # relative gap at which the decomposition stops
 MARGIN = 1e-15  # distance kept from the boundary of the simplex
-MAX_ROUNDS = 1000
+FEW = 8  # vertices that there is room for at first
 SPARE = 20  # vertices kept beyond one for each class
 ACTIVE = 1e-12  # smaller weights in a mixture are rounding
-PATIENCE = 20  # rounds without any progress before giving up on the last digits
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,19 +96,24 @@ class Problem:
         return np.atleast_1d(np.asarray(self.alpha))
 
     @cached_property
+    def n_columns(self) -> int:
+        """How many columns there are to choose from."""
+        return int(self.size.sum())
+
+    @cached_property
     def everything(self) -> FloatArray:
         """Smoothed counts of all columns: (C,)."""
         return self.totals(self.size)
 
     def gains(self, log_a: FloatArray) -> FloatArray:
         """h_i at the shares exp(log_a): (d,) nats."""
-        shift = self.alpha * log_a.sum()
-        if isinstance(self.counts, np.ndarray):
-            return np.asarray(linear_gains(self.counts, self.entropy, log_a) - shift)
         f = self.counts
-        return np.asarray(
-            linear_gains_csr(f.data, f.indices, f.indptr, self.entropy, log_a) - shift
-        )
+        if isinstance(f, np.ndarray):
+            gains = np.empty(len(f))
+            linear_gains(f, self.entropy, self.smoothing, log_a, log_a.sum(), gains)
+            return gains
+        gains = linear_gains_csr(f.data, f.indices, f.indptr, self.entropy, log_a)
+        return np.asarray(gains - self.alpha * log_a.sum())
 
     def best(self, log_a: FloatArray, k: int) -> tuple[Vertex, FloatArray]:
         """Take the k >= 1 columns of largest gain at the shares exp(log_a), the base aside.
@@ -111,23 +122,12 @@ class Problem:
         -------
         vertex : the columns; the gains (d,) of all : nats
         """
+        gains, threshold = self.gains(log_a), np.nan
         if self.polytope is not None:
-            gains = self.gains(log_a)
-            x = self.polytope.relaxed(gains)
-            return Vertex(x, np.nan, self.linear_value(x), self.totals(x)), gains
-        take = np.empty(len(self.size), dtype=np.int64)
-        if isinstance(self.counts, np.ndarray):
-            alpha = self.smoothing
-            gains = linear_gains(self.counts, self.entropy, log_a)
-            gains -= log_a.cumsum()[-1] * alpha
-            threshold, totals = weighted_threshold(gains, self.size, k), np.empty(len(log_a))
-            value, smoothing = take_best(
-                gains, self.size, threshold, k, self.counts, self.entropy, alpha, take, totals
-            )
-            totals = totals + smoothing + self.base_totals
-            return Vertex(take, threshold, value + self.base_value, totals), gains
-        gains = self.gains(log_a)
-        threshold = take_largest(gains, self.size, k, take)
+            take: Array = self.polytope.relaxed(gains)
+        else:
+            take = np.empty(len(self.size), dtype=np.int64)
+            threshold = take_largest(gains, self.size, k, take)
         return Vertex(take, threshold, self.linear_value(take), self.totals(take)), gains
 
     def totals(self, take: FloatArray | IntArray) -> FloatArray:
@@ -144,12 +144,11 @@ class Problem:
 
     def linear_value(self, take: FloatArray | IntArray) -> float:
         """Sum of the entropies of a (fractional) selection: nats."""
-        return float(np.sum(self.entropy * take)) + self.base_value
+        return float((self.entropy * take).sum()) + self.base_value
 
     def value(self, take: FloatArray | IntArray) -> float:
         """q, the gain of a (fractional) selection: nats."""
-        totals = self.totals(take)
-        return self.linear_value(take) - float(np.sum(totals * log_shares(totals)))
+        return pooled_gain(self.linear_value(take), self.totals(take))
 
 
 def coupled_problem(counts: Matrix, alpha: float | FloatArray, size: IntArray) -> Problem:
@@ -184,7 +183,7 @@ class DualSolution:
     log_a: FloatArray  # (C,) the shares at the solution
     threshold: float  # k-th largest gain there
     gains: FloatArray  # (d,) h at the solution
-    vertices: list[Array]  # (d,) each: the supports that the fractional selection mixes
+    vertices: Array  # (number of vertices, d): the supports that the fractional selection mixes
     weights: FloatArray  # (number of vertices,) of each in the mixture
     vertex_values: list[float]  # q of each
     evaluations: int
@@ -197,13 +196,9 @@ class DualSolution:
     @property
     def fraction(self) -> FloatArray:
         """(d,) fractional selection."""
-        return self.mixed(slice(None))
-
-    def mixed(self, columns: IntArray | slice) -> FloatArray:
-        """Fractional selection of some columns."""
-        mixture = np.zeros(len(self.vertices[0][columns]))
+        mixture = np.zeros(self.vertices.shape[1])
         for weight, vertex in zip(self.weights, self.vertices, strict=True):
-            mixture += weight * vertex[columns]
+            mixture += weight * vertex
         return mixture
 
 
@@ -222,31 +217,20 @@ def solve_dual(problem: Problem, k: int, start: FloatArray | None = None) -> Dua
     log_a = np.log(_kept_inside(np.exp(log_shares(everything)) if start is None else start))
     if k == 0:
         return _base_alone(problem, log_a)
-    hull = _Hull(everything.sum() * MARGIN / len(log_a))
-    bound, improved = np.inf, 0
-    for evaluations in range(1, MAX_ROUNDS + 1):
-        vertex, gains = problem.best(log_a, k)
-        upper = vertex.bound(log_a)
-        if upper < bound or evaluations == 1:
-            bound, best, improved = upper, (log_a, vertex.threshold, gains), evaluations
-        closed = bound - hull.value <= TOLERANCE * abs(bound)
-        if closed or vertex in hull or evaluations > improved + PATIENCE:
-            break
-        before = hull.value
-        log_a = hull.add(vertex)
-        if hull.value > before + TOLERANCE * abs(before):
-            improved = evaluations
-    active = hull.active()
+    hull = _Hull(problem, log_a)
+    hull.climb(problem, k)
+    active = np.flatnonzero(hull.weights[: hull.count[VERTICES]] >= ACTIVE)
+    bound, value, threshold = hull.reached.tolist()
     return DualSolution(
-        bound=float(max(bound, hull.value)),
-        value=hull.value,
-        log_a=best[0],
-        threshold=best[1],
-        gains=best[2],
-        vertices=[hull.vertices[v].take for v in active],
+        bound=max(bound, value),
+        value=value,
+        log_a=hull.best_log_a,
+        threshold=threshold,
+        gains=hull.gains[hull.count[BEST]],
+        vertices=hull.takes[active],
         weights=hull.weights[active] / hull.weights[active].sum(),
-        vertex_values=[hull.value_of(v) for v in active],
-        evaluations=evaluations,
+        vertex_values=[pooled_gain(hull.values[v], hull.totals[v]) for v in active],
+        evaluations=int(hull.count[EVALUATIONS]),
     )
 
 
@@ -256,53 +240,64 @@ def _kept_inside(shares: FloatArray) -> FloatArray:
 
 
 class _Hull:
-    """The vertices found so far and the best point of their convex hull.
+    """The vertices found so far and the best point of their convex hull; see `turn`.
 
     A vertex of almost no weight may be the only one that reaches some class. So vertices are
     dropped only when there are many more than the C + 1 that a solution needs, and then those that
-    are furthest from being used. None is held twice: where the best vertex at the best point is
-    known, nothing is left to gain but rounding.
+    are furthest from being used.
     """
 
-    def __init__(self, ghost: float) -> None:
+    def __init__(self, problem: Problem, log_a: FloatArray) -> None:
+        everything, n_classes, d = problem.everything, len(log_a), len(problem.size)
         # Counts added to every class of a vertex, far below the accuracy of the result: classes
         # that no vertex has reached keep a share, and the next vertex is not chosen by log 0.
-        self.ghost = ghost
-        self.vertices: list[Vertex] = []
-        self.weights: FloatArray = np.empty(0)  # of the best point
-        self.value = -np.inf  # q of the best point
+        self.ghost = everything.sum() * MARGIN / n_classes
+        self.log_a, self.best_log_a, self.gains = log_a, log_a.copy(), np.empty((2, d))
+        self.values, self.totals = np.empty(FEW), np.empty((FEW, n_classes))
+        self.weights = np.empty(FEW)
+        self.takes: Array = np.empty((FEW, d), np.int64 if problem.polytope is None else np.float64)
+        self.count = np.zeros(4, dtype=np.int64)
+        self.reached = np.array([np.inf, -np.inf, np.nan])
 
-    def add(self, vertex: Vertex) -> FloatArray:
-        """Add a vertex; return the log shares at the best point: (C,)."""
-        self.vertices.append(vertex)
-        values = np.array([each.value for each in self.vertices])
-        totals = np.array([each.totals for each in self.vertices])
-        self.weights, reached, log_a = best_point(values, totals, self.ghost)
-        self.value = max(self.value, reached)
-        if len(values) >= 2 * len(log_a) + SPARE:
-            unused, loss = self.weights < ACTIVE, np.sum(totals * log_a, axis=1) - values
-            kept = max(len(log_a) + SPARE, np.count_nonzero(~unused))
-            self._keep(np.lexsort((loss, unused))[:kept])
-        return log_a
+    def climb(self, problem: Problem, k: int) -> None:
+        """Add vertices until the bound and the best point meet."""
+        if isinstance(problem.counts, np.ndarray) and problem.polytope is None:
+            table = problem.counts, problem.entropy, problem.size, problem.smoothing
+            base = problem.base_value, np.zeros(len(self.log_a)) + problem.base_totals
+            while not climb(*table, *base, k, self.gains, self.takes, *self._state()):
+                self._make_room()
+            return
+        done = False
+        while not done:
+            if self.count[VERTICES] == len(self.values):
+                self._make_room()
+            vertex, gains = problem.best(self.log_a, k)
+            self.takes[self.count[VERTICES]] = vertex.take
+            is_best, done = turn(vertex.value, vertex.totals, *self._state())
+            if is_best:
+                self.gains[0], self.reached[THRESHOLD] = gains, vertex.threshold
 
-    def __contains__(self, vertex: Vertex) -> bool:
-        return any(
-            vertex.value == each.value and np.array_equal(vertex.totals, each.totals)
-            for each in self.vertices
+    def _state(self) -> tuple[Any, ...]:
+        """Return what `turn` takes beside a vertex."""
+        best = self.values, self.totals, self.weights
+        return self.log_a, self.best_log_a, *best, self.count, self.reached, self.ghost
+
+    def _make_room(self) -> None:
+        """Make room for more vertices; drop some, if there are many more than may be needed."""
+        n, n_classes = len(self.values), len(self.log_a)
+        most, kept = 2 * n_classes + SPARE, np.arange(n)
+        if n >= most:
+            unused = self.weights < ACTIVE
+            loss = np.sum(self.totals * self.log_a, axis=1) - self.values
+            several = max(n_classes + SPARE, np.count_nonzero(~unused))
+            kept = np.lexsort((loss, unused))[:several]
+            self.weights /= self.weights[kept].sum()
+        more = max(min(2 * n, most), len(kept) + 1) - len(kept)
+        self.count[VERTICES] = len(kept)
+        self.values, self.totals, self.weights, self.takes = (
+            np.concatenate([each[kept], np.empty_like(each[:1].repeat(more, axis=0))])
+            for each in (self.values, self.totals, self.weights, self.takes)
         )
-
-    def _keep(self, best: IntArray) -> None:
-        """Drop all vertices but these."""
-        self.vertices = [self.vertices[v] for v in best]
-        self.weights = self.weights[best] / self.weights[best].sum()
-
-    def active(self) -> IntArray:
-        """Vertices that the best point mixes in earnest."""
-        return np.flatnonzero(self.weights >= ACTIVE)
-
-    def value_of(self, v: int) -> float:
-        """Return q of a vertex."""
-        return self.vertices[v].bound(log_shares(self.vertices[v].totals))
 
 
 def _base_alone(problem: Problem, log_a: FloatArray) -> DualSolution:
@@ -319,7 +314,7 @@ def _base_alone(problem: Problem, log_a: FloatArray) -> DualSolution:
         log_a=log_a,
         threshold=float(np.max(gains, initial=0.0)),
         gains=gains,
-        vertices=[nothing],
+        vertices=nothing[None],
         weights=np.ones(1),
         vertex_values=[value],
         evaluations=0,

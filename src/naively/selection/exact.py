@@ -164,7 +164,7 @@ class _Tree(SearchTree[tuple[IntArray, IntArray, DualSolution]]):
         dual = solve_dual(problem, missing, start=start)
         if dual.bound <= self.value + self.tolerance:
             return
-        take, value = round_solution(problem, missing, dual)
+        take, value = round_solution(problem, dual)
         if value > self.value:
             self.take, self.value = low + take, value
         self._keep(dual.bound, (low, high, dual))

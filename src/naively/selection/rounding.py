@@ -15,16 +15,16 @@ improved by exchanging single columns.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from naively._kernels.exchange import across, best_addition, best_exchange, edges
 from naively._kernels.hull import log_shares
-from naively._kernels.weighted_top import edges
-from naively._kernels.whole import make_whole
+from naively._kernels.whole import contended, make_whole
 from naively._types import FloatArray, IntArray
-from naively.models.family import divergence
 from naively.selection.dual import DualSolution, Problem
 
 NEIGHBOURS = 48  # columns on each side of the threshold that may be exchanged
@@ -36,14 +36,14 @@ WHOLE = 1e-7  # distance from a whole number that is rounding error
 
 
 def round_solution(
-    problem: Problem, k: int, dual: DualSolution, others: Sequence[IntArray] = ()
+    problem: Problem, dual: DualSolution, others: Sequence[IntArray] = ()
 ) -> tuple[IntArray, float]:
     """Good selection of k whole columns.
 
     Parameters
     ----------
-    problem, k, dual
-        The problem and the solution of its dual.
+    problem, dual
+        The problem and the solution of its dual for k.
     others
         Further candidates, for example the selection of a neighbouring k completed to k.
 
@@ -52,39 +52,38 @@ def round_solution(
     take : (d,) how many of each column
     value : its gain in nats
     """
-    rounded = rounded_mixture(problem, k, dual)
+    rounded = rounded_mixture(problem, dual)
     candidates = [rounded, *dual.vertices, *others]
     values = [problem.value(rounded), *dual.vertex_values, *map(problem.value, others)]
-    best = int(np.argmax(values))
+    best = values.index(max(values))
     if dual.bound - values[best] <= CLOSED * abs(dual.bound):
         return candidates[best], values[best]
     take = improved_by_swaps(problem, candidates[best])
-    return take, problem.value(take)
+    return take, values[0] if take is rounded else problem.value(take)
 
 
-def rounded_mixture(problem: Problem, k: int, dual: DualSolution) -> IntArray:
+def rounded_mixture(problem: Problem, dual: DualSolution) -> IntArray:
     """Whole numbers close to the fractional solution, with nearly its class shares: (d,)."""
     groups, x = _contended(problem, dual)
-    take = dual.vertices[0].copy()
-    take[groups] = np.floor(x + WHOLE)
-    return _completed(problem, take, groups[x - take[groups] > WHOLE], k - int(take.sum()))
+    take, whole = dual.vertices[0].copy(), np.floor(x + WHOLE).astype(np.int64)
+    missing = int((take[groups] - whole).sum())
+    take[groups] = whole
+    return _completed(problem, take, groups[x - whole > WHOLE], missing)
 
 
 def basic_solution(problem: Problem, dual: DualSolution) -> FloatArray:
     """Fractional solution with the same class shares and at most C fractions: (d,)."""
     groups, fractions = _contended(problem, dual)
-    x = dual.vertices[0].astype(np.float64)
+    x: FloatArray = dual.vertices[0].astype(np.float64)
     x[groups] = fractions
     return x
 
 
 def _contended(problem: Problem, dual: DualSolution) -> tuple[IntArray, FloatArray]:
     """Return groups that vertices differ in, and what the basic solution takes of these."""
-    first, differ = dual.vertices[0], np.zeros(len(problem.size), dtype=np.bool_)
-    for other in dual.vertices[1:]:
-        differ |= first != other
-    groups = np.flatnonzero(differ)
-    x = dual.mixed(groups)
+    groups, x = np.empty(len(problem.size), dtype=np.int64), np.empty(len(problem.size))
+    n = contended(dual.vertices, dual.weights, groups, x)
+    groups, x = groups[:n], x[:n]
     is_open = np.abs(x - np.rint(x)) > WHOLE
     if np.count_nonzero(is_open) <= problem.counts.shape[1]:
         return groups, x
@@ -110,8 +109,7 @@ def widened(problem: Problem, dual: DualSolution) -> IntArray:
 
 
 def _completed(problem: Problem, take: IntArray, groups: IntArray, missing: int) -> IntArray:
-    """Add the missing columns one by one from the groups, each time the one that gains most."""
-    take = take.copy()
+    """Add missing columns, in place, one by one from the groups: each time what gains most."""
     for _ in range(missing):
         groups = groups[take[groups] < problem.size[groups]]
         if len(groups) == 0:
@@ -120,22 +118,20 @@ def _completed(problem: Problem, take: IntArray, groups: IntArray, missing: int)
             take[groups] += 1
             groups = groups[:0]
             continue
-        totals = problem.totals(take)
-        trial = totals + column_counts(problem, groups)
-        shares = np.log(np.maximum(trial / trial.sum(axis=1, keepdims=True), 1e-300))
-        best = groups[np.argmax(problem.entropy[groups] - np.sum(trial * shares, axis=1))]
+        totals, counts = problem.totals(take), column_counts(problem, groups)
+        best = groups[best_addition(problem.entropy[groups], counts, totals)]
         take[best] += 1
         groups = groups[groups != best]
     return take
 
 
 def improved_by_swaps(problem: Problem, take: IntArray) -> IntArray:
-    """Exchange one column for another as long as that raises the gain: (d,)."""
-    take = take.copy()
+    """Exchange one column for another as long as that raises the gain: (d,), or what is given."""
     for _ in range(MAX_SWAPS):
         swap = _best_swap(problem, take)
         if swap is None:
             break
+        take = take.copy()
         take[swap[0]] -= 1
         take[swap[1]] += 1
     return take
@@ -150,29 +146,24 @@ def _best_swap(problem: Problem, take: IntArray) -> tuple[int, int] | None:
     least, most = edges(gains, take, problem.size)
     if min(least, most) < 0 or gains[least] >= gains[most]:
         return None
-    n = int(np.clip(np.sqrt(MAX_CELLS / len(totals)), 8, NEIGHBOURS))
-    out = _extreme(np.flatnonzero((take > 0) & (gains < gains[most])), gains, n)
-    into = _extreme(np.flatnonzero((take < problem.size) & (gains > gains[least])), -gains, n)
+    out, into = np.empty((2, len(take)), dtype=np.int64)
+    n_out, n_into = across(gains, take, problem.size, gains[least], gains[most], out, into)
+    n = min(max(math.isqrt(MAX_CELLS // len(totals)), 8), NEIGHBOURS)
+    out, into = _extreme(out[:n_out], gains, n, 1.0), _extreme(into[:n_into], gains, n, -1.0)
+    both = np.concatenate([out, into])
     # Gains are differences of entropies and logarithms: what these lose to rounding is nothing.
-    noise = ROUNDING * (np.abs(problem.entropy[into]) + np.abs(problem.entropy[out])[:, None])
-    rise = gains[into] - gains[out][:, None]
-    i, j = np.nonzero(rise > noise)
-    changed = totals + column_counts(problem, into)[j] - column_counts(problem, out)[i]
-    expected = changed.sum(axis=1, keepdims=True) * np.exp(log_a)
-    better = rise[i, j] - divergence(changed - expected, expected).sum(axis=1)
-    better[better <= noise[i, j]] = 0.0
-    if not better.any():
-        return None
-    best = np.argmax(better)
-    return int(out[i[best]]), int(into[j[best]])
+    noise = ROUNDING * np.abs(problem.entropy[both])
+    counts, shares = column_counts(problem, both), np.exp(log_a)
+    i, j = best_exchange(gains[both], noise, counts, len(out), totals, shares)
+    return None if i < 0 else (int(both[i]), int(both[j]))
 
 
-def _extreme(groups: IntArray, key: FloatArray, n: int) -> IntArray:
-    """Up to n of the groups with the smallest key."""
+def _extreme(groups: IntArray, gains: FloatArray, n: int, sign: float) -> IntArray:
+    """Up to n of the groups with the smallest gains, by their sign."""
     if len(groups) <= n:
         return groups
-    cut = np.partition(key[groups], n)[n]
-    return np.asarray(groups[key[groups] <= cut][:n])
+    key = sign * gains[groups]
+    return np.asarray(groups[key <= np.partition(key, n)[n]][:n])
 
 
 def column_counts(problem: Problem, groups: IntArray) -> FloatArray:
