@@ -18,7 +18,7 @@ from naively import ClassCounts, SparseMultinomialNB, sparsity_path
 from naively.expected.feature_search import Criterion, search
 from naively.judging.leave_one_out import multinomial_errors
 from naively.judging.rows import Rows
-from naively.judging.visits import path_stays
+from naively.judging.visits import path_visits
 
 
 def median_seconds(job, rounds):
@@ -76,9 +76,10 @@ def leave_one_out(scale, rounds):
     statistics = ClassCounts.from_matrix(X, y)
     track = sparsity_path(model, statistics)
     rows = Rows(X, y.astype(np.int64), np.empty(0))
+    counts = statistics.table, 1.0, statistics.class_weight
 
     def curve():
-        return multinomial_errors(1.0, statistics.class_weight, path_stays(track), rows, None)
+        return multinomial_errors(*counts, path_visits(track, X.shape[1]), rows, None)
 
     errors = curve() / len(y)
     print(
@@ -89,7 +90,7 @@ def leave_one_out(scale, rounds):
     jobs = {
         "counting pass": lambda: ClassCounts.from_matrix(X, y),
         "leave-one-out path": curve,
-        "of which finding the visits": lambda: path_stays(track),
+        "of which finding the visits": lambda: path_visits(track, X.shape[1]),
         "sparsity path": lambda: sparsity_path(model, statistics),
     }
     seconds = {name: [] for name in jobs}

@@ -232,7 +232,7 @@ def test_no_feature_and_all_features(strategy):
 
 
 def test_threads_do_not_change_the_result():
-    P, priors = problem(0, 2, 9000)
+    P, priors = problem(0, 4, 9000)
     criterion = criterion_of(P, priors, 30.0, False)
     everything, members = np.ones(9000, dtype=bool), np.arange(5)
     both = criterion.errors(members, everything, 1)

@@ -9,7 +9,7 @@ from scipy import sparse
 from naively.judging.leave_one_out import multinomial_errors, presence_errors
 from naively.judging.path_rule import path_rule, rule_of_rules
 from naively.judging.rows import Rows
-from naively.judging.visits import Visits, path_stays, path_visits
+from naively.judging.visits import Visits, path_visits
 from naively.models.bernoulli import bernoulli
 from naively.models.multinomial import multinomial
 from naively.models.priors import log_prior
@@ -55,25 +55,8 @@ def test_visits_are_the_supports(make, n_classes):
         )
         expected = [spread[track.support(k)].sum(axis=0) for k in track.k]
         np.testing.assert_allclose(visits.totals(values), expected, atol=1e-12)
-        if make is multinomial:
-            check_stays(path_stays(track), track, visits, statistics.table)
     if make is multinomial:
         assert not all(nested), "some path should not be nested, or the case is untested"
-
-
-def check_stays(stays, track, visits, table):
-    """Stays must say what visits say, and have the counts of the columns."""
-    group, enter, leave = stays.stay.T
-    np.testing.assert_array_equal(stays.counts[group], table)
-    expected = [table[track.support(k)].sum(axis=0) for k in track.k]
-    np.testing.assert_array_equal(stays.totals(stays.counts), expected)
-    several = np.diff(visits.ptr) > 1
-    np.testing.assert_array_equal(leave[visits.feature] < 0, several)
-    np.testing.assert_array_equal(stays.more_feature, visits.feature[several])
-    of_several = np.repeat(several, np.diff(visits.ptr))
-    np.testing.assert_array_equal(stays.more_enter, visits.enter[of_several])
-    np.testing.assert_array_equal(stays.more_leave, visits.leave[of_several])
-    np.testing.assert_array_equal(enter[visits.feature], visits.enter[visits.ptr[:-1]])
 
 
 @pytest.mark.parametrize("alpha", [1.0, 0.1, 0.0])
@@ -174,11 +157,8 @@ def test_leave_one_out_equals_refits(make, n_classes, case, seed):
     expected = refit_errors(family, statistics, track, X, rows, y, weight, fixed, presence)
     visits = path_visits(track, 14)
     given = Rows(rows, y, weight if case == "weighted" else NO_WEIGHT)
-    if presence:
-        table = statistics.table.astype(float)
-        found = presence_errors(table, alpha, statistics.class_weight, visits, given, fixed)
-    else:
-        found = multinomial_errors(alpha, statistics.class_weight, path_stays(track), given, fixed)
+    errors = presence_errors if presence else multinomial_errors
+    found = errors(statistics.table, alpha, statistics.class_weight, visits, given, fixed)
     np.testing.assert_allclose(found, expected)
 
 
@@ -194,11 +174,8 @@ def test_leave_one_out_of_a_class_with_one_row(make):
     weight = np.ones(12)
     expected = refit_errors(family, statistics, track, X, rows, y, weight, None, presence)
     visits, given = path_visits(track, 14), Rows(rows, y, NO_WEIGHT)
-    if presence:
-        table = statistics.table.astype(float)
-        found = presence_errors(table, 1.0, statistics.class_weight, visits, given, None)
-    else:
-        found = multinomial_errors(1.0, statistics.class_weight, path_stays(track), given, None)
+    errors = presence_errors if presence else multinomial_errors
+    found = errors(statistics.table, 1.0, statistics.class_weight, visits, given, None)
     np.testing.assert_allclose(found, expected)
 
 
@@ -209,13 +186,13 @@ def test_results_do_not_depend_on_the_number_of_threads():
     statistics = ClassCounts.from_matrix(X, y)
     family = multinomial(1.0)
     track = path(family, statistics, np.arange(15))
-    stays = path_stays(track)
+    visits = path_visits(track, 14)
     rows = Rows(X, y, np.random.default_rng(0).random(9000))
-    both = multinomial_errors(1.0, statistics.class_weight, stays, rows, None)
+    both = multinomial_errors(statistics.table, 1.0, statistics.class_weight, visits, rows, None)
     threads = numba.get_num_threads()
     numba.set_num_threads(1)
     try:
-        one = multinomial_errors(1.0, statistics.class_weight, stays, rows, None)
+        one = multinomial_errors(statistics.table, 1.0, statistics.class_weight, visits, rows, None)
     finally:
         numba.set_num_threads(threads)
     np.testing.assert_array_equal(both, one)

@@ -87,6 +87,14 @@ def kernel_part(function: Function) -> Function:
     return _compiled(function, inline="always")
 
 
+def lane_kernel(function: Function) -> Function:
+    """Compile like `kernel`, but let a division by zero give inf or NaN.
+
+    Else each division is a branch, and no loop with one is worked on in several lanes at once.
+    """
+    return _compiled(function, error_model="numpy")
+
+
 def summing_kernel(function: Function) -> Function:
     """Compile like `kernel`, but let sums be taken in several lanes at once.
 

@@ -85,7 +85,12 @@ def path_scores_csr(
             if u < 0 or value == 0.0:
                 continue
             for v in range(visit_ptr[u], visit_ptr[u + 1]):
-                note_visit(change, enter[v], leave[v], value, weight[v])
+                # What stays to the end, as most does, changes nothing there that is looked at.
+                for c in range(n_classes):
+                    change[enter[v], c] += value * weight[v, c]
+                    change[leave[v], c] -= value * weight[v, c]
+                change[enter[v], n_classes] += value
+                change[leave[v], n_classes] -= value
                 for c in range(changed_veto.shape[1]):
                     changed_veto[enter[v], c] += veto[v, c]
                     changed_veto[leave[v], c] -= veto[v, c]
@@ -101,21 +106,6 @@ def longest_row(indptr: Array, first: int, last: int) -> int:
     for i in range(first, last):
         longest = max(longest, indptr[i + 1] - indptr[i])
     return longest
-
-
-@kernel_part
-def note_visit(
-    change: FloatArray, enter: int, leave: int, value: float, weight: FloatArray
-) -> None:
-    """Note in the changes (G + 1, C + 1) of a row what one of its entries does during a visit."""
-    n_classes = len(weight)
-    for c in range(n_classes):
-        change[enter, c] += value * weight[c]
-    change[enter, n_classes] += value
-    if leave < len(change) - 1:  # what stays to the end, as most does, changes nothing there
-        for c in range(n_classes):
-            change[leave, c] -= value * weight[c]
-        change[leave, n_classes] -= value
 
 
 @kernel_part

@@ -62,104 +62,85 @@ def class_stays(
 
 
 @kernel
-def group_stays(
+def group_slots(
     group: IntArray,
-    pointer: IntArray,
-    position: IntArray,
-    level_at: IntArray,
-    lowest: IntArray,
-    n_points: int,
-    seen: IntArray,
-    first: IntArray,
-    stay: Array,
-    more_feature: IntArray,
-    more_rank: IntArray,
-    more_ptr: IntArray,
-) -> int:
-    """Tell when columns that enter and leave by groups are in.
+    start: IntArray,
+    level: IntArray,
+    slot: Array,
+    feature: IntArray,
+) -> None:
+    """Tell which columns of the same group are in at the same points, where groups come and go.
 
     Parameters
     ----------
     group : ndarray of shape (m,)
         Group of each column; the columns of a group enter lowest index first.
-    pointer : ndarray of shape (d + 1,)
-        Where the changes of each group start.
-    position, level_at, lowest : ndarray
-        Of each change, ascending within a group: its grid position, how many columns of the group
-        are in after it, and the fewest that are in from there on.
-    n_points : int
-        Number of grid points G.
-    seen : ndarray of shape (d,)
-        Zeros; receives the number of columns of each group.
-    first : ndarray of shape (d,)
-        The change at which the next column of each group enters: its first one; changes.
-    stay : ndarray of shape (m, 3)
-        Receives the stays, see `leave_one_out_counts_csr`.
-    more_feature, more_rank, more_ptr : ndarray of shape (F,), (F,) and (F + 1,)
-        Receive the columns with several visits, their ranks in their groups and where their visits
-        start; the first F of them.
-
-    Returns
-    -------
-    int
-        Number of columns with several visits, which may be above F.
+    start : ndarray of shape (d + 1,)
+        Where the slots of each group start.
+    level : ndarray of shape (U,)
+        Numbers of columns of a group that are in at some point, ascending within a group: a slot
+        has the columns between two of them.
+    slot : ndarray of shape (m,)
+        Receives the slot of each column; -1: never in.
+    feature : ndarray of shape (U,)
+        Receives the lowest column of each slot.
     """
-    several = 0
+    current = start[:-1].copy()
+    rank = np.zeros(len(current), np.int64)  # of the next column of each group
     for j in range(len(group)):
         g = group[j]
-        rank = seen[g]
-        seen[g] += 1
-        level = 0
-        visits = 0
-        stay[j, 0] = g
-        stay[j, 1] = n_points
-        stay[j, 2] = n_points
-        while first[g] < pointer[g + 1] and level_at[first[g]] <= rank:
-            first[g] += 1
-        for at in range(first[g], pointer[g + 1]):
-            before = level
-            level = level_at[at]
-            if before <= rank and level > rank:
-                visits += 1
-                if visits == 1:
-                    stay[j, 1] = position[at]
-                    stay[j, 2] = n_points
-            elif before > rank and level <= rank and visits == 1:
-                stay[j, 2] = position[at]
-            if lowest[at] > rank:
-                break
-        if visits < 2:
-            continue
-        stay[j, 2] = -1
-        if several < len(more_feature):
-            more_feature[several], more_rank[several] = j, rank
-            more_ptr[several + 1] = more_ptr[several] + visits
-        several += 1
-    return several
+        u, end = current[g], start[g + 1]
+        while u < end and level[u] <= rank[g]:
+            u += 1
+        if rank[g] == 0 or u > current[g]:
+            if u < end:
+                feature[u] = j
+            current[g] = u
+        rank[g] += 1
+        slot[j] = u if u < end else -1
 
 
 @kernel
 def list_visits(
     group: IntArray,
-    rank: IntArray,
+    level: IntArray,
     pointer: IntArray,
     position: IntArray,
-    change: IntArray,
+    level_at: IntArray,
     n_points: int,
     ptr: IntArray,
     enter: IntArray,
     leave: IntArray,
 ) -> None:
-    """Write the visits of some columns, given by group and rank in it, from position ptr on."""
-    for f in range(len(group)):
-        level = 0
-        listed = ptr[f]
-        for at in range(pointer[group[f]], pointer[group[f] + 1]):
-            before = level
-            level += change[at]
-            if before <= rank[f] and level > rank[f]:
-                enter[listed] = position[at]
-                leave[listed] = n_points
+    """List the points between which each slot is in.
+
+    Parameters
+    ----------
+    group, level : ndarray of shape (U,)
+        Group of each slot, and how many of its columns must be in for the slot to be.
+    pointer : ndarray of shape (d + 1,)
+        Where the changes of each group start.
+    position, level_at : ndarray
+        Of each change, ascending within a group: its grid position, and how many columns of the
+        group are in after it.
+    n_points : int
+        Number of grid points G.
+    ptr : ndarray of shape (U + 1,)
+        Receives where the visits of each slot start.
+    enter, leave : ndarray
+        Receive the visits.
+    """
+    listed = 0
+    for u in range(len(group)):
+        ptr[u] = listed
+        inside = False
+        for at in range(pointer[group[u]], pointer[group[u] + 1]):
+            if inside == (level_at[at] >= level[u]):
+                continue
+            inside = not inside
+            if inside:
+                enter[listed], leave[listed] = position[at], n_points
                 listed += 1
-            elif before > rank[f] and level <= rank[f]:
+            else:
                 leave[listed - 1] = position[at]
+    ptr[len(group)] = listed

@@ -4,6 +4,10 @@ The set is known by its sums only: the probability mass T_c that it holds in eac
 each pair of classes the first two moments in class j of the log-odds against class k of one draw.
 A candidate adds its own terms to them, so that one costs a fixed number of operations however
 many features the set has. Normal approximation with the exact variance (ERR eq. 24, 33, 30).
+
+Loops go over the candidates, without a branch, so that several are worked on at once; the few that
+need a function of the mathematical library are marked by NaN, and follow one by one. In front of
+the candidates stands the set as it is.
 """
 
 from __future__ import annotations
@@ -12,9 +16,9 @@ import math
 
 import numpy as np
 
-from naively._kernels.compiled import kernel, kernel_part
-from naively._kernels.logarithms import log_less
-from naively._types import Array, BoolArray, FloatArray
+from naively._kernels.compiled import kernel, kernel_part, lane_kernel
+from naively._kernels.logarithms import SMALL_LOSS, small_log_loss
+from naively._types import Array, FloatArray, IntArray
 
 _NOTHING = 1e-12  # a rest cell below this is rounding
 _TERMS = 8  # of the series of a tail around that of the present set
@@ -33,7 +37,7 @@ def set_sums(
 
     Parameters
     ----------
-    probability, logarithm : ndarray of shape (m, C)
+    probability, logarithm : ndarray of shape (C, m)
         Class probabilities and their logarithms (0 where the probability is 0).
     members : ndarray of int
         The set.
@@ -49,134 +53,22 @@ def set_sums(
     for position in range(len(members)):
         i = np.uint64(members[position])
         for j in range(n_classes):
-            p = probability[i, j]
+            p = probability[j, i]
             mass[j] += p
             for k in range(n_classes):
-                if probability[i, k] > 0.0:
-                    odds = logarithm[i, j] - logarithm[i, k]
+                if probability[k, i] > 0.0:
+                    odds = logarithm[j, i] - logarithm[k, i]
                     sums[j, k, 0] += p * odds
                     sums[j, k, 1] += p * odds * odds
                 else:
                     sums[j, k, 2] += p
 
 
-@kernel_part
-def _wrong(
-    mean: float,
-    second: float,
-    impossible: float,
-    length: float,
-    threshold: float,
-    first: bool,
-    near: FloatArray,
-    scale: float,
-) -> float:
-    """Probability that class j loses against k, given the moments of one draw in class j.
-
-    `scale` is the size of the terms whose sums and differences the second moment is.
-    """
-    free = 1.0
-    if impossible > 0.0:
-        free = max(1.0 - impossible, 0.0)
-        if free <= _NOTHING:
-            return 0.0 if length > 0.0 else _sure(-threshold, 1e-9, first)
-        mean, second, scale = mean / free, second / free, scale / free
-        free = free**length
-    distance = length * mean - threshold
-    variance = length * (second - mean * mean)
-    if variance <= 1e-20 + 1e-14 * length * scale:
-        return free * _sure(distance, 1e-9, first)
-    return free * _tail(distance / math.sqrt(2.0 * variance), near)
-
-
-@kernel_part
-def _tail(x: float, near: FloatArray) -> float:
-    """Half of erfc(x): by a series around near[0], as for most candidates, where that is close."""
-    t = x - near[0]
-    if abs(t) * (1.0 + abs(x)) > _NEAR:
-        return 0.5 * math.erfc(x)
-    value = near[_TERMS]
-    for n in range(_TERMS - 1, 0, -1):
-        value = value * t + near[n]
-    return float(value)
-
-
-@kernel
-def _expansions(
-    whole: FloatArray,
-    log_whole: FloatArray,
-    sums: FloatArray,
-    lengths: FloatArray,
-    log_prior: FloatArray,
-    pooled: bool,
-) -> FloatArray:
-    """Series (C, C, 1 + terms) around the present set; around infinity where it is not normal."""
-    n_classes = len(whole)
-    near = np.full((n_classes, n_classes, 1 + _TERMS), np.inf)
-    for j in range(n_classes):
-        for k in range(n_classes):
-            mean, second, impossible = _with_rest(
-                sums[j, k, 0],
-                sums[j, k, 1],
-                sums[j, k, 2],
-                whole[j],
-                whole[k],
-                log_whole[j] - log_whole[k],
-                pooled,
-            )
-            distance = lengths[j] * mean - (log_prior[k] - log_prior[j])
-            variance = lengths[j] * (second - mean * mean)
-            if k != j and impossible == 0.0 and variance > 0.0:
-                _expand(distance / math.sqrt(2.0 * variance), near[j, k])
-    return near
-
-
-@kernel
-def _expand(x: float, near: FloatArray) -> None:
-    """Write x, and the Taylor coefficients of half of erfc around x, to (1 + terms,)."""
-    near[0] = x
-    near[1] = 0.5 * math.erfc(x)
-    before, now = 0.0, math.exp(-x * x) / math.sqrt(math.pi)  # coefficients of the density
-    for n in range(1, _TERMS):
-        near[n + 1] = -now / n
-        before, now = now, -2.0 * (x * now + before) / n
-
-
-@kernel_part
-def _sure(distance: float, tolerance: float, first: bool) -> float:
-    """Error of a decision without chance: 0 above the threshold, 1 below, ties to the first."""
-    if distance > tolerance or (first and distance >= -tolerance):
-        return 0.0
-    return 1.0
-
-
-@kernel_part
-def _with_rest(
-    mean: float,
-    second: float,
-    impossible: float,
-    total: float,
-    rival_total: float,
-    odds: float,
-    pooled: bool,
-) -> tuple[float, float, float]:
-    """Moments of the features of the set to moments of a draw, given the log-odds of the totals."""
-    if pooled:
-        # The rule compares shares among the selected features: each log-odds falls by `odds`.
-        held = total - impossible
-        return mean - odds * held, second + odds * (odds * held - 2.0 * mean), impossible
-    if total <= _NOTHING:
-        return mean, second, impossible
-    if rival_total <= _NOTHING:
-        return mean, second, impossible + total
-    return mean + total * odds, second + total * odds * odds, impossible
-
-
-@kernel
+@lane_kernel
 def candidate_errors(
     probability: FloatArray,
     logarithm: FloatArray,
-    candidate: BoolArray,
+    candidates: IntArray,
     sign: float,
     mass: FloatArray,
     sums: FloatArray,
@@ -184,18 +76,16 @@ def candidate_errors(
     log_prior: FloatArray,
     pooled: bool,
     product: bool,
-    start: int,
-    stop: int,
     errors: FloatArray,
 ) -> None:
-    """Write the error with each candidate added (sign 1) or taken away (-1); inf for others.
+    """Write the error with each candidate added (sign 1) or taken away (-1).
 
     Parameters
     ----------
-    probability, logarithm : ndarray of shape (m, C)
+    probability, logarithm : ndarray of shape (C, m)
         As in `set_sums`.
-    candidate : ndarray of bool, shape (m,)
-        Which features to try.
+    candidates : ndarray of shape (n,)
+        Features to try.
     sign : float
         1 to add, -1 to take away, 0 to leave the set as it is.
     mass, sums : ndarray of shape (C,) and (C, C, 3)
@@ -207,65 +97,142 @@ def candidate_errors(
     product : bool
         Whether a row is right that beats all rivals at once, taken as independent; else the
         error is the mean over the rivals.
-    start, stop : int
-        Range of features to treat.
-    errors : ndarray of shape (m,)
+    errors : ndarray of shape (n,)
         Receives the errors.
     """
-    n_classes = np.uint64(len(mass))
-    whole = mass.copy() if pooled else 1.0 - mass  # inside, or outside of, the present set
-    log_whole = np.zeros_like(mass)
+    n_classes, n = len(mass), len(candidates) + 1
+    p, log_p = np.zeros((n_classes, n)), np.zeros((n_classes, n))
+    total, log_total = np.empty((n_classes, n)), np.empty((n_classes, n))
     for c in range(n_classes):
-        log_whole[c] = math.log(whole[c]) if whole[c] > _NOTHING else 0.0
-    gone = -sign if pooled else sign
-    prior = np.exp(log_prior)
-    total = np.empty_like(mass)
-    log_total = np.empty_like(mass)
-    near = _expansions(whole, log_whole, sums, lengths, log_prior, pooled)
-    for position in range(start, stop):
-        i = np.uint64(position)
-        if not candidate[i]:
-            errors[i] = np.inf
+        for e in range(1, n):
+            i = np.uint64(candidates[e - 1])
+            p[c, e], log_p[c, e] = probability[c, i], logarithm[c, i]
+        whole = mass[c] if pooled else 1.0 - mass[c]  # inside, or outside of, the present set
+        _take_away(whole, p[c], -sign if pooled else sign, total[c], log_total[c])
+    x, free, tail, wrong = np.empty(n), np.empty(n), np.empty(n), np.empty(n)
+    near = np.empty(1 + _TERMS)
+    errors[:] = 0.0
+    for j in range(n_classes):
+        prior = math.exp(log_prior[j])
+        if prior == 0.0:
             continue
-        for c in range(n_classes):
-            part = gone * probability[i, c]
-            total[c] = whole[c] - part
-            log_total[c] = _log_rest(whole[c], log_whole[c], part)
-        error = 0.0
-        for j in range(n_classes):
-            if prior[j] == 0.0:
+        wrong[:] = 0.0
+        for k in range(n_classes):
+            if k == j:
                 continue
-            p, wrong = sign * probability[i, j], 0.0
-            for k in range(n_classes):
-                if k == j:
-                    continue
-                mean, second, impossible = sums[j, k, 0], sums[j, k, 1], sums[j, k, 2]
-                scale = second
-                if probability[i, k] > 0.0:
-                    odds = logarithm[i, j] - logarithm[i, k]
-                    mean += p * odds
-                    second += p * odds * odds
-                    scale += abs(p) * odds * odds
-                else:
-                    impossible += p
-                rest_odds = log_total[j] - log_total[k]
-                scale += total[j] * rest_odds * rest_odds
-                mean, second, impossible = _with_rest(
-                    mean, second, impossible, total[j], total[k], rest_odds, pooled
-                )
-                margin = log_prior[k] - log_prior[j]
-                lost = _wrong(
-                    mean, second, impossible, lengths[j], margin, j < k, near[j, k], scale
-                )
+            _distances(
+                p[j], p[k], log_p[j], log_p[k], sign, sums[j, k], total[j], total[k], log_total[j],
+                log_total[k], lengths[j], log_prior[k] - log_prior[j], pooled, j < k, x, free,
+            )  # fmt: skip
+            _expand(x[0] if sums[j, k, 2] == 0.0 else math.inf, near)
+            _write_tails(x, near, tail)
+            for e in range(n):
+                lost = free[e] * tail[e]
                 # 1 - product of (1 - lost), without cancellation
-                wrong += lost - wrong * lost if product else lost / (n_classes - 1)
-            error += prior[j] * wrong
-        errors[i] = error
+                wrong[e] += lost - wrong[e] * lost if product else lost / (n_classes - 1)
+        for e in range(1, n):
+            errors[e - 1] += prior * wrong[e]
 
 
 @kernel_part
-def _log_rest(whole: float, log_whole: float, part: float) -> float:
-    """Return log(whole - part), 0 if that is nothing but rounding."""
-    if whole - part <= _NOTHING:
-        return 0.0
-    return log_less(whole, log_whole, part) if whole > _NOTHING else math.log(whole - part)
+def _take_away(
+    whole: float, p: FloatArray, sign: float, total: FloatArray, log_total: FloatArray
+) -> None:
+    """Write whole - sign p, and its logarithm: 0 if that is nothing but rounding."""
+    log_whole = math.log(whole) if whole > _NOTHING else 0.0
+    for e in range(len(p)):
+        part = sign * p[e]
+        rest, r = whole - part, part / whole
+        near = abs(r) < SMALL_LOSS and rest > _NOTHING and whole > _NOTHING
+        total[e], log_total[e] = rest, log_whole - small_log_loss(r) if near else math.nan
+    for e in range(len(p)):
+        if math.isnan(log_total[e]):
+            log_total[e] = math.log(total[e]) if total[e] > _NOTHING else 0.0
+
+
+@kernel_part
+def _distances(
+    p: FloatArray,
+    rival_p: FloatArray,
+    log_p: FloatArray,
+    rival_log_p: FloatArray,
+    sign: float,
+    sums: FloatArray,
+    total: FloatArray,
+    rival_total: FloatArray,
+    log_total: FloatArray,
+    rival_log_total: FloatArray,
+    length: float,
+    threshold: float,
+    pooled: bool,
+    first: bool,
+    x: FloatArray,
+    free: FloatArray,
+) -> None:
+    """Write x such that a row of class j goes to k with probability free / 2 erfc(x).
+
+    A decision without chance has an infinite x; free is the probability that all its features are
+    possible in k.
+    """
+    n = len(p)
+    mean, second, scale = np.empty(n), np.empty(n), np.empty(n)
+    for e in range(n):
+        # First the features of the set ...
+        added, odds, possible = sign * p[e], log_p[e] - rival_log_p[e], rival_p[e] > 0.0
+        m = sums[0] + added * odds if possible else sums[0]
+        s = sums[1] + added * odds * odds if possible else sums[1]
+        size = sums[1] + abs(added) * odds * odds if possible else sums[1]
+        veto = sums[2] if possible else sums[2] + added
+        # ... then the rest of the document.
+        rest, odds = total[e], log_total[e] - rival_log_total[e]
+        scale[e] = size + rest * odds * odds  # of the terms whose sums and differences `second` is
+        if pooled:
+            # The rule compares shares among the selected features: each log-odds falls by `odds`.
+            held = rest - veto
+            s += odds * (odds * held - 2.0 * m)
+            m -= odds * held
+        else:
+            there, known = rest > _NOTHING, rival_total[e] > _NOTHING
+            m = m + rest * odds if there and known else m
+            s = s + rest * odds * odds if there and known else s
+            veto = veto + rest if there and not known else veto
+        mean[e], second[e], free[e] = m, s, 1.0 - veto if veto > 0.0 else 1.0
+    for e in range(n):
+        if free[e] < 1.0:
+            some = free[e] > _NOTHING
+            mean[e] = mean[e] / free[e] if some else 0.0
+            second[e] = second[e] / free[e] if some else 0.0
+            scale[e] = scale[e] / free[e] if some else 0.0
+            free[e] = free[e] ** length if some else 0.0**length
+    for e in range(n):
+        distance = length * mean[e] - threshold
+        variance = length * (second[e] - mean[e] * mean[e])
+        # Ties go to the first of the two.
+        sure = math.inf if distance > 1e-9 or (first and distance >= -1e-9) else -math.inf
+        chance = variance > 1e-20 + 1e-14 * length * scale[e]
+        x[e] = distance / np.sqrt(2.0 * variance) if chance else sure
+
+
+@kernel_part
+def _expand(x: float, near: FloatArray) -> None:
+    """Write x, and the Taylor coefficients of half of erfc around x, to (1 + terms,)."""
+    near[0] = x
+    near[1] = 0.5 * math.erfc(x)
+    before, now = 0.0, math.exp(-x * x) / math.sqrt(math.pi)  # coefficients of the density
+    for n in range(1, _TERMS):
+        near[n + 1] = -now / n
+        before, now = now, -2.0 * (x * now + before) / n
+
+
+@kernel_part
+def _write_tails(x: FloatArray, near: FloatArray, tail: FloatArray) -> None:
+    """Write half of erfc(x): by a series around near[0], as for most, where that is close."""
+    for e in range(len(x)):
+        t = x[e] - near[0]
+        value = near[_TERMS]
+        for n in range(_TERMS - 1, 0, -1):
+            value = value * t + near[n]
+        tail[e] = value if abs(t) * (1.0 + abs(x[e])) <= _NEAR else math.nan
+    for e in range(len(x)):
+        if math.isnan(tail[e]):
+            tail[e] = 0.5 * math.erfc(x[e])

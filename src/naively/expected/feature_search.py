@@ -21,11 +21,9 @@ class beats all its rivals at once; the mean falls with every pair that is told 
 
 from __future__ import annotations
 
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from typing import Literal, Protocol
 
-import numba
 import numpy as np
 
 from naively._kernels.search_errors import candidate_errors, set_sums
@@ -34,12 +32,14 @@ from naively.expected.decision_models import from_probabilities
 from naively.expected.estimates import Method, preference
 from naively.expected.lengths import Lengths
 from naively.expected.log_odds import DecisionModel, log_odds
+from naively.statistics.threads import in_threads
 
 Together = Literal["mean", "product"]
 Strategy = Literal["best_individual", "forward", "plus_l_minus_r", "branch_and_bound"]
 
 _SAME = 1e-10  # errors that differ by less, relatively, are one error computed along two ways
-_PART = 4096  # candidates for a thread at a time; for fewer than two parts, it does not pay
+_PART = 4096  # candidates at a time, whose numbers stay in the cache
+_WORTH_THREADS = 100_000  # comparisons of two classes, below which threads cost more than they win
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ class Criterion:
         rivals: Together = "product",
     ) -> Criterion:
         """Criterion for class probabilities (C, m)."""
-        table = np.ascontiguousarray(probability.T, dtype=np.float64)
+        table = np.ascontiguousarray(probability, dtype=np.float64).T
         with np.errstate(divide="ignore"):
             logarithm, log_prior = np.log(table), np.log(priors)
         logarithm[table == 0] = 0.0
@@ -116,22 +116,22 @@ class Criterion:
     def errors(self, members: IntArray, candidate: BoolArray, sign: int) -> FloatArray:
         """Error of each set; see `SetErrors`."""
         m, C = self.probability.shape
-        mass, sums, errors = np.empty(C), np.empty((C, C, 3)), np.empty(m)
+        mass, sums, errors = np.empty(C), np.empty((C, C, 3)), np.full(m, np.inf)
+        tables = self.probability.T, self.logarithm.T
         # The sums start anew at each step: rounding never piles up, and k is small against m.
-        set_sums(self.probability, self.logarithm, members, mass, sums)
+        set_sums(*tables, members, mass, sums)
         rule = self.lengths, self.log_prior, self.pooled, self.rivals == "product"
-        state = (float(sign), mass, sums, *rule)
+        tried = np.flatnonzero(candidate)
+        found = np.empty(len(tried))
 
-        def part(start: int, stop: int) -> None:
-            args = (self.probability, self.logarithm, candidate, *state, start, stop, errors)
+        def part(start: int) -> None:
+            some = slice(start, start + _PART)
+            args = (*tables, tried[some], float(sign), mass, sums, *rule, found[some])
             candidate_errors(*args)
 
-        if m < 2 * _PART or numba.get_num_threads() == 1:
-            part(0, m)
-        else:
-            starts = range(0, m, _PART)
-            with ThreadPoolExecutor(numba.get_num_threads()) as pool:
-                list(pool.map(part, starts, [min(start + _PART, m) for start in starts]))
+        work = in_threads if len(tried) * C * (C - 1) >= _WORTH_THREADS else map
+        list(work(part, range(0, len(tried), _PART)))
+        errors[tried] = found
         return errors
 
 

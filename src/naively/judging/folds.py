@@ -18,7 +18,7 @@ from naively.judging.error_path import FoldErrors
 from naively.judging.leave_one_out import multinomial_errors
 from naively.judging.path_scores import has_path, linear_path, rule_rows, scores_one_by_one
 from naively.judging.rows import Rows, as_csr, checked_rows, gather_rows, without
-from naively.judging.visits import path_stays
+from naively.judging.visits import path_visits
 from naively.models.family import Coupled
 from naively.models.model import Model, RowsOver, S
 from naively.models.rules import winners
@@ -313,13 +313,13 @@ def _is_swept(model: Model[S], problem: Coupled) -> bool:
 def _count_errors(model: Model[S], problem: Coupled, fold: Fold[S], grid: IntArray) -> FloatArray:
     """Weight (G,) of rows decided wrongly by multinomial models, straight from the counts."""
     statistics = fold.statistics
-    stays = path_stays(model_path(model, statistics, grid))
     X = model.prepare(fold.held_out.X)
     held_out = replace(fold.held_out, X=X if is_sparse(X) else as_csr(X))
     return multinomial_errors(
+        problem.table,
         problem.alpha,
         statistics.class_weight,
-        stays,
+        path_visits(model_path(model, statistics, grid), statistics.n_features),
         held_out,
         model.log_prior(statistics),
         counted=False,

@@ -18,18 +18,17 @@ and blind to the selection, which has seen every row.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from naively._kernels.path_left_out import leave_one_out_counts_csr, leave_one_out_presence_csr
+from naively._kernels.path_left_out import leave_one_out_csr
 from naively._kernels.residue import RESIDUE
-from naively._types import FloatArray, IntArray
+from naively._types import Array, FloatArray, IntArray
 from naively.judging.path_rule import CHUNK, sum_of_parts
 from naively.judging.path_scores import rule_rows
 from naively.judging.rows import Rows, gather_rows, without
-from naively.judging.visits import Stays, Visits, path_stays, path_visits
+from naively.judging.visits import Visits, path_visits
 from naively.models.family import Coupled, Ordered, alpha_of
 from naively.models.model import Model, S
 from naively.models.rules import winners
@@ -81,12 +80,12 @@ def _by_formula(
     if isinstance(problem, Coupled):
         if not isinstance(track.supports, SteppedSupports):
             return None  # of another objective than that of the coupled problem
-        return multinomial_errors(alpha, weight, path_stays(track), prepared, prior)
+        visits = path_visits(track, statistics.n_features)
+        return multinomial_errors(problem.table, alpha, weight, visits, prepared, prior)
     if not isinstance(statistics, ClassCounts) or not statistics.presence:
         return None
-    table = np.asarray(statistics.table, dtype=np.float64)
     visits = path_visits(track, statistics.n_features)
-    return presence_errors(table, alpha, weight, visits, prepared, prior)
+    return presence_errors(statistics.table, alpha, weight, visits, prepared, prior)
 
 
 def _by_refits(
@@ -118,10 +117,24 @@ def _wrong(model: Model[S], rest: S, supports: list[IntArray], row: Rows) -> Flo
     return wrong
 
 
+@dataclass(frozen=True, slots=True)
+class _Parameters:
+    """What the kernel needs to know about the model; see `leave_one_out_csr`."""
+
+    cell: FloatArray
+    base: FloatArray
+    own_base: FloatArray
+    alpha: FloatArray
+    log_small: FloatArray
+    total: FloatArray
+    shift: FloatArray
+
+
 def multinomial_errors(
+    table: Array,
     alpha: float | FloatArray,
     class_weight: FloatArray,
-    stays: Stays,
+    visits: Visits,
     rows: Rows,
     log_prior: FloatArray | None,
     *,
@@ -131,12 +144,14 @@ def multinomial_errors(
 
     Parameters
     ----------
+    table : ndarray of shape (m, C)
+        Counts of all rows.
     alpha : float or ndarray of shape (m,)
         Positive smoothing.
     class_weight : ndarray of shape (C,)
         Weight of the rows of each class.
-    stays : Stays
-        The supports, and the counts of all rows.
+    visits : Visits
+        The supports.
     rows : Rows
         The rows behind the counts.
     log_prior : ndarray of shape (C,) or None
@@ -145,67 +160,21 @@ def multinomial_errors(
         Whether the counts hold the rows, so that each is taken out before it is judged. False:
         the rows are new.
     """
-    alpha = np.atleast_1d(np.asarray(alpha, dtype=np.float64))  # of groups: single columns, if many
-    counts = stays.counts
-    smoothing = np.broadcast_to(alpha[:, None], (len(counts), 1))
-    total = np.ascontiguousarray((stays.totals(counts) + stays.totals(smoothing)).T)
+    counts = np.asarray(table[visits.feature], dtype=np.float64)
+    one = isinstance(alpha, float)
+    smoothing = np.atleast_1d(alpha if isinstance(alpha, float) else alpha[visits.feature])
+    smoothed = counts + smoothing[:, None]
+    total = np.ascontiguousarray(visits.totals(smoothed).T)
     total[total <= 0] = 1.0  # no feature: no row has a size there
-    logs = np.log(counts + smoothing)
-    small = np.log(np.arange(_SMALL_COUNTS if len(alpha) == 1 else 0) + alpha[0])
-
-    def sweep(first: int, last: int, wrong: FloatArray) -> None:
-        leave_one_out_counts_csr(
-            rows.X.data,
-            rows.X.indices,
-            rows.X.indptr,
-            rows.labels,
-            rows.weight,
-            first,
-            last,
-            stays.stay,
-            stays.more_feature,
-            stays.more_ptr,
-            stays.more_enter,
-            stays.more_leave,
-            counts,
-            logs,
-            alpha,
-            small,
-            total,
-            np.log(total),
-            np.zeros(len(class_weight)) if log_prior is None else log_prior,
-            class_weight,
-            log_prior is None,
-            counted,
-            wrong,
-        )
-
-    return _by_parts(sweep, len(rows.labels), stays.n_points)
-
-
-def _by_parts(sweep: Callable[[int, int, FloatArray], None], n: int, n_points: int) -> FloatArray:
-    """Sum of sweep(first, last, wrong) over parts of n rows."""
-
-    def part(first: int) -> FloatArray:
-        wrong = np.zeros(n_points)
-        sweep(first, min(first + CHUNK, n), wrong)
-        return wrong
-
-    return sum_of_parts(part, range(0, n, CHUNK), n_points)
-
-
-@dataclass(frozen=True, slots=True)
-class _Parameters:
-    """What the kernel of the presence model needs to know about the classes."""
-
-    cell: FloatArray  # (U, 2 C)
-    absent: FloatArray  # (U, C)
-    base: FloatArray  # (G, C)
-    own_base: FloatArray  # (G, C)
+    small = np.log(np.arange(_SMALL_COUNTS if one else 0) + smoothing[0])
+    none = np.empty((0, visits.n_points))
+    cell = np.hstack([counts, np.log(smoothed)])
+    parameters = _Parameters(cell, none, none, smoothing, small, total, np.log(total))
+    return _sweep(parameters, class_weight, visits, rows, log_prior, counted=counted)
 
 
 def presence_errors(
-    present: FloatArray,
+    table: Array,
     alpha: float | FloatArray,
     class_weight: FloatArray,
     visits: Visits,
@@ -216,23 +185,19 @@ def presence_errors(
 
     Parameters
     ----------
-    present : ndarray of shape (m, C)
+    table : ndarray of shape (m, C)
         Weight of the rows with the feature.
-    alpha : float or ndarray of shape (m,)
-        Positive smoothing.
-    visits : Visits
-        The supports.
-    class_weight, rows, log_prior
+    alpha, class_weight, visits, rows, log_prior
         As in `multinomial_errors`; the entries of the rows are 0 or 1.
     """
     alpha = alpha if isinstance(alpha, float) else alpha[visits.feature, None]
-    present = present[visits.feature]
+    present = np.asarray(table[visits.feature], dtype=np.float64)
     errors = np.zeros(visits.n_points)
     # What a row of zeros scores without one row depends on the weight of that row.
     for s in np.unique(rows.weight) if len(rows.weight) else [1.0]:
         part = rows.take(np.flatnonzero(rows.weight == s)) if len(rows.weight) else rows
-        parameters = _presence_parameters(present, alpha, class_weight, visits, s, log_prior)
-        errors += _sweep(parameters, class_weight, visits, part, learned=log_prior is None)
+        parameters = _presence_parameters(present, alpha, class_weight, visits, s)
+        errors += _sweep(parameters, class_weight, visits, part, log_prior, counted=True)
     return errors
 
 
@@ -242,7 +207,6 @@ def _presence_parameters(
     class_weight: FloatArray,
     visits: Visits,
     s: float,
-    log_prior: FloatArray | None,
 ) -> _Parameters:
     without = np.maximum(class_weight - present, 0.0)
     total = class_weight + 2 * np.asarray(alpha)
@@ -252,14 +216,14 @@ def _presence_parameters(
     # Classes without rows have no row to leave out; any positive number will do for them.
     rows_left = np.where(class_weight - s >= -nothing, total - s, total)
     log_absent = np.log(without + alpha) - np.log(total)
-    fixed = np.zeros(len(class_weight)) if log_prior is None else log_prior
     smoothed = present + alpha
-    return _Parameters(
-        cell=np.hstack([smoothed, np.log(smoothed) - np.log(without + alpha)]),
-        absent=reduced,
-        base=fixed + visits.totals(log_absent),
-        own_base=fixed + visits.totals(np.log(reduced) - np.log(rows_left)),
-    )
+    # Where no row of the class has the feature, none asks for the weight without one.
+    own = np.log(np.where(smoothed > s, smoothed - s, 1.0)) - np.log(reduced)
+    cell = np.hstack([own, np.log(smoothed) - np.log(without + alpha)])
+    base = np.ascontiguousarray(visits.totals(log_absent).T)
+    own_base = np.ascontiguousarray(visits.totals(np.log(reduced) - np.log(rows_left)).T)
+    none, empty = np.empty(0), np.empty((0, visits.n_points))
+    return _Parameters(cell, base, own_base, none, none, empty, empty)
 
 
 def _sweep(
@@ -267,29 +231,40 @@ def _sweep(
     class_weight: FloatArray,
     visits: Visits,
     rows: Rows,
+    log_prior: FloatArray | None,
     *,
-    learned: bool,
+    counted: bool,
 ) -> FloatArray:
-    def sweep(first: int, last: int, wrong: FloatArray) -> None:
-        leave_one_out_presence_csr(
+    """Weight (G,) of the rows decided wrongly."""
+    ptr = visits.ptr.astype(np.int32)
+    visit = np.stack([visits.enter, visits.leave], axis=1).astype(np.int32)
+
+    def part(first: int) -> FloatArray:
+        wrong = np.zeros(visits.n_points)
+        leave_one_out_csr(
             rows.X.data,
             rows.X.indices,
             rows.X.indptr,
             rows.labels,
             rows.weight,
             first,
-            last,
+            min(first + CHUNK, len(rows.labels)),
             visits.slot,
-            visits.ptr,
-            visits.enter,
-            visits.leave,
+            ptr,
+            visit,
             parameters.cell,
-            parameters.absent,
             parameters.base,
             parameters.own_base,
+            parameters.alpha,
+            parameters.log_small,
+            parameters.total,
+            parameters.shift,
+            np.zeros(len(class_weight)) if log_prior is None else log_prior,
             class_weight,
-            learned,
+            log_prior is None,
+            counted,
             wrong,
         )
+        return wrong
 
-    return _by_parts(sweep, len(rows.labels), visits.n_points)
+    return sum_of_parts(part, range(0, len(rows.labels), CHUNK), visits.n_points)

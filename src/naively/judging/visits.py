@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from naively._kernels.path_visits import group_stays, list_visits
+from naively._kernels.path_visits import group_slots, list_visits
 from naively._types import Array, FloatArray, IntArray
 from naively.selection.path import (
     ClassedSupports,
@@ -87,97 +87,24 @@ def _slots(feature: IntArray, n_features: int) -> Array:
     return slot
 
 
-def _changes(supports: SteppedSupports, G: int) -> tuple[IntArray, IntArray, IntArray, IntArray]:
-    """Group of each column, where the changes of each group start, their positions and sizes."""
+def _stepped_visits(path: SparsityPath) -> Visits:
+    """Visits of a path whose supports are not nested."""
+    supports, G = path.supports, len(path.k)
+    assert isinstance(supports, SteppedSupports)
     d = len(supports.coupled.groups.size)
     position = np.repeat(np.arange(G), np.diff(supports.step))
     order = np.lexsort((position, supports.group))
-    return (
-        supports.coupled.groups.columns.labels(np.arange(d)),
-        np.searchsorted(supports.group[order], np.arange(d + 1)),
-        position[order],
-        supports.change[order],
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class Stays:
-    """When each column is in the supports of a coupled path, and what its counts are.
-
-    Laid out to be read at random, once for every entry of the data: small numbers, side by side.
-    """
-
-    stay: Array  # (m, 3) int16 or int32, see `leave_one_out_counts_csr`
-    more_feature: IntArray  # (features with several visits,)
-    more_ptr: IntArray  # one more
-    more_enter: IntArray
-    more_leave: IntArray
-    supports: SteppedSupports
-
-    @property
-    def counts(self) -> Array:
-        """Counts of the groups of equal columns: (d, C)."""
-        return self.supports.coupled.groups.dense()
-
-    @property
-    def n_points(self) -> int:
-        """Number of grid points G."""
-        return len(self.supports.grid)
-
-    def totals(self, values: FloatArray) -> FloatArray:
-        """Sum over the features of each grid point (G, v) of values of the groups (d, v)."""
-        position = np.repeat(np.arange(self.n_points), np.diff(self.supports.step))
-        sums = np.empty((self.n_points, values.shape[1]))
-        for v in range(values.shape[1]):
-            changed = self.supports.change * values[self.supports.group, v]
-            sums[:, v] = np.bincount(position, changed, self.n_points)
-        return np.cumsum(sums, axis=0)
-
-
-def path_stays(path: SparsityPath) -> Stays:
-    """Stays of all columns along a path of a coupled family."""
-    supports = path.supports
-    assert isinstance(supports, SteppedSupports)
-    G, groups = len(path.k), supports.coupled.groups
-    group, pointer, position, change = _changes(supports, G)
-    small = max(G, len(groups.size)) < 1 << 15
-    stay = np.empty((len(group), 3), dtype=np.int16 if small else np.int32)
-    level, lowest = _levels(pointer, change)
-    room, several = 0, 1 << 12
-    while room < several:
-        room = several
-        feature, rank = np.empty((2, room), np.int64)
-        ptr = np.zeros(room + 1, np.int64)
-        seen, first = np.zeros(len(groups.size), np.int64), pointer[:-1].copy()
-        several = group_stays(
-            group, pointer, position, level, lowest, G, seen, first, stay, feature, rank, ptr
-        )
-    feature, rank, ptr = feature[:several], rank[:several], ptr[: several + 1]
-    enter, leave = np.empty((2, ptr[-1]), np.int64)
-    list_visits(group[feature], rank, pointer, position, change, G, ptr, enter, leave)
-    return Stays(stay, feature, ptr, enter, leave, supports)
-
-
-def _levels(pointer: IntArray, change: IntArray) -> tuple[IntArray, IntArray]:
-    """Columns of a group that are in after each of its changes; the fewest from there on."""
-    group = np.repeat(np.arange(len(pointer) - 1), np.diff(pointer))
-    level = np.append(0, np.cumsum(change))
+    group, position = supports.group[order], position[order]
+    pointer = np.searchsorted(group, np.arange(d + 1))
+    level = np.append(0, np.cumsum(supports.change[order]))
     level = level[1:] - level[pointer[group]]
-    above = (1 + level.max(initial=0)) * group  # no group reaches up to the next
-    return level, np.minimum.accumulate((level + above)[::-1])[::-1] - above
-
-
-def _stepped_visits(path: SparsityPath) -> Visits:
-    """Visits of a path whose supports are not nested."""
-    stays = path_stays(path)
-    enters, leaves = stays.stay[:, 1], stays.stay[:, 2]
-    feature = np.flatnonzero(enters < stays.n_points)
-    several = leaves[feature] < 0
-    n_visits = np.ones(len(feature), dtype=np.int64)
-    n_visits[several] = np.diff(stays.more_ptr)
-    ptr = np.append(0, np.cumsum(n_visits))
-    listed = np.repeat(several, n_visits)
-    enter, leave = np.empty((2, ptr[-1]), np.int64)
-    enter[listed], leave[listed] = stays.more_enter, stays.more_leave
-    enter[~listed], leave[~listed] = enters[feature[~several]], leaves[feature[~several]]
-    return Visits(_slots(feature, len(enters)), feature, ptr, enter, leave, stays.n_points)
+    # Columns of a group with ranks between two of its levels are in at the same points.
+    above = 1 + level.max(initial=0)
+    of_slot, levels = np.divmod(np.unique((above * group + level)[level > 0]), above)
+    labels = supports.coupled.groups.columns.labels(np.arange(d))
+    slot, feature = np.empty(len(labels), np.int32), np.empty(len(levels), np.int64)
+    group_slots(labels, np.searchsorted(of_slot, np.arange(d + 1)), levels, slot, feature)
+    ptr = np.empty(len(levels) + 1, np.int64)
+    enter, leave = np.empty((2, int(np.diff(pointer)[of_slot].sum())), np.int64)
+    list_visits(of_slot, levels, pointer, position, level, G, ptr, enter, leave)
+    return Visits(slot, feature, ptr, enter[: ptr[-1]], leave[: ptr[-1]], G)
