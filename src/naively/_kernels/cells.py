@@ -10,11 +10,13 @@ from __future__ import annotations
 import numpy as np
 
 from naively._kernels.compiled import kernel
+from naively._kernels.prefetch import prefetch
 from naively._types import Array, IntArray
 
 _SPREAD = np.uint64(0x9E3779B97F4A7C15)
 _HALF = np.uint64(32)
 _ONE = np.uint64(1)
+WINDOW = 64  # cells that are on their way at a time
 
 
 @kernel
@@ -26,6 +28,7 @@ def distinct_ids(ids: Array, ends: IntArray, stamps: IntArray, stamp: int, kept:
     written = begin = 0
     for i in range(len(ends)):
         for position in range(begin, ends[i]):
+            prefetch(stamps, ids[min(position + WINDOW, len(ids) - 1)])
             if stamps[ids[position]] != stamp + i:
                 stamps[ids[position]] = stamp + i
                 kept[written] = ids[position]
@@ -35,15 +38,23 @@ def distinct_ids(ids: Array, ends: IntArray, stamps: IntArray, stamp: int, kept:
 
 
 @kernel
-def count_ids(ids: Array, ends: IntArray, codes: Array, n_classes: int, table: Array) -> None:
-    """Count identifiers by class in a flat dense table."""
+def count_ids(
+    ids: Array, ends: IntArray, codes: Array, n_classes: int, table: Array, window: Array
+) -> None:
+    """Count identifiers by class in a flat dense table; `window` has room for WINDOW cells."""
     begin = 0
-    width = np.uint64(n_classes)
+    width, last = np.uint64(n_classes), np.uint64(WINDOW - 1)
     for i in range(len(ends)):
         c = np.uint64(codes[i])
         for position in range(begin, ends[i]):
-            table[np.uint64(ids[position]) * width + c] += 1
+            slot = np.uint64(position) & last
+            if position >= WINDOW:
+                table[window[slot]] += 1
+            window[slot] = np.uint64(ids[position]) * width + c
+            prefetch(table, window[slot])
         begin = ends[i]
+    for slot in range(min(begin, WINDOW)):
+        table[window[slot]] += 1
 
 
 @kernel

@@ -13,6 +13,7 @@ from typing import Any, TypeVar, cast
 import numpy as np
 from numba import config, njit
 from numba.core.caching import FunctionCache
+from numba.core.runtime import rtsys
 
 from naively._kernels.first_use import COMPILING
 from naively._types import Array
@@ -28,11 +29,17 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 class _Cache(FunctionCache):  # type: ignore[misc]
     """Compiled code on disk, without which everything works too: only later."""
 
-    def load_overload(self, *args: Any, **kwargs: Any) -> Any:
-        """Load what was compiled before; None if it cannot be read."""
+    def load_overload(self, sig: Any, target_context: Any) -> Any:
+        """Load what was compiled before; None if it cannot be read.
+
+        What only a compiler needs, the tables of all that numba can compile, is left to it: that
+        is most of what the first kernel of a process takes.
+        """
         found = None
+        rtsys.initialize(target_context)  # what counts references to arrays
         try:
-            found = super().load_overload(*args, **kwargs)
+            with self._guard_against_spurious_io_errors():
+                found = self._load_overload(sig, target_context)
         except OSError:
             _tell_of_cache()
         if found is None:

@@ -8,7 +8,7 @@ import sys
 
 from naively.cli.stopping import INTERRUPTED, SAID, stopped_by_signals
 
-_OBJECTS = 100_000  # more than before garbage is looked for: imports and compiling make few cycles
+_OBJECTS = 300_000  # more than before garbage is looked for: imports and compiling make few cycles
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from functools import partial, reduce
 from itertools import chain, islice
 from operator import add
-from typing import Any, Literal, TypeAlias
+from typing import Any, Literal, TypeAlias, final
 
 import numpy as np
 import scipy.sparse as sp
@@ -622,15 +622,31 @@ def _added(record: Record, tasks: Sequence[Task]) -> Data:
     for mark, n in zip(marked.classes.tolist(), marked.class_rows.tolist(), strict=True):
         kind, _, label = mark.partition(":")
         class_rows.setdefault(int(kind), {})[label] = n
+    found = _OfKinds(marked)
     return Data(
         "",
         record.features,
         _names(record),
-        lambda kinds, columns: _trained_on(of_kinds(marked, kinds), record.features, columns),
-        lambda kinds: _occurrences(of_kinds(marked, kinds)),
+        lambda kinds, columns: _trained_on(found.of(kinds), record.features, columns),
+        lambda kinds: _occurrences(found.of(kinds)),
         class_rows,
         record.shards,
     )
+
+
+@final
+class _OfKinds:
+    """Statistics of the rows of some kinds: those that were asked for last are at hand."""
+
+    def __init__(self, marked: Any) -> None:
+        self._marked, self._kinds, self._last = marked, None, None
+
+    def of(self, kinds: Kinds) -> Any:
+        if kinds != self._kinds:
+            self._kinds, self._last = None, None  # most of the memory
+            self._last = of_kinds(self._marked, kinds)
+            self._kinds = kinds
+        return self._last
 
 
 def _trained_on(found: Any, features: FeatureDefinition, columns: IntArray | None) -> Any:

@@ -225,13 +225,12 @@ def _tie_note(trained: Trained[Any], settings: ModelSettings) -> Iterator[str]:
         return  # what a feature adds depends on the others
     if MODELS[settings.kind].regions or not 0 < len(support) < statistics.n_features:
         return
-    gain = family.gain(statistics)
     problem, constraints = family.problem(statistics), trained.model.constraints
     if isinstance(problem, Ordered):
         return
     if isinstance(problem, Coupled):
         if constraints is None or constraints.groups is None:
-            inside, outside = _twins(statistics.table, gain, support, constraints)
+            inside, outside = _twins(statistics.table, support, constraints)
             places = f"{inside:,} of the {len(support):,} places"
         else:
             outside = 0
@@ -239,7 +238,7 @@ def _tie_note(trained: Trained[Any], settings: ModelSettings) -> Iterator[str]:
         inside, outside = interchangeable(trained.model, statistics, support)
         places = f"{inside:,} of the {trained.selection.k:,} places"
     else:
-        tied = tied_with_last(problem, gain, support)
+        tied = tied_with_last(problem, family.gain(statistics), support)
         inside = int(tied[support].sum())
         outside = int(tied.sum()) - inside
         places = f"the last {inside:,} places" if inside > 1 else "the last place"
@@ -356,13 +355,14 @@ def _calibration_note(temperature: float | None) -> Iterator[str]:
 
 
 def _twins(
-    table: Any, gain: FloatArray, support: IntArray, constraints: Constraints | None
+    table: Any, support: IntArray, constraints: Constraints | None
 ) -> tuple[int, int]:
     """Count chosen features that are counted like others in every class, and these others.
 
     They must have been free to choose from, and cost the same.
     """
-    others = np.flatnonzero(np.isin(gain, gain[support]))
+    totals = table.sum(axis=1)  # equal where the counts are
+    others = np.flatnonzero(np.isin(totals, totals[support]))
     others = others[~np.isin(others, support)]
     costs = np.zeros(0)
     if constraints is not None:

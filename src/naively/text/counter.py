@@ -16,7 +16,14 @@ from typing import Any, final
 import numpy as np
 import scipy.sparse as sp
 
-from naively._kernels.cells import add_cells, add_rows, count_ids, distinct_ids, move_cells
+from naively._kernels.cells import (
+    WINDOW,
+    add_cells,
+    add_rows,
+    count_ids,
+    distinct_ids,
+    move_cells,
+)
 from naively._types import Array, FloatArray, IntArray
 from naively.statistics.counts import ClassCounts
 from naively.statistics.exposure import beside, exposures_of
@@ -34,6 +41,7 @@ from naively.text.weighting import in_whole_units, row_weights
 Progress = Callable[[str, int, int], None]
 _BATCH_BYTES = 1 << 23  # texts read at a time: their identifiers take about twice as much
 _DENSE_SUMS = 1 << 26  # sums kept in a dense table while there are few: 256 MiB
+_AHEAD = 8  # rows of it for each that is used: of memory that is not touched, nothing is taken
 _MOST_TERMS = (1 << 32) - 1  # counted in such a table, of 32 bits a sum
 _NO_VALUES = np.empty(0, dtype=np.int64)
 
@@ -325,7 +333,7 @@ class TextCounter:
             n_terms * n_classes > _DENSE_SUMS
             or self._sums.n_counted + len(stream.ids) > _MOST_TERMS
         ):
-            self._sums = _CellSums.of(self._sums)
+            self._sums = _CellSums.of(self._sums, n_terms)
         self._sums.add(stream, codes, n_terms, n_classes)
         return np.diff(stream.ends, prepend=0)
 
@@ -382,17 +390,21 @@ class _DenseSums:
     def __init__(self) -> None:
         self.counts = np.zeros((0, 0), dtype=np.uint32)
         self.n_counted = 0  # bounds every sum
+        self._window = np.empty(WINDOW, dtype=np.uint64)
 
     def add(self, stream: Stream, codes: Array, n_terms: int, n_classes: int) -> None:
         height, width = self.counts.shape
         if n_terms > height or n_classes > width:
             wider = max(n_classes, 2 * width) if n_classes > width else width
-            larger = np.zeros((max(2 * n_terms, height), wider), dtype=np.uint32)
+            room = max(n_terms, min(_AHEAD * n_terms, _DENSE_SUMS // wider))
+            larger = np.zeros((max(room, height), wider), dtype=np.uint32)
             larger[:height, :width] = self.counts
             self.counts = larger
         width = self.counts.shape[1]
         self.n_counted += len(stream.ids)
-        count_ids(stream.ids, stream.ends, codes, width, self.counts.reshape(-1))
+        count_ids(
+            stream.ids, stream.ends, codes, width, self.counts.reshape(-1), self._window
+        )
 
     def cells(self, n_terms: int) -> tuple[IntArray, IntArray, IntArray]:
         """Return identifier, class and value of each sum that is not zero."""
@@ -416,10 +428,10 @@ class _CellSums:
         self.used = np.zeros(1, dtype=np.int64)
 
     @classmethod
-    def of(cls, dense: _DenseSums) -> _CellSums:
+    def of(cls, dense: _DenseSums, n_terms: int) -> _CellSums:
         """Move what a dense table holds."""
         sums = cls()
-        ids, codes, values = dense.cells(len(dense.counts))
+        ids, codes, values = dense.cells(n_terms)
         ends = np.arange(1, len(ids) + 1)
         sums.add_values(ids.astype(np.uint32), ends, codes.astype(np.uint32), values)
         return sums
