@@ -202,7 +202,9 @@ class AbstractStatistics(ABC):
                 taken[rows.key] = sizes[wanted]
         return replace(self, **taken)
 
-    def of_classes(self, positions: npt.ArrayLike, names: npt.ArrayLike | None = None) -> Self:
+    def of_classes(
+        self, positions: npt.ArrayLike, names: npt.ArrayLike | None = None, *, copy: bool = True
+    ) -> Self:
         """Return the statistics of the rows of some classes.
 
         Parameters
@@ -211,6 +213,9 @@ class AbstractStatistics(ABC):
             Which of `classes`, each at most once.
         names : array-like of the same length, default=None
             Their labels in the result, whose classes ascend by them. By default those they have.
+        copy : bool, default=True
+            Whether arrays are the result's own, without gaps. False: they may be views of these,
+            which is enough where a sum makes others of them.
 
         Returns
         -------
@@ -228,7 +233,10 @@ class AbstractStatistics(ABC):
         )
         if len(classes) != len(chosen):
             raise ValueError(f"`names` must be as many distinct labels as classes; got {names!r}.")
-        some = {name: some_classes(array, chosen[order]) for name, array in self._arrays().items()}
+        some = {
+            name: some_classes(array, chosen[order], copy=copy)
+            for name, array in self._arrays().items()
+        }
         return replace(self, classes=classes, **some)._alone(self)
 
     def _alone(self, everything: Self) -> Self:

@@ -249,7 +249,9 @@ class ClassMixed:
         }
         return replace(self, columns=self.columns.take(wanted), parts=parts)
 
-    def of_classes(self, positions: npt.ArrayLike, names: npt.ArrayLike | None = None) -> Self:
+    def of_classes(
+        self, positions: npt.ArrayLike, names: npt.ArrayLike | None = None, *, copy: bool = True
+    ) -> Self:
         """Return the statistics of the rows of some classes.
 
         Parameters
@@ -258,13 +260,15 @@ class ClassMixed:
             Which of `classes`, each at most once.
         names : array-like of the same length, default=None
             Their labels in the result. By default those they have.
+        copy : bool, default=True
+            Whether arrays are the result's own.
 
         Returns
         -------
         statistics : ClassMixed
             As these rows alone are counted; all features are kept.
         """
-        return self._each(lambda part: part.of_classes(positions, names))
+        return self._each(lambda part: part.of_classes(positions, names, copy=copy))
 
     def weighted(self, weights: npt.ArrayLike) -> Self:
         """Return the statistics with the rows of each class weighing more, or less.

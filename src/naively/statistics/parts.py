@@ -82,7 +82,7 @@ def some_rows(table: Any, rows: IntArray) -> Any:
     return np.ascontiguousarray(table[rows]) if table.flags.c_contiguous else table.T[:, rows].T
 
 
-def some_classes(array: Any, chosen: IntArray) -> Any:
+def some_classes(array: Any, chosen: IntArray, *, copy: bool) -> Any:
     """Return some classes of an array (..., C), in the order given."""
     if isinstance(array, SparseTable):
         return array.of_classes(chosen)
@@ -90,7 +90,7 @@ def some_classes(array: Any, chosen: IntArray) -> Any:
     first, last = (chosen[0], chosen[-1]) if len(chosen) else (0, -1)
     adjacent = bool((np.diff(chosen) == 1).all())
     some = array[..., slice(first, last + 1) if adjacent else chosen]
-    return np.array(some, order="C" if array.flags.c_contiguous else "F")
+    return some if not copy else np.array(some, order="C" if array.flags.c_contiguous else "F")
 
 
 # -- counts: cells >= 0 --------------------------------------------------------------------------

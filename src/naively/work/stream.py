@@ -259,13 +259,13 @@ def _marked(seen: Seen) -> tuple[Batch, Array]:
 
 def of_kinds(statistics: S, kinds: Sequence[int]) -> S:
     """Return the statistics of the rows of some kinds, of statistics whose labels tell them."""
-    return reduce(add, [_of_kind(statistics, kind) for kind in kinds])
+    return reduce(add, [_of_kind(statistics, kind, copy=len(kinds) == 1) for kind in kinds])
 
 
-def _of_kind(statistics: S, kind: int) -> S:
+def _of_kind(statistics: S, kind: int, *, copy: bool) -> S:
     positions, mark = positions_of(statistics.classes, (kind,)), f"{kind}:"
     names = [statistics.classes[c].removeprefix(mark) for c in positions.tolist()]
-    return statistics.of_classes(positions, np.array(names, dtype=str))
+    return statistics.of_classes(positions, np.array(names, dtype=str), copy=copy)
 
 
 def positions_of(classes: Array, kinds: Sequence[int]) -> IntArray:
