@@ -172,7 +172,7 @@ def take_labelled(label: Array, quota: IntArray, columns: IntArray) -> None:
 
 @kernel
 def number_equal_rows(
-    table: Array, per: FloatArray, limit: int, slots: Array, number: Array
+    table: Array, per: FloatArray, limit: int, slots: Array, number: Array, first: IntArray
 ) -> int:
     """Give numbers to the distinct rows of the table, in order of first appearance.
 
@@ -186,6 +186,7 @@ def number_equal_rows(
     limit : largest row sum that is looked up
     slots : hash table, -1 everywhere; its length is a power of two, above 2 * m
     number : (m,) receives the number of each row
+    first : (m,) receives the first row of each number
 
     Returns
     -------
@@ -193,7 +194,6 @@ def number_equal_rows(
     """
     m, n_classes = table.shape
     mask = uint64(len(slots) - 1)
-    first_row = np.empty(m, np.int64)
     n_numbers = 0
     for i in range(m):
         key = uint64(1469598103934665603)
@@ -209,7 +209,7 @@ def number_equal_rows(
         if total <= limit:
             slot = key & mask
             while slots[slot] >= 0:
-                other = first_row[slots[slot]]
+                other = first[slots[slot]]
                 c = 0
                 while c < n_classes and table[i, c] == table[other, c]:
                     c += 1
@@ -221,7 +221,7 @@ def number_equal_rows(
                 slots[slot] = n_numbers
         if found < 0:
             found = n_numbers
-            first_row[n_numbers] = i
+            first[n_numbers] = i
             n_numbers += 1
         number[i] = found
     return n_numbers
@@ -236,6 +236,7 @@ def number_equal_sparse_rows(
     limit: int,
     slots: Array,
     number: Array,
+    first: IntArray,
 ) -> int:
     """As `number_equal_rows`, of rows of which only the entries that are not zero are given.
 
@@ -245,14 +246,13 @@ def number_equal_sparse_rows(
     codes, values : column, ascending within a row, and value of each entry
     per, limit : as above
     slots : hash table, -1 everywhere; its length is a power of two, above 2 * m
-    number : (m,) receives the number of each row
+    number, first : (m,) receive the number of each row, and the first row of each number
 
     Returns
     -------
     How many numbers were given.
     """
     mask = uint64(len(slots) - 1)
-    first_row = np.empty(len(number), np.int64)
     n_numbers = 0
     for i in range(len(number)):
         begin, length = starts[i], starts[i + 1] - starts[i]
@@ -267,9 +267,9 @@ def number_equal_sparse_rows(
         if total <= limit:
             slot = key & mask
             while slots[slot] >= 0:
-                other = starts[first_row[slots[slot]]]
+                other = starts[first[slots[slot]]]
                 k = 0
-                if starts[first_row[slots[slot]] + 1] - other == length:
+                if starts[first[slots[slot]] + 1] - other == length:
                     while (
                         k < length
                         and values[begin + k] == values[other + k]
@@ -284,7 +284,7 @@ def number_equal_sparse_rows(
                 slots[slot] = n_numbers
         if found < 0:
             found = n_numbers
-            first_row[n_numbers] = i
+            first[n_numbers] = i
             n_numbers += 1
         number[i] = found
     return n_numbers

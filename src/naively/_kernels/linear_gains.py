@@ -6,8 +6,6 @@ stream of memory in any case.
 
 from __future__ import annotations
 
-import numpy as np
-
 from naively._kernels.compiled import kernel
 from naively._types import Array, FloatArray, IntArray
 
@@ -33,17 +31,13 @@ def linear_gains(
 
 
 @kernel
-def taken_totals(counts: FloatArray, take: Array) -> FloatArray:
-    """sum_i take_i counts_ic: (C,)."""  # noqa: D403
+def taken_totals(counts: FloatArray, take: Array, totals: FloatArray) -> None:
+    """Add sum_i take_i counts_ic to the totals (C,)."""
     d, n_classes = counts.shape
-    totals = np.empty(n_classes)
-    for c in range(n_classes):
-        totals[c] = 0.0
     for i in range(d):
         if take[i] != 0:
             for c in range(n_classes):
                 totals[c] += take[i] * counts[i, c]
-    return totals
 
 
 @kernel
@@ -106,26 +100,27 @@ def take_best(
 
 @kernel
 def linear_gains_csr(
-    data: FloatArray, indices: Array, indptr: Array, entropy: FloatArray, log_a: FloatArray
-) -> FloatArray:
+    data: FloatArray,
+    indices: Array,
+    indptr: Array,
+    entropy: FloatArray,
+    log_a: FloatArray,
+    gains: FloatArray,
+) -> None:
     """As `linear_gains`, of the counts that are not zero."""
-    gains = np.empty(len(entropy))
     for i in range(len(entropy)):
         total = 0.0
         for p in range(indptr[i], indptr[i + 1]):
             total += data[p] * log_a[indices[p]]
         gains[i] = entropy[i] - total
-    return gains
 
 
 @kernel
 def taken_totals_csr(
-    data: FloatArray, indices: Array, indptr: Array, take: Array, n_classes: int
-) -> FloatArray:
+    data: FloatArray, indices: Array, indptr: Array, take: Array, totals: FloatArray
+) -> None:
     """As `taken_totals`, of the counts that are not zero."""
-    totals = np.zeros(n_classes)
     for i in range(len(take)):
         if take[i] != 0:
             for p in range(indptr[i], indptr[i + 1]):
                 totals[indices[p]] += data[p] * take[i]
-    return totals

@@ -43,6 +43,9 @@ def path_scores_csr(
     base_veto: FloatArray,
     shift: FloatArray,
     log_prior: FloatArray,
+    change: FloatArray,
+    changed_veto: FloatArray,
+    slots: Array,
     scores: FloatArray,
 ) -> None:
     """Score rows `first`, `first` + 1, ... at every grid point.
@@ -65,13 +68,11 @@ def path_scores_csr(
         As above; `base_veto` counts the events that rule out a row of zeros.
     log_prior : ndarray of shape (C,)
         Scores of a row that every class rules out.
+    change, changed_veto, slots : ndarray of shape (G + 1, C + 1), (G + 1, C or 0) and (entries,)
+        Room for the changes that one row makes, and for its entries.
     scores : ndarray of shape (rows, G, C)
         Receives the scores.
     """
-    n_points, n_classes = base.shape
-    change = np.empty((n_points + 1, n_classes + 1))
-    changed_veto = np.empty((n_points + 1, n_classes if len(base_veto) else 0))
-    slots = np.empty(longest_row(indptr, first, first + len(scores)), np.int32)
     for row in range(len(scores)):
         change[:] = 0.0
         changed_veto[:] = 0.0

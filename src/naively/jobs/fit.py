@@ -354,9 +354,7 @@ def _calibration_note(temperature: float | None) -> Iterator[str]:
         )
 
 
-def _twins(
-    table: Any, support: IntArray, constraints: Constraints | None
-) -> tuple[int, int]:
+def _twins(table: Any, support: IntArray, constraints: Constraints | None) -> tuple[int, int]:
     """Count chosen features that are counted like others in every class, and these others.
 
     They must have been free to choose from, and cost the same.

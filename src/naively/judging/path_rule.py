@@ -56,8 +56,9 @@ class PathRule:
 
     def scores(self, X: Matrix, start: int, stop: int) -> FloatArray:
         """Scores (stop - start, G, C) of some rows of a CSR matrix."""
-        scores = np.empty((stop - start, *self.base.shape))
-        v = self.visits
+        n_points, n_classes = self.base.shape
+        scores, v = np.empty((stop - start, n_points, n_classes)), self.visits
+        longest = np.diff(X.indptr[start : stop + 1]).max(initial=0)
         path_scores_csr(
             X.data,
             X.indices,
@@ -73,6 +74,9 @@ class PathRule:
             self.base_veto,
             self.shift,
             self.log_prior,
+            np.empty((n_points + 1, n_classes + 1)),
+            np.empty((n_points + 1, n_classes if len(self.base_veto) else 0)),
+            np.empty(longest, dtype=np.int32),
             scores,
         )
         return scores

@@ -154,13 +154,17 @@ def _tied(problem: Problem, gains: FloatArray, take: IntArray, near: IntArray) -
 def _numbered(problem: Problem, columns: IntArray) -> IntArray:
     """Give equal columns equal numbers."""
     counts, number = problem.counts[columns], np.empty(len(columns), dtype=np.int32)
+    first_rows = np.empty(len(columns), dtype=np.int64)
     ones = np.ones(counts.shape[1])
     slots = np.full(1 << max(4, (2 * len(columns)).bit_length()), -1, dtype=np.int32)
     if sparse.issparse(counts):
         starts, codes = counts.indptr.astype(np.int64), counts.indices.astype(np.int64)
-        number_equal_sparse_rows(starts, codes, counts.data, ones, _ANY_SUM, slots, number)
+        number_equal_sparse_rows(
+            starts, codes, counts.data, ones, _ANY_SUM, slots, number, first_rows
+        )
     else:
-        number_equal_rows(read_only(np.ascontiguousarray(counts)), ones, _ANY_SUM, slots, number)
+        counts = np.ascontiguousarray(counts)
+        number_equal_rows(read_only(counts), ones, _ANY_SUM, slots, number, first_rows)
     keys = number.astype(np.float64)[:, None]
     if np.ndim(problem.alpha) > 0:
         keys = np.column_stack([keys, np.asarray(problem.alpha)[columns]])

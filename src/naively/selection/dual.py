@@ -107,13 +107,13 @@ class Problem:
 
     def gains(self, log_a: FloatArray) -> FloatArray:
         """h_i at the shares exp(log_a): (d,) nats."""
-        f = self.counts
+        f, gains = self.counts, np.empty(len(self.entropy))
         if isinstance(f, np.ndarray):
-            gains = np.empty(len(f))
             linear_gains(f, self.entropy, self.smoothing, log_a, log_a.sum(), gains)
             return gains
-        gains = linear_gains_csr(f.data, f.indices, f.indptr, self.entropy, log_a)
-        return np.asarray(gains - self.alpha * log_a.sum())
+        linear_gains_csr(f.data, f.indices, f.indptr, self.entropy, log_a, gains)
+        gains -= self.alpha * log_a.sum()
+        return gains
 
     def best(self, log_a: FloatArray, k: int) -> tuple[Vertex, FloatArray]:
         """Take the k >= 1 columns of largest gain at the shares exp(log_a), the base aside.
@@ -132,11 +132,11 @@ class Problem:
 
     def totals(self, take: FloatArray | IntArray) -> FloatArray:
         """F_c of taking take[i] times column i: (C,) smoothed counts."""
-        if isinstance(self.counts, np.ndarray):
-            totals = taken_totals(self.counts, take)
+        f, totals = self.counts, np.zeros(self.counts.shape[1])
+        if isinstance(f, np.ndarray):
+            taken_totals(f, take, totals)
         else:
-            f = self.counts
-            totals = taken_totals_csr(f.data, f.indices, f.indptr, take, f.shape[1])
+            taken_totals_csr(f.data, f.indices, f.indptr, take, totals)
         # One product, where one will do: numbers of columns are many.
         single = isinstance(self.alpha, float)
         smoothing = self.alpha * take.sum() if single else np.sum(self.alpha * take)

@@ -436,9 +436,9 @@ def equal_rows(table: Array, per: FloatArray, small: int = 1 << 62) -> tuple[Arr
     """
     m = len(table)
     slots = np.full(1 << max(4, int(2 * m).bit_length()), -1, dtype=np.int32)
-    number = np.empty(m, dtype=np.int32)
-    d = number_equal_rows(read_only(table), per, small, slots, number)
-    return number, first_of(number, d)
+    number, first = np.empty(m, dtype=np.int32), np.empty(m, dtype=np.int64)
+    d = number_equal_rows(read_only(table), per, small, slots, number, first)
+    return number, first[:d].copy()
 
 
 def first_of(number: Array, d: int) -> IntArray:
@@ -551,5 +551,8 @@ def _group_occurring(
             return rows, np.ones(rows.shape[0], dtype=np.int64), SingleColumns()
     slots = np.full(1 << max(4, (2 * rows.shape[0]).bit_length()), -1, dtype=np.int32)
     number = np.empty(rows.shape[0], dtype=np.int32)
-    d = number_equal_sparse_rows(starts, codes, values, 1.0 / weights, SMALL_SUM, slots, number)
-    return rows[first_of(number, d)], np.bincount(number, minlength=d), NumberedColumns(number)
+    first = np.empty(rows.shape[0], dtype=np.int64)
+    d = number_equal_sparse_rows(
+        starts, codes, values, 1.0 / weights, SMALL_SUM, slots, number, first
+    )
+    return rows[first[:d]], np.bincount(number, minlength=d), NumberedColumns(number)

@@ -402,9 +402,7 @@ class _DenseSums:
             self.counts = larger
         width = self.counts.shape[1]
         self.n_counted += len(stream.ids)
-        count_ids(
-            stream.ids, stream.ends, codes, width, self.counts.reshape(-1), self._window
-        )
+        count_ids(stream.ids, stream.ends, codes, width, self.counts.reshape(-1), self._window)
 
     def cells(self, n_terms: int) -> tuple[IntArray, IntArray, IntArray]:
         """Return identifier, class and value of each sum that is not zero."""
