@@ -53,8 +53,8 @@ def count_ids(
             window[slot] = np.uint64(ids[position]) * width + c
             prefetch(table, window[slot])
         begin = ends[i]
-    for slot in range(min(begin, WINDOW)):
-        table[window[slot]] += 1
+    for left in range(min(begin, WINDOW)):
+        table[window[left]] += 1
 
 
 @kernel

@@ -1,10 +1,14 @@
-"""Logarithms that inner loops would spend most of their time on."""
+"""Logarithms that inner loops, or the imports of SciPy, would spend most of their time on."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from naively._kernels.compiled import kernel_part
+import numpy as np
+
+from naively._kernels.compiled import kernel, kernel_part
+from naively._types import FloatArray
 
 SMALL_LOSS = 1e-3  # up to which the next term of the series is below 1e-18
 
@@ -22,3 +26,16 @@ def log_less(whole: float, log_whole: float, part: float) -> float:
     if abs(r) < SMALL_LOSS:
         return log_whole - small_log_loss(r)
     return math.log(whole - part)
+
+
+def x_log_x(x: Any) -> Any:
+    """Return x log x, 0 at 0, of each number: as `scipy.special.xlogy`, which loads for 0.1 s."""
+    numbers = np.array(x, dtype=np.float64, order="K")
+    _to_x_log_x(numbers.ravel(order="K"))
+    return numbers[()]
+
+
+@kernel
+def _to_x_log_x(numbers: FloatArray) -> None:
+    for i in range(len(numbers)):
+        numbers[i] = numbers[i] * math.log(numbers[i]) if numbers[i] != 0 else 0.0

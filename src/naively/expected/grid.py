@@ -15,7 +15,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import fft
+from numpy import fft
 
 from naively._types import Array, FloatArray, IntArray
 from naively.expected.blocks import Block

@@ -15,7 +15,6 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from scipy.special import ndtr
 
 from naively._types import FloatArray
 from naively.expected.log_odds import LogOdds
@@ -108,6 +107,8 @@ def _saddlepoint(law: LogOdds, target: float) -> float:
 
 
 def _lugannani_rice(law: LogOdds, length: float, s: float) -> float:
+    from scipy.special import ndtr  # 0.1 s to import
+
     K, slope, curvature, skew = cumulants(law, s)
     w = math.copysign(math.sqrt(max(2 * length * (s * slope - K), 0.0)), s)
     if abs(w) < 1e-4:

@@ -639,7 +639,8 @@ class _OfKinds:
     """Statistics of the rows of some kinds: those that were asked for last are at hand."""
 
     def __init__(self, marked: Any) -> None:
-        self._marked, self._kinds, self._last = marked, None, None
+        self._marked, self._last = marked, None
+        self._kinds: Kinds | None = None
 
     def of(self, kinds: Kinds) -> Any:
         if kinds != self._kinds:

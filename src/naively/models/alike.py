@@ -19,7 +19,6 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from scipy.special import chdtrc, fdtrc
 
 from naively._types import Array, FloatArray
 from naively.models.family import Family, S, all_rows, blocks, weight_of
@@ -37,6 +36,8 @@ def p_values(family: Family[S], statistics: S) -> FloatArray:
     ValueError
         If the gain of the model is no likelihood ratio.
     """
+    from scipy.special import chdtrc  # 0.1 s to import
+
     if family.freedom is None:
         raise ValueError(f"The gain of {family.name} is no likelihood ratio: it has no p-values.")
     freedom = family.freedom(statistics)
@@ -93,6 +94,8 @@ def probability(
 
     It is 1 where all do not exceed the `least` (m,), or no row is left to tell the dispersion.
     """
+    from scipy.special import fdtrc  # 0.1 s to import
+
     freedom = np.maximum(np.count_nonzero(weight, axis=-1) - 1, 0)
     rest = weight.sum(axis=-1) - freedom - 1
     told = (total > least) & (freedom > 0) & (rest > 0)

@@ -42,8 +42,8 @@ from numbers import Real
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import xlogy
 
+from naively._kernels.logarithms import x_log_x
 from naively._kernels.residue import RESIDUE
 from naively._types import Array, FloatArray, IntArray
 from naively.models.contrast import (
@@ -244,7 +244,7 @@ def _pooled(alpha: float | FloatArray, statistics: CountTable, table: Array) -> 
     f = table.sum(axis=1) + n_classes * smooth
     n = np.sum(statistics.feature_weight, axis=-1) + 2 * n_classes * smooth
     absent = np.maximum(n - f, 0.0)
-    return np.asarray(xlogy(f, f) + xlogy(absent, absent) - xlogy(n, n))
+    return np.asarray(x_log_x(f) + x_log_x(absent) - x_log_x(n))
 
 
 def _problem(alpha: float | FloatArray, statistics: CountTable) -> Separable | SeparableCounts:

@@ -30,8 +30,8 @@ from typing import Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import xlogy
 
+from naively._kernels.logarithms import x_log_x
 from naively._types import Array, FloatArray, IntArray
 from naively.models.contrast import (
     Contrast,
@@ -211,7 +211,7 @@ def _baseline(alpha: float, statistics: CategoryCounts) -> float:
     n_classes = statistics.table.shape[1]
     g = statistics.table.sum(axis=1) + n_classes * alpha
     n = statistics.feature_weight.sum(axis=-1) + n_classes * alpha * sizes
-    return float(xlogy(g, g).sum() - xlogy(n, n).sum())
+    return float(x_log_x(g).sum() - x_log_x(n).sum())
 
 
 def _rule(

@@ -30,7 +30,6 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike
-from scipy.special import xlogy
 
 from naively._types import Array, FloatArray, IntArray
 from naively.models.contrast import (
@@ -208,6 +207,8 @@ def _some_roundings(
 
 
 def _pooled(alpha: float | FloatArray, statistics: CountTable, table: Array) -> FloatArray:
+    from scipy.special import xlogy  # 0.1 s to import
+
     g = table.sum(axis=1) + table.shape[1] * np.asarray(alpha)
     return np.asarray(xlogy(g, g / all_rows(statistics.feature_weight)) - g)
 

@@ -21,9 +21,9 @@ from typing import Any, final
 
 import numpy as np
 from scipy import sparse
-from scipy.special import xlogy
 
 from naively._kernels.hull import log_shares
+from naively._kernels.logarithms import x_log_x
 from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.models.constraints import NONE, Constraints
 from naively.models.family import (
@@ -566,7 +566,7 @@ class _Tied(_Grouped):
         sums = table.sum(axis=1)[others] if wide else table[others].sum(axis=1)
         g = sums + table.shape[1] * _some(alpha, others)
         base = self._base(*self._columns(self.required))
-        base = replace(base, pooled=float(np.sum(xlogy(g, g))), total=float(np.sum(g)))
+        base = replace(base, pooled=float(np.sum(x_log_x(g))), total=float(np.sum(g)))
         if isinstance(alpha, float) and len(others):
             groups = count_groups(table)
             if not isinstance(groups.columns, SingleColumns):  # no copy of the others
@@ -595,7 +595,7 @@ class _Tied(_Grouped):
         sums = np.asarray(groups.counts.sum(axis=1)).ravel()
         g = sums + self.counts.table.shape[1] * np.asarray(self.counts.alpha)
         total = float(np.sum(groups.size * g))
-        return finite_baseline(float(np.sum(groups.size * xlogy(g, g)) - xlogy(total, total)))
+        return finite_baseline(float(np.sum(groups.size * x_log_x(g)) - x_log_x(total)))
 
     # units one by one
 

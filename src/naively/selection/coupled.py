@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 from typing import Protocol, final
 
 import numpy as np
-from scipy.special import xlogy
 
 from naively._kernels.hull import log_shares
+from naively._kernels.logarithms import x_log_x
 from naively._types import Array, FloatArray, IntArray
 from naively.models.family import Coupled
 from naively.models.model import Limits
@@ -262,7 +262,7 @@ def _pooled(groups: Groups, alpha: float | FloatArray, base: Base) -> float:
     """Sum_i g_i log g_i - G log G over all columns: nats."""
     g = np.asarray(groups.counts.sum(axis=1)).ravel() + groups.counts.shape[1] * np.asarray(alpha)
     total = float(np.sum(g * groups.size)) + base.total
-    return float(np.sum(xlogy(g, g) * groups.size) + base.pooled - xlogy(total, total))
+    return float(np.sum(x_log_x(g) * groups.size) + base.pooled - x_log_x(total))
 
 
 # --- many columns that do not repeat --------------------------------------------------------------

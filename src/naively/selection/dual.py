@@ -28,7 +28,6 @@ from typing import Any, Protocol
 
 import numpy as np
 from scipy import sparse
-from scipy.special import xlogy
 
 from naively._kernels.climb import climb
 from naively._kernels.hull import (
@@ -46,6 +45,7 @@ from naively._kernels.linear_gains import (
     taken_totals,
     taken_totals_csr,
 )
+from naively._kernels.logarithms import x_log_x
 from naively._kernels.weighted_top import take_largest
 from naively._types import Array, FloatArray, IntArray
 from naively.selection.groups import Matrix
@@ -165,13 +165,13 @@ def entropies(counts: Matrix, alpha: float | FloatArray) -> FloatArray:
         f = counts.data + per_entry
         # Zeros of the matrix are counts of alpha: the stored entries are corrected for that.
         terms = sparse.csr_array(
-            (xlogy(f, f) - xlogy(per_entry, per_entry), counts.indices, counts.indptr), counts.shape
+            (x_log_x(f) - x_log_x(per_entry), counts.indices, counts.indptr), counts.shape
         )
-        free = np.asarray(terms.sum(axis=1)).ravel() + counts.shape[1] * xlogy(smooth, smooth)
+        free = np.asarray(terms.sum(axis=1)).ravel() + counts.shape[1] * x_log_x(smooth)
     else:
         f = counts + smooth[:, None]
-        free = xlogy(f, f).sum(axis=1)
-    return np.asarray(free - xlogy(g, g))
+        free = x_log_x(f).sum(axis=1)
+    return np.asarray(free - x_log_x(g))
 
 
 @dataclass(frozen=True, slots=True)

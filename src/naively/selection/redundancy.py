@@ -43,9 +43,9 @@ from typing import Any, NoReturn, Self
 
 import numpy as np
 import scipy.sparse as sp
-from scipy.special import xlogy
 
 from naively._kernels.conditional_gains import presence_order
+from naively._kernels.logarithms import x_log_x
 from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.models.bernoulli import bernoulli_gain
 from naively.models.constraints import Constraints
@@ -232,7 +232,7 @@ def of_presence(rows: LabelledRows, k: int, turns: Turns, worth: FloatArray | No
     table = np.asarray((X.T @ _marks(rows)).toarray())
     information = bernoulli_gain(table, total)
     gain = information if worth is None else worth
-    slack = _SLACK * max(float(xlogy(total.sum(), total.sum())), np.finfo(float).tiny)
+    slack = _SLACK * max(float(x_log_x(total.sum())), np.finfo(float).tiny)
     by_gain = np.lexsort((np.arange(len(gain)), -np.rint(gain / slack)))
     none = np.where(gain > 0, np.inf, 1.0)
     scale = np.divide(gain, information, out=none, where=information > slack)[by_gain]
@@ -240,7 +240,7 @@ def of_presence(rows: LabelledRows, k: int, turns: Turns, worth: FloatArray | No
     number, words = _numbers(rows.codes, len(total))
     logs, weights = np.empty(0), np.zeros(64 * words[-1])
     if rows.weights is None:
-        logs, weights = xlogy(n := np.arange(len(number) + 1.0), n), np.empty(0)
+        logs, weights = x_log_x(np.arange(len(number) + 1.0)), np.empty(0)
     else:
         weights[number] = rows.weights
     k = min(k, len(gain))
@@ -317,7 +317,7 @@ class _Categories:
         at = np.repeat(np.arange(n), q), (self.X + self.starts).ravel()
         self.marks = sp.csr_array((np.ones(n * q), at), (n, int(sizes.sum()))).T.tocsr()
         total = self.weights.sum()
-        self.slack = _SLACK * max(float(xlogy(total, total)), 1e-300)
+        self.slack = _SLACK * max(float(x_log_x(total)), 1e-300)
         self.alone = self._gains(np.zeros(n, dtype=np.int64))
 
     def gains(self, j: int) -> FloatArray:
@@ -331,9 +331,9 @@ class _Categories:
         mark = sp.csr_array((self.weights, (np.arange(n), cell)), (n, K * self.n_classes))
         table = np.asarray((self.marks @ mark).todense()).reshape(-1, K, self.n_classes)
         of_value = table.sum(axis=2)
-        terms = xlogy(table, table).sum(axis=(1, 2)) - xlogy(of_value, of_value).sum(axis=1)
+        terms = x_log_x(table).sum(axis=(1, 2)) - x_log_x(of_value).sum(axis=1)
         rows: FloatArray = np.asarray(mark.sum(axis=0)).reshape(K, self.n_classes)
-        start = xlogy(rows, rows).sum() - xlogy(rows.sum(axis=1), rows.sum(axis=1)).sum()
+        start = x_log_x(rows).sum() - x_log_x(rows.sum(axis=1)).sum()
         gain = np.add.reduceat(terms, self.starts) - start
         return np.where(gain > self.slack, gain, 0.0)
 

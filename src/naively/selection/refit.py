@@ -21,7 +21,6 @@ from itertools import islice
 from typing import Any
 
 import numpy as np
-from scipy.special import log_softmax
 
 from naively._types import FloatArray, IntArray
 from naively.models.rules import LinearRule
@@ -183,6 +182,8 @@ def log_probabilities(model: Any, X: Any) -> FloatArray:
 
     Its own `predict_log_proba` takes the logarithm of probabilities that have become 0.
     """
+    from scipy.special import log_softmax  # 0.1 s to import
+
     scores = np.asarray(model.decision_function(X))
     if scores.ndim == 1:  # of the second of two classes, against the first
         scores = np.column_stack([np.zeros(len(scores)), scores])

@@ -21,9 +21,9 @@ from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
-from scipy.special import xlogy
 
 from naively._kernels.compiled import read_only
+from naively._kernels.logarithms import x_log_x
 from naively._kernels.screen import column_totals, split_columns
 from naively._types import Array, BoolArray, FloatArray, IntArray
 from naively.selection.certificate import finite_baseline
@@ -106,7 +106,7 @@ def column_table(
 
     heavy, seen, pooled, totals = zip(*_chunks(run, len(table)), strict=True)
     total = float(np.sum(totals)) + others[1]
-    baseline = finite_baseline(float(np.sum(pooled) + others[0] - xlogy(total, total)))
+    baseline = finite_baseline(float(np.sum(pooled) + others[0] - x_log_x(total)))
     columns = ColumnTable(table, alphas, int(np.sum(seen)), baseline, _NO_COLUMNS)
     return replace(columns, sample=_sample(columns, np.concatenate(heavy), stride))
 

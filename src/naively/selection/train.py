@@ -21,7 +21,6 @@ from naively.selection.certificate import Selection
 from naively.selection.constrained import path_within, select_within
 from naively.selection.given import given
 from naively.selection.mixed_refit import mixed_logistic
-from naively.selection.pairs import pairs_path, select_pairs
 from naively.selection.path import SparsityPath, checked_grid, path
 from naively.selection.redundancy import of_rows, refuse_no_rows
 from naively.selection.refit import Refitted, logistic_rule
@@ -136,6 +135,8 @@ def train(
 def select(model: Model[S], statistics: S, k: int, limits: Limits) -> Selection:
     """Select k features by the objective of the model, of those that may be chosen; see `train`."""
     if model.objective is not None:
+        from naively.selection.pairs import select_pairs  # for this objective only
+
         return select_pairs(model, statistics, k, limits)
     if model.constraints is not None:
         return select_within(model, statistics, k, limits)
@@ -154,6 +155,8 @@ def model_path(model: Model[S], statistics: S, ks: Any = None) -> SparsityPath:
         As in :func:`naively.selection.path.path`.
     """
     if model.objective is not None:
+        from naively.selection.pairs import pairs_path  # for this objective only
+
         return pairs_path(model, statistics, ks)
     if model.constraints is not None:
         return path_within(model, statistics, ks)
