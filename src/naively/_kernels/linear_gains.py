@@ -78,24 +78,25 @@ def take_best(
     for c in range(n_classes):
         totals[c] = 0.0
     value, smoothing = 0.0, 0.0
-    for start in range(0, d, _BLOCK):  # sums of sums: thousands of terms lose digits
-        value_here, smoothing_here = 0.0, 0.0
-        for i in range(start, min(start + _BLOCK, d)):
-            n = 0
-            if gains[i] > threshold:
-                n = size[i]
-            elif gains[i] == threshold:
-                n = min(max(left, 0), size[i])
-                left -= size[i]
-            take[i] = n
-            if n != 0:
-                value_here += n * entropy[i]
-                smoothing_here += n * alpha[i if len(alpha) > 1 else 0]
-                for c in range(n_classes):
-                    totals[c] += n * counts[i, c]
-        value += value_here
-        smoothing += smoothing_here
-    return value, smoothing
+    value_here, smoothing_here = 0.0, 0.0
+    for i in range(d):
+        if i % _BLOCK == 0:  # sums of sums: thousands of terms lose digits
+            value += value_here
+            smoothing += smoothing_here
+            value_here, smoothing_here = 0.0, 0.0
+        n = 0
+        if gains[i] > threshold:
+            n = size[i]
+        elif gains[i] == threshold and left > 0:
+            n = size[i] if size[i] < left else left
+            left -= n
+        take[i] = n
+        if n != 0:
+            value_here += n * entropy[i]
+            smoothing_here += n * alpha[i if len(alpha) > 1 else 0]
+            for c in range(n_classes):
+                totals[c] += n * counts[i, c]
+    return value + value_here, smoothing + smoothing_here
 
 
 @kernel
