@@ -627,7 +627,11 @@ def _added(record: Record, tasks: Sequence[Task]) -> Data:
         "",
         record.features,
         _names(record),
-        lambda kinds, columns: _trained_on(found.of(kinds), record.features, columns),
+        lambda kinds, columns: _trained_on(
+            found.of(kinds, copy=columns is None or record.features.documents),
+            record.features,
+            columns,
+        ),
         lambda kinds: _occurrences(found.of(kinds)),
         class_rows,
         record.shards,
@@ -636,13 +640,15 @@ def _added(record: Record, tasks: Sequence[Task]) -> Data:
 
 @final
 class _OfKinds:
-    """Statistics of the rows of some kinds: those that were asked for last are at hand."""
+    """Statistics of the rows of some kinds: the last sum is at hand; one kind is a view."""
 
     def __init__(self, marked: Any) -> None:
         self._marked, self._last = marked, None
         self._kinds: Kinds | None = None
 
-    def of(self, kinds: Kinds) -> Any:
+    def of(self, kinds: Kinds, *, copy: bool = False) -> Any:
+        if len(kinds) == 1:
+            return of_kinds(self._marked, kinds, copy=copy)
         if kinds != self._kinds:
             self._kinds, self._last = None, None  # most of the memory
             self._last = of_kinds(self._marked, kinds)

@@ -79,7 +79,8 @@ def some_rows(table: Any, rows: IntArray) -> Any:
     """Return some rows of an array, in the order given."""
     if isinstance(table, SparseTable):
         return table.take(rows)
-    return np.ascontiguousarray(table[rows]) if table.flags.c_contiguous else table.T[:, rows].T
+    by_row = table.strides[0] >= table.strides[-1]
+    return np.ascontiguousarray(table[rows]) if by_row else table.T[:, rows].T
 
 
 def some_classes(array: Any, chosen: IntArray, *, copy: bool) -> Any:

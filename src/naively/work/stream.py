@@ -257,9 +257,13 @@ def _marked(seen: Seen) -> tuple[Batch, Array]:
     return seen.batch.take(counted), both[kind * len(seen.names) + codes] if len(both) else kinds
 
 
-def of_kinds(statistics: S, kinds: Sequence[int]) -> S:
-    """Return the statistics of the rows of some kinds, of statistics whose labels tell them."""
-    return reduce(add, [_of_kind(statistics, kind, copy=len(kinds) == 1) for kind in kinds])
+def of_kinds(statistics: S, kinds: Sequence[int], *, copy: bool = True) -> S:
+    """Return the statistics of the rows of some kinds, of statistics whose labels tell them.
+
+    Those of one kind may be views of these unless a `copy` is asked for.
+    """
+    copy = copy and len(kinds) == 1  # a sum is one
+    return reduce(add, [_of_kind(statistics, kind, copy=copy) for kind in kinds])
 
 
 def _of_kind(statistics: S, kind: int, *, copy: bool) -> S:
