@@ -7,9 +7,11 @@ from functools import partial
 import numpy as np
 import pytest
 from scipy.optimize import minimize_scalar
+from scipy.special import xlogy
 
 from naively._kernels.exchange import across, best_addition, best_exchange, edges
 from naively._kernels.hull import best_point, log_shares
+from naively._kernels.logarithms import x_log_x
 from naively._kernels.weighted_top import take_largest, weighted_threshold
 from naively.models.model import Limits
 from naively.models.multinomial import multinomial
@@ -31,6 +33,17 @@ from reference_nfs import (
     multinomial_log_likelihood,
     seen_columns,
 )
+
+
+def test_x_log_x_is_that_of_scipy_in_the_order_of_the_memory():
+    x = np.exp(np.random.default_rng(0).normal(0, 20, (30, 4)))
+    x[3:7, 1] = 0.0
+    for each in (x, np.asfortranarray(x), x[::2, 1:], x.T, x.astype(int), x[:, 0], x[0, 0]):
+        found, expected = x_log_x(each), xlogy(each, each)
+        np.testing.assert_array_almost_equal_nulp(found, expected, 1)
+        assert found.strides == expected.strides
+    assert x_log_x([0.0, -0.0, 1.0, np.inf]).tolist() == [0.0, 0.0, 0.0, np.inf]
+
 
 KINDS = ["counts", "ties", "zeros", "one class", "heavy"]
 

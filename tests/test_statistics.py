@@ -38,6 +38,12 @@ def test_values_never_change_and_travel(kind):
     assert kept.equals(a)
     _ = a + a, a - a, a.take([0]), a.of_classes([1])
     assert kept.equals(a)
+    for some in ([0], [1], [0, 1]):
+        view = a.of_classes(some, copy=False)
+        assert view.equals(a.of_classes(some))
+        assert (view + view).equals(a.of_classes(some) + a.of_classes(some))
+        assert view.take([2, 0]).equals(a.of_classes(some).take([2, 0]))
+    assert kept.equals(a)
     assert not kept.equals(a + a)
     assert not a.equals(a.of_classes([0, 1], ["a", "c"]))
     with pytest.raises(AttributeError):
