@@ -73,6 +73,7 @@ def path_scores_csr(
     scores : ndarray of shape (rows, G, C)
         Receives the scores.
     """
+    n_classes = base.shape[1]
     for row in range(len(scores)):
         change[:] = 0.0
         changed_veto[:] = 0.0
