@@ -116,6 +116,8 @@ def unlike_training(
     size
         What `size_of_values` says of the training.
     """
+    if whole is None and size is None:
+        return ""
     X = X[:FIRST_ROWS]
     if (columns := getattr(rule, "columns", None)) is not None:
         of_kinds = [own for kind, own in columns.items() if kind in _NUMBERS]
@@ -124,7 +126,7 @@ def unlike_training(
 
 
 def _unlike_size(size: float | None, X: Matrix) -> str:
-    if not size or X.shape[0] < _ROWS:
+    if size is None or X.shape[0] < _ROWS:
         return ""
     sizes = np.abs(X.data if is_sparse(X) else np.asarray(X, dtype=np.float64))
     times = float(np.nansum(sizes)) / (X.shape[0] * X.shape[1] * size)
