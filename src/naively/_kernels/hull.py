@@ -63,7 +63,7 @@ def _pooled_gain(value: float, totals: FloatArray) -> float:
     logs, pooled = _log_shares(totals), 0.0
     for c in range(len(totals)):
         pooled += totals[c] * logs[c]
-    return value - pooled
+    return float(value - pooled)  # as it is when compiled, no number of NumPy's
 
 
 pooled_gain = patient(_pooled_gain)

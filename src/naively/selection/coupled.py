@@ -175,7 +175,7 @@ def _found(
             found = branch_and_bound(problem, k, dual, take, limits)
             take, value, bound, nodes = found.take, found.value, found.bound, found.nodes
     take = lowest_of_equal(problem, dual.gains, take)
-    return SearchResult(take, float(value), float(max(bound, value)), nodes)
+    return SearchResult(take, value, max(bound, value), nodes)
 
 
 def _is_settled(problem: Problem | ColumnTable, k: int, n_seen: int, *, single: bool) -> bool:

@@ -68,7 +68,7 @@ def branch_and_bound(
     if tree.take is not None:
         take = low.copy()
         take[left] += tree.take
-    return SearchResult(take, float(tree.value), float(max(tree.bound, tree.value)), tree.nodes)
+    return SearchResult(take, tree.value, max(tree.bound, tree.value), tree.nodes)
 
 
 def _rounding(problem: Problem, dual: DualSolution) -> float:
