@@ -518,7 +518,7 @@ def test_needs_classifiers_with_k():
         SparsityCV(MultinomialNB()).fit(X, y)
     with pytest.raises(TypeError, match="last step is one of this package, .* got Pipeline"):
         SparsityCV(make_pipeline(MultinomialNB())).fit(X, y)
-    with pytest.raises(ValueError, match=r"'all', 'auto', 'simplest' or 'best'; got '10'"):
+    with pytest.raises(ValueError, match=r"'all', 'fdr', 'auto', 'simplest' or 'best'; got '10'"):
         SparseMultinomialNB(k="10").fit(X, y)
     with pytest.raises(TypeError, match="got the class SparseMultinomialNB"):
         SparsityCV(SparseMultinomialNB).fit(X, y)

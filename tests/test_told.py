@@ -36,6 +36,7 @@ from naively import (
     export,
     load,
     save,
+    select,
     selection_stability,
 )
 from naively._nearest import nearest
@@ -1195,3 +1196,23 @@ def test_rows_of_classes_that_are_none_or_too_many():
     refused("select", *how, match="hold one class only (b)")
     Path("rows.csv").write_text("label,rows\na,1e300\nb,9\n")
     refused("select", *how, "-o", "other", match="must be below 2**53")
+
+
+# Another choice than the tested one ---------------------------------------------------------------
+
+
+def test_a_written_model_that_does_worse_than_the_tested_is_told():
+    said = {}
+    for seed in (0, 3):
+        rng = np.random.default_rng(seed)
+        y = rng.integers(0, 2, 60)
+        X = rng.normal(size=(60, 6))
+        X[:, :2] += 2 * y[:, None]
+        X[:, 5] = rng.normal(size=60) * rng.choice([1, 40], 60, p=[0.7, 0.3])  # tells nothing
+        frame = pd.DataFrame(X, columns=list("abcdef"))
+        found = select(frame, label=np.array(["p", "q"])[y], k=2, model="l2-centers")
+        said[seed] = [note for note in found.summary.notes if "chose anew" in note]
+        assert (found.summary.evaluation.shared_features == 2) == (seed == 0)
+    assert not said[0]
+    assert "right on 69.2% of the test rows" in said[3][0]
+    assert "tested on 100.0%" in said[3][0]

@@ -457,7 +457,7 @@ def _note_of_raw_counts(batches: Iterator[Batch], kind: str) -> Iterator[str]:
         yield (
             f"The values of the first {X.shape[0]:,} rows are whole numbers up to "
             f"{values.max():,.0f}, as raw counts are, and the {kind} model compares values; "
-            "--read normalize median --read log1p makes those of deep and shallow rows alike."
+            "--read normalize=median --read log1p makes those of deep and shallow rows alike."
         )
 
 

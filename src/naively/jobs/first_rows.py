@@ -35,8 +35,9 @@ def fractions_note(kind: str, X: Matrix) -> Iterator[str]:
     said = uncounted(X[:FIRST_ROWS]) if MODELS[kind].takes == "counts" else ""
     if said:
         yield (
-            f"The {kind} model takes counts, and {said}. Logarithms are for --model "
-            "l2-centers --train scale=std; of counts give the file, or the layer, that holds them."
+            f"The {kind} model takes counts, and {said}. Real numbers and logarithms are for "
+            "--model l2-centers --train scale=std; of counts give the file, or the layer, that "
+            "holds them."
         )
 
 

@@ -41,6 +41,7 @@ from naively.jobs.study import (
     with_stability,
 )
 from naively.jobs.thresholds import check_thresholds, kept_threshold, thresholds
+from naively.judging.agreement import agreement
 from naively.judging.every_k import every_k
 from naively.judging.parting import TEST, UNLABELLED, Parting
 from naively.judging.scoring import is_share
@@ -96,7 +97,7 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
         check_thresholds(recipe, data, sorted(data.rows_of_classes(*kinds)))
         data = replace(data, notes=(*data.notes, *notes_on(recipe, data), *_untested(recipe, data)))
         progress("selecting", 0, 0)
-        settings, accuracies = recipe.model, None
+        settings, accuracies, temperature = recipe.model, None, None
         if is_auto(settings.k):
             folds, k, told = choose_k(recipe, data, parting, workers)
             data = replace(data, notes=(*data.notes, *told))
@@ -106,7 +107,6 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
                 accuracies = Accuracies.of_folds(
                     folds, chooser(settings.kind), settings, scoring, timed=parting.timed
                 )
-        temperature = None
         if model.calibration is not None:
             temperature = fitted_temperature(data, model, settings, parting, workers)
         has_test = recipe.test.file is not None or data.n_rows(TEST) > 0
@@ -131,6 +131,7 @@ def learn(recipe: Recipe, progress: Progress = silent) -> tuple[Summary, ModelFi
             shares, of_path = fitting.stability(trained, kinds, ks)
             final = firm(final, shares)
             curve = curve and with_stability(curve, ks, of_path)
+        final = _told_if_weaker(recipe, data, final, trained, test, workers)
         final = with_markers(final, data, trained, settings, kinds, recipe.markers)
         found = [] if recipe.quick else examples(data, final, kinds, workers)
         profile = None if recipe.quick else profile_of(data)
@@ -290,16 +291,8 @@ def _tested(
     recipe: Recipe, data: Data, fitted: Fitted, trained: Trained[Any], workers: Workers
 ) -> tuple[Tested, Accuracies | None]:
     """Judge the test rows by a model and, where that has a sense, by those of every k."""
-    judge, grid = _judge(recipe, data, fitted, trained)
-    columns = judge.columns if data.n_regions == 1 else fitted.file.columns
-    idf = data.idf(training(parting_of(recipe)))
-    if data.features.two_passes:
-        all_of_them = np.arange(data.n_features)
-        look = Look(data.features, data.terms(all_of_them), all_of_them, False, idf, columns)
-    else:
-        factors = None if idf is None else idf[columns]
-        look = Look(data.features, data.terms(columns), columns, data.n_regions > 1, factors)
-    verdicts = total(workers.map(judged, _test_tasks(recipe, data, workers), judge, look))
+    every, grid = _judge(recipe, data, fitted, trained)
+    verdicts = _verdicts(recipe, data, fitted, every, training(parting_of(recipe)), workers)
     method, n = recipe.test.method, verdicts.pairs.total()
     if not n:
         raise InputError(
@@ -320,6 +313,47 @@ def _tested(
         bare=verdicts.bare,
     )
     return test, accuracies
+
+
+def _verdicts(
+    recipe: Recipe, data: Data, fitted: Fitted, judge: Judge, kinds: Kinds, workers: Workers
+) -> Verdicts:
+    """Return what a model, trained on rows of some kinds, makes of the test rows, or every one."""
+    columns = judge.columns if data.n_regions == 1 else fitted.file.columns
+    idf = data.idf(kinds)
+    if data.features.two_passes:
+        all_of_them = np.arange(data.n_features)
+        look = Look(data.features, data.terms(all_of_them), all_of_them, False, idf, columns)
+    else:
+        factors = None if idf is None else idf[columns]
+        look = Look(data.features, data.terms(columns), columns, data.n_regions > 1, factors)
+    return total(workers.map(judged, _test_tasks(recipe, data, workers), judge, look))
+
+
+def _told_if_weaker(
+    recipe: Recipe, data: Data, final: Fitted, trained: Trained[Any], test: Tested | None,
+    workers: Workers,
+) -> Fitted:  # fmt: skip
+    """Tell if the model of all rows does worse on the test rows than the one they tested.
+
+    Of few features a single one can do that: the test is then that of another choice.
+    """
+    if recipe.quick or test is None or set(final.file.names) == set(test.fitted.file.names):
+        return final
+    kinds = (*training(parting_of(recipe)), TEST)
+    judge = _judge_alone(data, final, trained)
+    reached = agreement(_verdicts(recipe, data, final, judge, kinds, workers).pairs)
+    tested = agreement(test.pairs)
+    if reached.accuracy >= tested.low:
+        return final
+    note = (
+        "The model that was written chose anew among all rows, and is right on "
+        f"{reached.accuracy:.1%} of the test rows, though it was trained on them; the one that was "
+        f"tested on {tested.accuracy:.1%}. So the choice is not settled: take more features (-k), "
+        "or a split of your own (--read split=COLUMN), where the tested model is the one that is "
+        "written."
+    )
+    return replace(final, notes=(*final.notes, note))
 
 
 def _misled(recipe: Recipe, data: Data, fitted: Fitted, verdicts: Verdicts) -> tuple[Misled, ...]:
@@ -372,14 +406,20 @@ def _judge(
     """Return what judges rows by the model and by those of other k, and the grid of these."""
     file, model, chosen = fitted.file, trained.model, fitted.selection.k
     most, least = choices(model, fitted.n_features, len(file.classes))
-    judge = replace(model, constraints=None)  # columns of all the data do not go to the workers
     grid = measured_grid(
         grid_of(most, chosen, least, recipe.model), most, chosen, len(file.classes)
     )
     if recipe.quick or MODELS[file.kind].regions:  # which have no path of their own
-        columns = np.append(np.tile(file.columns, data.n_regions), data.also)
-        return Judge(trained.rule, file.classes, judge, columns, np.arange(len(columns))), grid
+        return _judge_alone(data, fitted, trained), grid
     models = every_k(model, trained.statistics, grid)
     kept = data.kept(training(parting_of(recipe)), recipe.model)
     seen, own = data.placed(models.columns, kept), np.append(file.columns, data.also)
+    judge = replace(model, constraints=None)
     return Judge.of(trained.rule, file.classes, judge, own, models, seen), grid
+
+
+def _judge_alone(data: Data, fitted: Fitted, trained: Trained[Any]) -> Judge:
+    """Return what judges rows by a model."""
+    columns = np.append(np.tile(fitted.file.columns, data.n_regions), data.also)
+    model = replace(trained.model, constraints=None)  # of all the data: not for the workers
+    return Judge(trained.rule, fitted.file.classes, model, columns, np.arange(len(columns)))

@@ -79,7 +79,7 @@ class Layout:
     def roles_way(self) -> str:
         """Way out where a column of a table of texts is not there."""
         roles = "of text and of labels with --text and --label" if self.needs_label else (
-            "of text with --text"
+            "of text with --text" + " and of labels with --truth" * (self.label is not None)
         )  # fmt: skip
         return f" Name the columns {roles}{self.text_way}."
 

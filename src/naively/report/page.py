@@ -279,7 +279,10 @@ class _View:
             if points and 0 < points[-1].confidence < 1:
                 last = points[-1]
                 margin = math.log(last.confidence / (1 - last.confidence))
-                found.append((1 - last.coverage, margin, last.accuracy))
+                # Two digits, rounded down: rows of that very margin, often all those without any
+                # feature, are answered, and the model trained on all rows has it a little lower.
+                unit = 10 ** (math.floor(math.log10(margin)) - 1) if margin > 0 else 1
+                found.append((1 - last.coverage, math.floor(margin / unit) * unit, last.accuracy))
         return [each for i, each in enumerate(found) if not i or each[0] != found[i - 1][0]]
 
     def surest(self, evaluation: Evaluation) -> list[tuple[float, float]]:

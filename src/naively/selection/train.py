@@ -275,5 +275,5 @@ def resolve_k(k: K, n_features: int) -> int:
         )
     raise ValueError(
         f"`k` must be an int in [0, {n_features}] (n_features={n_features}), a fraction in "
-        f"(0, 1], 'all', 'auto', 'simplest' or 'best'; got {k!r}."
+        f"(0, 1], 'all', 'fdr', 'auto', 'simplest' or 'best'; got {k!r}."
     )
