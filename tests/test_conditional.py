@@ -9,6 +9,7 @@ from scipy.stats import chi2
 from sklearn.linear_model import LogisticRegression
 
 import reference_hybrid as reference
+from naively import HybridNB
 from naively.models.conditional import _centred, _Problem, _solved, expand, fit_conditional
 
 
@@ -252,9 +253,22 @@ def test_the_chosen_penalty_is_small_where_rows_tell_much_and_infinite_where_not
     assert (none.theta == 0).all()
 
 
-def test_rows_that_tell_nothing_are_none_of_the_usual_ones():
+@pytest.mark.parametrize("seed", range(12))
+def test_a_given_penalty_is_kept_where_classes_are_far_apart(seed):
+    """Intercepts move by whole units there for 1e-12 nats, which is an optimum all the same."""
+    rng = np.random.default_rng(seed)
+    y = np.repeat([0, 1, 2], 6)
+    X = rng.poisson(rng.dirichlet(np.ones(3), 3)[y] * 40)
+    model = HybridNB(penalty=1.0, normalize=False).fit(X, y)
+    assert model.penalty_ == 1.0
+    assert model.conditional_.finite
+    assert model.conditional_.gradient < 1e-6  # of a concave function: nothing is better
+
+
+@pytest.mark.parametrize("same", [1.0, 1 + np.array([0.0, 3e-16])])
+def test_rows_that_tell_nothing_are_none_of_the_usual_ones(same):
     b, y, weights = sample(40, 2)
-    b[:10, 0] = 1.0  # the same under both classes
+    b[:10, 0] = same  # under both classes, but for rounding
     problem = _Problem(_centred(b), y, weights)
     told = np.var(b, axis=2)
     expected = [0.75 * np.median(told[10:, 0]), np.median(told[:, 1])]

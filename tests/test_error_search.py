@@ -205,6 +205,17 @@ def test_branch_and_bound_looks_at_no_set_twice(k, monkeypatch):
     assert len(looked) == len(set(looked)) > k
 
 
+@pytest.mark.filterwarnings("ignore:Branch and bound takes it")
+@pytest.mark.parametrize("seed", range(4))
+def test_a_set_that_loses_nearly_all_of_it_is_added_up_anew(seed):
+    """Pooled, a single feature says nothing: half of two equal classes are wrong."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([rng.poisson(3, (6, 4)), rng.poisson(1e9, 6), rng.poisson(1e8, 6)])
+    for strategy in ("branch_and_bound", "forward"):
+        found = ErrorSearchSelector(k=1, strategy=strategy).fit(X, [0, 1] * 3)
+        assert found.error_ == pytest.approx(0.5)
+
+
 def test_branch_and_bound_sees_that_its_assumption_fails():
     """Pooled: two words say something about each other, a third one only adds noise."""
     violations = 0

@@ -98,7 +98,11 @@ REVIEW = (
     ("rows", "heads", "options"),
     [
         ([(REVIEW, "pos")] * 5, (REVIEW, "pos"), ()),  # no header: the first row is taken for one
-        ([(REVIEW, "1", "x")] * 30, ("text", "label", "split"), ("--label", "text")),  # one class
+        (
+            [(REVIEW, "1", "x")] * 30,
+            ("text", "label", "split"),
+            ("--label", "text", "--text", "split"),
+        ),
         ([("a", "1", REVIEW)] * 30, ("text", "label", "split"), ("--read", "split=split")),
         (
             [(REVIEW, "1")] * 30,

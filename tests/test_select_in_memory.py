@@ -313,3 +313,21 @@ def test_cells_that_cannot_be_read_are_refused():
     ):
         with pytest.raises(ValueError, match=message):
             naively.select(adata, **options)
+
+
+@pytest.mark.parametrize("kind", [pl.Categorical, pl.Enum(["ham", "spam"])])
+def test_labels_of_polars_may_be_categories(kind):
+    frame = pl.from_pandas(POSTS).with_columns(pl.col("label").cast(kind))
+    found = naively.select(frame, k=5, text="text")
+    assert [each.name for each in found.summary.classes] == ["ham", "spam"]
+
+
+@pytest.mark.parametrize("other", [None, "a"])
+@pytest.mark.parametrize("labels", [np.arange(60) % 2, np.arange(60) % 2 > 0], ids=["int", "bool"])
+def test_numbers_of_numpy_in_a_list_of_labels_are_numbers(labels, other):
+    X = RNG.poisson(1 + 2 * labels[:, None], (60, 6))
+    found = naively.select(X, label=[other] * 4 + list(labels[4:]), k=2, model="multinomial")
+    texts = {str(each) for each in labels.tolist()}
+    assert {each.name.lower() for each in found.summary.classes} == (
+        {each.lower() for each in texts} | ({other} - {None})
+    )

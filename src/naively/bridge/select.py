@@ -353,12 +353,26 @@ def _as_arrow(table: Any) -> Any:
     try:
         if hasattr(table, "iloc"):
             return pa.Table.from_pandas(table, preserve_index=False)
-        return pa.table(table)
+        return _storable(pa.table(table))
     except (pa.ArrowException, TypeError) as error:
         raise ValueError(
             f"`table` has a column that is of no type of Arrow ({type(error).__name__}); make its "
             "values strings or numbers, or leave it out."
         ) from None
+
+
+def _storable(rows: Any) -> Any:
+    """Columns of categories as Parquet can hold them: those of polars have views of strings."""
+    pa = _arrow()
+    for i, field in enumerate(rows.schema):
+        if pa.types.is_dictionary(field.type):
+            parts = [
+                pa.DictionaryArray.from_arrays(part.indices, part.dictionary.cast("large_string"))
+                for part in rows.column(i).chunks
+            ]
+            kind = pa.dictionary(field.type.index_type, pa.large_string())
+            rows = rows.set_column(i, field.name, pa.chunked_array(parts, kind))
+    return rows
 
 
 def _arrow() -> Any:
@@ -387,7 +401,8 @@ def _labels(table: Any, label: Any) -> list[Any]:
         raise ValueError(
             f"`label` must have one label for each of the {n:,} rows; got shape {found.shape}."
         )
-    labels = [None if is_missing(each) else each for each in found.tolist()]
+    plain = (each.item() if isinstance(each, np.generic) else each for each in found.tolist())
+    labels = [None if is_missing(each) else each for each in plain]
     several = len({type(each) for each in labels if each is not None}) > 1
     return [None if each is None else label_text(each) for each in labels] if several else labels
 

@@ -285,6 +285,9 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
 class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
     """A classifier that uses k features, and the selector of those features."""
 
+    _whole: bool | None = None  # of what was trained on; older pickles do not hold it
+    _size: float | None = None
+
     k: K
     stable: float | None
     model_: Model[S]

@@ -38,6 +38,7 @@ Together = Literal["mean", "product"]
 Strategy = Literal["best_individual", "forward", "plus_l_minus_r", "branch_and_bound"]
 
 _SAME = 1e-10  # errors that differ by less, relatively, are one error computed along two ways
+_NEARLY_ALL = 0.99  # of the probability of a set
 _PART = 4096  # candidates at a time, whose numbers stay in the cache
 _WORTH_THREADS = 100_000  # comparisons of two classes, below which threads cost more than they win
 
@@ -132,6 +133,10 @@ class Criterion:
         work = in_threads if len(tried) * C * (C - 1) >= _WORTH_THREADS else map
         list(work(part, range(0, len(tried), _PART)))
         errors[tried] = found
+        if sign < 0:
+            # What is left of a set without nearly all of it has lost its digits: added up anew.
+            for i in tried[(self.probability[tried] > _NEARLY_ALL * mass).any(axis=1)]:
+                errors[i] = self.errors(members[members != i], np.arange(m) == i, 0)[i]
         return errors
 
 

@@ -18,6 +18,7 @@ from naively.judging.verdicts import Mistaken
 from naively.models.rules import winners
 from naively.report.summary import Misled, Said
 
+_DIGITS = 12  # of nats: beyond them is rounding, by which nothing is ordered
 _WORDS = 4  # features that are named of a mistake
 
 
@@ -77,7 +78,7 @@ def explain_row(
         Contribution(
             names[j % len(names)], _value(model, j, float(x[j])), float(nats[j]), _region(model, j)
         )
-        for j in np.argsort(-np.abs(nats), kind="stable").tolist()
+        for j in np.argsort(-np.abs(nats).round(_DIGITS), kind="stable").tolist()
         if nats[j] != 0
     ]
     return Explanation(
@@ -114,6 +115,6 @@ def _value(model: ModelFile, j: int, value: float) -> float | str:
 def misled_by(model: ModelFile, mistake: Mistaken) -> Misled:
     """Tell which features spoke most against the true class of a row."""
     found = explain_row(model, mistake.x, mistake.answer, mistake.truth)
-    against = sorted(found.contributions, key=lambda each: -each.nats)
+    against = sorted(found.contributions, key=lambda each: -round(each.nats, _DIGITS))
     words = tuple(Said(each.feature, each.nats) for each in against[:_WORDS] if each.nats > 0)
     return Misled(mistake.key, mistake.truth, mistake.answer, mistake.margin, words, mistake.text)

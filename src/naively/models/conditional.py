@@ -53,6 +53,8 @@ _CHUNK = 1 << 15  # features handled at a time: they stay in the cache, and thre
 _MANY = 1 << 20  # features from which threads are worth their start
 _FLAT = 1e-13  # curvature, relative to the largest, that is rounding: the direction is flat
 _VANISHED = 1e-12  # curvature, relative to the start, at which a direction has no finite optimum
+_SAME = 1e-13  # difference of features of two classes, relative to these, that is rounding
+_VANISHING = 1e-9  # at which Newton's steps there are rounding, in part
 _ROUNDING = 1e-10  # by which a sum over many rows may fall for no other reason
 _STEP = 1e-7  # the error after a Newton step is of the order of its square
 _MAX_STEPS = 200
@@ -247,10 +249,14 @@ def _check_squares(features: FloatArray, weights: FloatArray) -> None:
 def _centred(features: FloatArray) -> FloatArray:
     """Features with the rows last, (R, C, n), less what is common to the classes of a row.
 
-    That does not matter, and without it less is rounded away.
+    That does not matter, and without it less is rounded away. Features that differ by rounding
+    alone become 0: they tell nothing.
     """
     rows_last = np.ascontiguousarray(features.transpose(1, 2, 0))
-    return np.asarray(rows_last - rows_last.mean(axis=1, keepdims=True))
+    centred = rows_last - rows_last.mean(axis=1, keepdims=True)
+    size, spread = (np.abs(each).max(axis=1, initial=0.0) for each in (rows_last, centred))
+    centred.transpose(1, 0, 2)[:, spread <= _SAME * size] = 0.0
+    return np.asarray(centred)
 
 
 @final
@@ -340,10 +346,11 @@ class _Problem:
             self.objective(penalty),
             self._start(penalty) if start is None else start,
             ceiling=self.ceiling() if (penalty == 0).all() else np.inf,
+            bounded=bool((penalty > 0)[self.information() > 0].all()),
         )
         there = self.origin + point
         return ConditionalFit(
-            theta=point[n_classes:],
+            theta=np.where(np.isinf(penalty), 0.0, point[n_classes:]),
             intercept=there[:n_classes],
             log_likelihood=here.unpenalised,
             gradient=float(np.abs(here.gradient).max(initial=0.0)),
@@ -378,7 +385,7 @@ class _Problem:
         Optima move about as far for each factor; Newton's steps would go too far.
         """
         point = np.concatenate([fit.intercept, fit.theta]) - self.origin
-        slope = np.linalg.lstsq(fit.curvature, self.ridge(fit.penalty) * point)[0]
+        slope = np.linalg.lstsq(fit.curvature, self.ridge(fit.penalty) * point, rcond=None)[0]
         return np.asarray(point - slope * np.log(_WORTH_STEP))
 
     def without_each(self, fit: ConditionalFit) -> FloatArray:
@@ -436,18 +443,30 @@ def _newton(
     *,
     ceiling: float = np.inf,
     enough: float = _STEP,
+    bounded: bool = False,
 ) -> tuple[FloatArray, Expansion, int, bool]:
-    """Maximise a concave function: the point, the function there, the number of steps, success."""
+    """Maximise a concave function: the point, the function there, the number of steps, success.
+
+    One that is `bounded` has an optimum, however little it bends there: intercepts of classes far
+    apart move by whole units for a last 1e-12 nats.
+    """
     here = objective(np.zeros(len(start)))
     basis = _whitening(here.curvature)
     z, here = _better_start(objective, basis, start, here)
     for steps in range(_MAX_STEPS):
         curvature = basis.T @ here.curvature @ basis
-        vanished = len(z) > 0 and np.linalg.eigvalsh(curvature)[0] < _VANISHED
-        if vanished or here.value > ceiling:
+        least = np.linalg.eigvalsh(curvature)[0] if len(z) > 0 else 1.0
+        vanished = least < _VANISHED
+        if (vanished and not bounded) or here.value > ceiling:
             return basis @ z, here, steps, False
-        step = np.linalg.solve(curvature, basis.T @ here.gradient)
+        gradient = basis.T @ here.gradient
         slack = _ROUNDING * (1 + abs(here.value))
+        if vanished:
+            step = np.linalg.lstsq(curvature, gradient, rcond=None)[0]
+        else:
+            step = np.linalg.solve(curvature, gradient)
+        if bounded and least < _VANISHING and gradient @ step <= slack:
+            return basis @ z, here, steps, True
         there = objective(basis @ (z + step))
         while there.value < here.value - slack:  # too far: Newton's step assumes a parabola
             step /= 2

@@ -128,8 +128,9 @@ def unlike_training(
 def _unlike_size(size: float | None, X: Matrix) -> str:
     if size is None or X.shape[0] < _ROWS:
         return ""
-    sizes = np.abs(X.data if is_sparse(X) else np.asarray(X, dtype=np.float64))
-    times = float(np.nansum(sizes)) / (X.shape[0] * X.shape[1] * size)
+    sizes = np.abs(np.asarray(X.data if is_sparse(X) else X, dtype=np.float64))
+    with np.errstate(over="ignore"):  # values that are refused
+        times = float(np.nansum(sizes)) / (X.shape[0] * X.shape[1] * size)
     if not _LARGER < times < np.inf:
         return ""
     return (
