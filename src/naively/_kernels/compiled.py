@@ -19,7 +19,7 @@ from naively._kernels.first_use import COMPILING
 from naively._types import Array
 
 _PATIENCE = 0.3  # seconds of plain Python, after which a patient kernel is compiled after all
-_SMALL = 64  # numbers in the arrays of a call that may be made in plain Python
+_SMALL = 128  # numbers in the arrays of a call that may be made in plain Python
 
 _NOTHING: Mapping[str, Any] = {}
 
