@@ -1,67 +1,18 @@
 """Sparse centers against one pass over the data and against scikit-learn's NearestCentroid.
 
-    python benchmarks/centers.py [l2] [l1] [sparse]
-
-Prints ratios of medians; all variants of a comparison take turns in one process.
+Medians of ratios by the clock. `medians` are class medians alone.
 """
 
-import gc
-import sys
-import time
-import tracemalloc
+from functools import partial
 
-import numba
 import numpy as np
 import scipy.sparse as sp
+from experiments.frame import Table
 from numba import njit
 from sklearn.neighbors import NearestCentroid
 
+from benchmarks.turns import in_threads, medians, peak
 from naively import ClassMedians, ClassMoments, SparseL1Centers, SparseL2Centers
-
-THREADS = numba.get_num_threads()
-
-
-def in_one_thread(function):
-    def run():
-        numba.set_num_threads(1)
-        try:
-            return function()
-        finally:
-            numba.set_num_threads(THREADS)
-
-    return run
-
-
-def medians(variants, rounds):
-    """Median seconds of each variant, by the clock and of the processor; they take turns."""
-    seconds = {name: [] for name in variants}
-    for turn in range(rounds + 1):
-        for name, function in variants.items():
-            clock, processor = time.perf_counter(), time.process_time()
-            function()
-            if turn:  # the first round compiles and warms up
-                taken = time.perf_counter() - clock, time.process_time() - processor
-                seconds[name].append(taken)
-    return {name: np.median(values, axis=0) for name, values in seconds.items()}
-
-
-def peak(function):
-    """Bytes of NumPy arrays at the highest, above those before."""
-    gc.collect()
-    tracemalloc.start()
-    function()
-    _, highest = tracemalloc.get_traced_memory()
-    tracemalloc.stop()
-    return highest
-
-
-def show(title, seconds, unit):
-    print(f"\n{title}  (1 = {unit}, {seconds[unit][0] * 1e3:.4g} ms)")
-    print(f"  {'':<44}    clock  processor")
-    for name, value in seconds.items():
-        clock, processor = value / seconds[unit]
-        print(f"  {name:<44} {clock:8.2f}   {processor:8.2f}")
-    sys.stdout.flush()
 
 
 @njit(nogil=True)
@@ -104,46 +55,73 @@ def single_cells(n, m, density):
     return sp.csc_array((data, indices, indptr), shape=(n, m)), rng.integers(0, 2, n)
 
 
-def l2():
-    for n, m, dtype, rounds in ((104, 22_283, "f8", 21), (5_000, 20_000, "f4", 7)):
-        X, y = dense(n, m, dtype)
-
-        def means(X=X, y=y):
-            return ClassMoments.from_matrix(X, y, deviations=False)
-
-        variants = {
-            "one pass: X.sum()": X.sum,
-            "class means, 1 thread": in_one_thread(means),
-            "class means, 2 threads": means,
-            "means and deviations": lambda X=X, y=y: ClassMoments.from_matrix(X, y),
-            "SparseL2Centers().fit": lambda X=X, y=y: SparseL2Centers(k=50).fit(X, y),
-            'SparseL2Centers(scale="std").fit': lambda X=X, y=y: SparseL2Centers(
-                k=50, scale="std"
-            ).fit(X, y),
-            "NearestCentroid().fit": lambda X=X, y=y: NearestCentroid().fit(X, y),
-        }
-        show(f"l2, dense {n} x {m} {dtype}", medians(variants, rounds), "one pass: X.sum()")
-    for n, m, per_row, rounds in ((25_000, 103_000, 250, 15), (100_000, 30_000, 600, 5)):
-        X, y = word_counts(n, m, per_row)
-
-        def means(X=X, y=y):
-            return ClassMoments.from_matrix(X, y, deviations=False)
-
-        variants = {
-            "one pass over data and indices": lambda X=X: one_pass(X.data, X.indices),
-            "class means, 1 thread": in_one_thread(means),
-            "class means, 2 threads": means,
-            "means and deviations": lambda X=X, y=y: ClassMoments.from_matrix(X, y),
-            "SparseL2Centers().fit": lambda X=X, y=y: SparseL2Centers(k=50).fit(X, y),
-        }
-        title = f"l2, CSR {n} x {m}, {X.nnz} non-zeros"
-        show(title, medians(variants, rounds), "one pass over data and indices")
-    X, y = word_counts(2_000, 5_000, 100)
-    variants = {
-        "SparseL2Centers().fit": lambda: SparseL2Centers(k=50).fit(X, y),
-        "NearestCentroid().fit": lambda: NearestCentroid().fit(X, y),
+def run(asked):
+    return {
+        "l2 centers": l2(asked.rounds),
+        "l1 centers": l1(asked.rounds),
+        "l1 centers of sparse counts": sparse(max(asked.rounds // 2, 1)),
     }
-    show(f"l2, CSR 2000 x 5000, {X.nnz} non-zeros", medians(variants, 9), "SparseL2Centers().fit")
+
+
+def l2(rounds):
+    """Multiples of a pass over the data."""
+    found = {}
+    for n, m, dtype in ((104, 22_283, "f8"), (5_000, 20_000, "f4")):
+        X, y = dense(n, m, dtype)
+        jobs = {**_l2_jobs(X, y), "NearestCentroid().fit": partial(NearestCentroid().fit, X, y)}
+        found[f"dense {n} x {m:,}, {X.dtype}"] = {"pass": X.sum, **jobs}
+    for n, m, per_row in ((25_000, 103_000, 250), (100_000, 30_000, 600)):
+        X, y = word_counts(n, m, per_row)
+        once = {"pass": partial(one_pass, X.data, X.indices)}
+        found[f"CSR {n:,} x {m:,}, {X.nnz / 1e6:.1f} million non-zeros"] = once | _l2_jobs(X, y)
+    table = Table(["data", *list(next(iter(found.values())))[1:]])
+    for title, jobs in found.items():
+        measured = medians(jobs, 3 * rounds if "104" in title else rounds, "pass")
+        cells = [
+            float(measured[name][1][0]) if name in jobs else None for name in table.columns[1:]
+        ]
+        table.rows.append([title, *cells])
+    return table
+
+
+def _l2_jobs(X, y):
+    def means():
+        return ClassMoments.from_matrix(X, y, deviations=False)
+
+    return {
+        "class means, 1 thread": in_threads(1, means),
+        "2 threads": means,
+        "means and deviations": lambda: ClassMoments.from_matrix(X, y),
+        "fit": partial(SparseL2Centers(k=50).fit, X, y),
+        'fit, "std"': partial(SparseL2Centers(k=50, scale="std").fit, X, y),
+    }
+
+
+def l1(rounds):
+    """Multiples of our fit in two threads; sizes of X."""
+    table = Table([
+        "data", "1 thread", "NearestCentroid(manhattan)", "the same, 1 thread of ours",
+        "with dispersions", "our peak, sizes of X", "theirs",
+    ])  # fmt: skip
+    for n, m, dtype in ((104, 22_283, "f8"), (104, 22_283, "f4"), (5_000, 20_000, "f4")):
+        X, y = dense(n, m, dtype)
+        fit = partial(SparseL1Centers(k=50).fit, X, y)
+        jobs = {
+            "fit": fit,
+            "1 thread": in_threads(1, fit),
+            "theirs": partial(NearestCentroid(metric="manhattan").fit, X, y),
+            "dispersions": partial(centroid_and_dispersions, X, y),
+        }
+        ratio = {
+            name: float(each[1][0])
+            for name, each in medians(jobs, 3 * rounds if n == 104 else rounds, "fit").items()
+        }
+        table.rows.append([
+            f"dense {n:,} x {m:,}, {X.dtype}", ratio["1 thread"], ratio["theirs"],
+            ratio["theirs"] / ratio["1 thread"], ratio["dispersions"],
+            peak(fit) / X.nbytes, peak(jobs["dispersions"]) / X.nbytes,
+        ])  # fmt: skip
+    return table
 
 
 def centroid_and_dispersions(X, y):
@@ -152,52 +130,24 @@ def centroid_and_dispersions(X, y):
     return [np.abs(X[y == c] - centers[c]).mean(axis=0) for c in range(2)]
 
 
-def l1():
-    shapes = ((104, 22_283, "f8", 21), (104, 22_283, "f4", 21), (5_000, 20_000, "f4", 3))
-    for n, m, dtype, rounds in shapes:
-        X, y = dense(n, m, dtype)
-
-        def fit(X=X, y=y):
-            return SparseL1Centers(k=50).fit(X, y)
-
-        variants = {
-            "SparseL1Centers().fit, 2 threads": fit,
-            "SparseL1Centers().fit, 1 thread": in_one_thread(fit),
-            "NearestCentroid(manhattan).fit": lambda X=X, y=y: NearestCentroid(
-                metric="manhattan"
-            ).fit(X, y),
-            "NearestCentroid(manhattan).fit + dispersions": lambda X=X, y=y: (
-                centroid_and_dispersions(X, y)
-            ),
-            "X.sum()": X.sum,
-        }
-        seconds = medians(variants, rounds)
-        show(f"l1, dense {n} x {m} {dtype}", seconds, "SparseL1Centers().fit, 2 threads")
-        ours, theirs = peak(fit), peak(lambda X=X, y=y: centroid_and_dispersions(X, y))
-        print(f"  peak memory in sizes of X: {ours / X.nbytes:.2f}, theirs {theirs / X.nbytes:.2f}")
-
-
-def sparse():
+def sparse(rounds):
+    """Multiples of a pass over the data; sizes of X."""
+    table = Table(["data", "medians, 1 thread", "2 threads", "peak, sizes of X"])
     X, y = single_cells(100_000, 30_000, 0.05)
     for matrix in (X, X.tocsr()):
-
-        def centers(matrix=matrix):
-            return ClassMedians.from_matrix(matrix, y)
-
-        variants = {
-            "one pass over data and indices": lambda matrix=matrix: one_pass(
-                matrix.data, matrix.indices
-            ),
-            "class medians, 1 thread": in_one_thread(centers),
-            "class medians, 2 threads": centers,
+        centers = partial(ClassMedians.from_matrix, matrix, y)
+        jobs = {
+            "pass": partial(one_pass, matrix.data, matrix.indices),
+            "1 thread": in_threads(1, centers),
+            "2 threads": centers,
         }
-        title = f"l1, {matrix.format.upper()} {X.shape[0]} x {X.shape[1]}, {X.nnz} non-zeros"
-        show(title, medians(variants, 3), "one pass over data and indices")
+        found = medians(jobs, rounds, "pass")
         size = matrix.data.nbytes + matrix.indices.nbytes
-        print(f"  peak memory in sizes of X: {peak(centers) / size:.2f}")
-
-
-if __name__ == "__main__":
-    parts = {"l2": l2, "l1": l1, "sparse": sparse}
-    for part in sys.argv[1:] or parts:
-        parts[part]()
+        title = (
+            f"{matrix.format.upper()} 100,000 x 30,000, {matrix.nnz / 1e6:.0f} million non-zeros"
+        )
+        table.rows.append([
+            title, float(found["1 thread"][1][0]), float(found["2 threads"][1][0]),
+            peak(centers) / size,
+        ])  # fmt: skip
+    return table

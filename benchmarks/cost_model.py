@@ -1,82 +1,73 @@
-"""The quantities of the cost model in docs/scaling.md, at one size; run it at two or more.
+"""The quantities of the cost model in docs/scaling.md, at two sizes.
 
-    python benchmarks/cost_model.py --rows 400000
-    python benchmarks/cost_model.py --rows 1600000
-
-Word 1-2-grams of messages, counted in parts as workers do it, merged in a tree as
-`naively.work.dask` does, and solved as on the driver. Bytes are those of the pickles that would
-travel.
+Word 1-2-grams of messages, counted in parts of 100,000 rows as workers do it, merged in a tree as
+`naively.work.dask` does, and solved as on the driver; processor time in one thread. Bytes are those
+of the pickles that would travel. Single runs.
 """
 
-from __future__ import annotations
-
-import argparse
 import pickle
-import resource
 import time
+from math import log
 
-import messages
+from experiments.frame import Table
 
+from benchmarks import messages
+from benchmarks.turns import MIB
 from naively import SparseMultinomialNB
 from naively.read.layout import Layout
 from naively.read.parts import parts_of
 from naively.text.features import TextFeatures
+from naively.work.dask import SPLIT_EVERY
 from naively.work.records import merge
 from naively.work.stream import run_task, tasks_of
 
-MIB = 1 << 20
-SPLIT_EVERY = 8
+PART = 100_000
+SIZES = (400_000, 1_600_000)
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=400_000)
-    parser.add_argument("--part", type=int, default=100_000, help="rows of a partition")
-    parser.add_argument("--classes", type=int, default=2)
-    options = parser.parse_args()
-    features = TextFeatures(ngram_range=(1, 2))
-    n_parts = options.rows // options.part
-    layout = Layout(text=("text",))
-    parts = parts_of(f"{messages.files(options.rows, options.classes)}/*.parquet", layout)
+def run(asked):
+    small, large = map(quantities, SIZES)
+    table = Table(["assumption", *(f"{size:,} rows" for size in SIZES)])
+    table.rows = [[name, small[name], large[name]] for name in small]
+    return {"The cost model": table}
+
+
+def quantities(n_rows):
+    features, layout = TextFeatures(ngram_range=(1, 2)), Layout(text=("text",))
+    parts = parts_of(f"{messages.files(n_rows, 2)}/*.parquet", layout)
     run_task(tasks_of(parts[:1], features, layout)[0], dense_cells=0)  # compiles
-
-    tasks, clock = tasks_of(parts, features, layout, n_jobs=n_parts), Clock()
+    tasks, clock = tasks_of(parts, features, layout, n_jobs=n_rows // PART), Clock()
     level = [run_task(task, dense_cells=0) for task in tasks]
     clock.lap("count")
-    moved, n_cells = carried(level), cells(level)
-    print(f"{options.rows:,} rows in {len(level)} parts of {options.part:,}")
-    print(f"  count: {1e6 * clock['count'] / options.rows:.2f} us a row")
-    print(f"  cells of a part: {n_cells / len(level):,.0f}")
-    print(f"  moved by a part: {moved / len(level) / MIB:.1f} MiB, {moved / n_cells:.2f} B a cell")
-    print(f"  worker: peak {peak()} MiB with all parts in memory")
-
-    merged_cells, moved_up = 0, 0
+    bytes_of_part, cells_of_part = carried(level) / len(level), cells(level) / len(level)
+    merged, moved = 0, 0
     while len(level) > 1:
-        merged_cells += cells(level)
+        merged += cells(level)
         clock.lap("rest")
         level = [
             merge(level[start : start + SPLIT_EVERY], dense_cells=0)
             for start in range(0, len(level), SPLIT_EVERY)
         ]
         clock.lap("merge")
-        moved_up += carried(level)
-    merging = per(clock["merge"], merged_cells)
-    print(f"  merge: {merging} read; moved above the parts {moved_up / MIB:.0f} MiB")
-    total_cells, before = cells(level), peak()
-    record = merge(level)
-    table = record.statistics.table
-    print(
-        f"  driver: {total_cells:,} cells of {len(record.names):,} terms, table "
-        f"{table.nbytes / MIB:.0f} MiB, peak grew by {peak() - before} MiB"
-    )
-    before = peak()
+        moved += carried(level)
+    [record] = level
     clock.lap("rest")
-    model = SparseMultinomialNB.from_statistics(record.statistics, k=100_000)
+    SparseMultinomialNB.from_statistics(record.statistics, k=100_000)
     clock.lap("solve")
-    print(
-        f"  solve: {clock['solve']:.1f} CPU s, {per(clock['solve'], total_cells)}, peak grew by "
-        f"{peak() - before} MiB to {peak()}; relative gap {model.certificate_.relative_gap:.0e}"
-    )
+    total = cells(level)
+    return {
+        "counting a row, whatever n (microseconds, CPU)": 1e6 * clock["count"] / n_rows,
+        "sums of a part, whatever n": round(cells_of_part),
+        "bytes that a sum travels as, with its share of the terms": bytes_of_part / cells_of_part,
+        "merging, a sum read (ns)": 1e9 * clock["merge"] / merged,
+        "moved above the parts (MiB)": round(moved / MIB),
+        "sums of all": total,
+        "their growth: power of the rows, from a part to all": log(
+            total / cells_of_part, n_rows / PART
+        ),
+        "table of the driver, sparse (MiB)": round(record.statistics.table.nbytes / MIB),
+        "selecting 100,000 (CPU s)": clock["solve"],
+    }
 
 
 def cells(records):
@@ -97,15 +88,3 @@ class Clock(dict):
         now = time.process_time()
         self[name] = self.get(name, 0.0) + now - self.last
         self.last = now
-
-
-def per(seconds, n):
-    return f"{1e9 * seconds / max(n, 1):.0f} ns a cell"
-
-
-def peak():
-    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10
-
-
-if __name__ == "__main__":
-    main()

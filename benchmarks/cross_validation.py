@@ -1,33 +1,52 @@
-"""Cross-validation of 100 values of k in 5 folds, against scikit-learn's on the same reviews.
+"""Every k cross-validated, and paths, against a single fit and predict of scikit-learn.
 
-    python benchmarks/cross_validation.py DATA --rounds 5
-
-DATA holds `imdb/imdb.jsonl.gz`: one review a line with `split`, `label` and `text`. Words and pairs
-of words are counted. The grid search runs on every tenth k, and its time is multiplied by ten.
+IMDB's training half, words and pairs of words (25,000 rows, 1,513,804 columns, 8.8 million
+entries), and 8,000 sentences of films with words and pairs: 100 values of k from 10 to all on a log
+scale, 5 stratified folds, default smoothing, refit included, against `MultinomialNB().fit(X,
+y).predict(X)` on the same matrix. Paths of 100 k on shape C against a fit. Medians of ratios of a
+round. A tenth of a grid search over `SelectKBest(chi2)` and `MultinomialNB`, ten values of k, runs
+once; the grid is ten times that.
 """
 
-from __future__ import annotations
-
-import argparse
 import gzip
 import json
-import time
-from pathlib import Path
+from functools import partial
 
 import numpy as np
+from experiments.frame import Table
 from sklearn.feature_extraction.text import CountVectorizer
 from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import MultinomialNB
 from sklearn.pipeline import make_pipeline
 
-from naively import SparseBernoulliNB, SparseMultinomialNB, SparsityCV
+from benchmarks.shapes import load
+from benchmarks.turns import medians, once
+from naively import SparseBernoulliNB, SparseMultinomialNB, SparsityCV, sparsity_path
+
+MODELS = (SparseMultinomialNB(), SparseBernoulliNB())
+
+
+def run(asked):
+    times = Table(
+        ["data", "job", "CPU s", "times, clock", "times, processor", "best k", "its score",
+         "one standard error", "test half"]
+    )  # fmt: skip
+    X, y, X_test, y_test = reviews(asked.data)
+    times.rows += _searches("IMDB", X, y, asked.rounds, (X_test, y_test))
+    grid = Table(["times SparsityCV's CPU s", "best k", "its score", "test half"])
+    grid.rows.append(_grid(X, y, X_test, y_test, times.rows[1][2]))
+    times.rows += _searches("short reviews", *sentences(asked.data), asked.rounds, None)
+    return {
+        "Cross-validation": times,
+        "Grid search over SelectKBest(chi2) and MultinomialNB": grid,
+        "Paths of 100 on C": _paths(asked.rounds),
+    }
 
 
 def reviews(folder):
     """Counts and labels of the training and of the test half."""
-    with gzip.open(Path(folder) / "imdb" / "imdb.jsonl.gz", "rt", encoding="utf8") as file:
-        rows = [json.loads(line) for line in file]
+    rows = _read(folder / "imdb" / "imdb.jsonl.gz")
     halves = [[row for row in rows if row["split"] == half] for half in ("train", "test")]
     texts = [[row["text"] for row in half] for half in halves]
     labels = [np.array([row["label"] for row in half]) for half in halves]
@@ -35,54 +54,56 @@ def reviews(folder):
     return vectorizer.fit_transform(texts[0]), labels[0], vectorizer.transform(texts[1]), labels[1]
 
 
-def timed(job):
-    start = time.perf_counter()
-    result = job()
-    return time.perf_counter() - start, result
+def sentences(folder):
+    """Counts and labels of 8,000 sentences."""
+    rows = _read(folder / "rt_polarity" / "rt_polarity.jsonl.gz")
+    kept = np.random.default_rng(0).permutation(len(rows))[:8000]
+    X = CountVectorizer(ngram_range=(1, 2)).fit_transform([rows[i]["text"] for i in kept])
+    return X, np.array([rows[i]["label"] for i in kept])
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("data")
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--tenth", action="store_true", help="the grid search too (minutes)")
-    arguments = parser.parse_args()
-    X, y, X_test, y_test = reviews(arguments.data)
+def _read(path):
+    with gzip.open(path, "rt", encoding="utf8") as file:
+        return [json.loads(line) for line in file]
+
+
+def _searches(data, X, y, rounds, test):
     ks = np.unique(np.rint(np.geomspace(10, X.shape[1], 100)).astype(int))
-    print(f"{X.shape[0]:,} rows x {X.shape[1]:,} columns, {X.nnz:,} entries, {len(ks)} values of k")
-
-    jobs = {
-        "MultinomialNB: fit, predict": lambda: MultinomialNB().fit(X, y).predict(X),
-        "SparsityCV, multinomial": lambda: SparsityCV(SparseMultinomialNB(), ks).fit(X, y),
-        "SparsityCV, Bernoulli": lambda: SparsityCV(SparseBernoulliNB(), ks).fit(X, y),
+    searches = [SparsityCV(model, ks) for model in MODELS]
+    base = "MultinomialNB, fit and predict"
+    jobs = {base: lambda: MultinomialNB().fit(X, y).predict(X)}
+    jobs |= {
+        f"SparsityCV({type(each.estimator).__name__}())": partial(each.fit, X, y)
+        for each in searches
     }
-    found = {name: job() for name, job in jobs.items()}  # compiles, and fills caches
-    seconds = {name: [] for name in jobs}
-    for _ in range(arguments.rounds):
-        for name, job in jobs.items():
-            seconds[name].append(timed(job)[0])
-    base = np.median(seconds["MultinomialNB: fit, predict"])
-    for name, times in seconds.items():
-        print(f"{name}: {np.median(times):.2f} s, {np.median(times) / base:.1f} times", flush=True)
-    for name, search in list(found.items())[1:]:
-        few = search.simplest_k_
-        print(
-            f"{name}: best k {search.best_k_} ({search.best_score_:.4f}), one standard error {few};"
-            f" test half {search.score(X_test, y_test):.4f}",
-            flush=True,
-        )
-    if arguments.tenth:
-        pipeline = make_pipeline(SelectKBest(chi2), MultinomialNB())
-        grid = GridSearchCV(pipeline, {"selectkbest__k": ks[5::10]}, cv=5)
-        tenth, _ = timed(lambda: grid.set_params(refit=False).fit(X, y))
-        ours = np.median(seconds["SparsityCV, multinomial"])
-        chosen = pipeline.set_params(**grid.best_params_).fit(X, y)
-        print(
-            f"GridSearchCV, {len(ks[5::10])} values of k: {tenth:.0f} s; the whole grid would be "
-            f"{tenth * len(ks) / len(ks[5::10]) / ours:.0f} times SparsityCV; "
-            f"{grid.best_params_}, test half {chosen.score(X_test, y_test):.4f}"
-        )
+    rows = []
+    found = medians(jobs, rounds, base)
+    for job, search in zip(jobs, [None, *searches], strict=True):
+        taken, ratio = found[job]
+        row = [data, job, float(taken[1]), *map(float, ratio)]
+        row += [search.best_k_, search.best_score_, search.simplest_k_] if search else [None] * 3
+        rows.append([*row, search.score(*test) if search and test else None])
+    return rows
 
 
-if __name__ == "__main__":
-    main()
+def _grid(X, y, X_test, y_test, ours):
+    ks = np.unique(np.rint(np.geomspace(10, X.shape[1], 100)).astype(int))[5::10]
+    pipeline = make_pipeline(SelectKBest(chi2), MultinomialNB())
+    grid = GridSearchCV(pipeline, {"selectkbest__k": ks}, cv=5, refit=False)
+    _, seconds = once(lambda: grid.fit(X, y))
+    chosen = pipeline.set_params(**grid.best_params_).fit(X, y)
+    [k] = grid.best_params_.values()
+    return [10 * seconds / ours, int(k), float(grid.best_score_), chosen.score(X_test, y_test)]
+
+
+def _paths(rounds):
+    X, y = load("C")
+    table = Table(["model", "path / fit, clock", "processor"])
+    for model in MODELS:
+        jobs = {
+            "fit": partial(model.set_params(k=1030).fit, X, y),
+            "path": partial(sparsity_path, model, X, y),
+        }
+        ratio = medians(jobs, rounds, "fit")["path"][1]
+        table.rows.append([type(model).__name__, *map(float, ratio)])
+    return table

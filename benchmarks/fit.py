@@ -1,105 +1,79 @@
 """Time and memory of a whole fit against the published algorithm and scikit-learn.
 
-    python benchmarks/fit.py A B C --rounds 5
-
-Medians of rounds in one process, the contestants taking turns; ratios are what counts. `chi2` is
-run once (a minute on A). `dual` is grouping and selection, without listing the columns and without
-the rule. Memory is the peak of traced allocations above the data, in tables of
-class counts (features x classes x 8 bytes).
+Medians of ratios by the clock; the published algorithm runs once for each row and `chi2` once for
+each shape (a minute on A). `dual` is grouping and selection, without listing the columns and
+without the rule. Memory is in tables of class counts (features x classes x 8 bytes).
 """
 
-import argparse
-import time
-import tracemalloc
-
-import numpy as np
-from published import objective, select
-from shapes import load
+from experiments.frame import Table
 from sklearn.feature_selection import SelectKBest, chi2
 from sklearn.naive_bayes import MultinomialNB
 
+from benchmarks.published import objective, select
+from benchmarks.shapes import load
+from benchmarks.turns import medians, once, peak
 from naively import ClassCounts, SparseMultinomialNB, sparsity_path
 from naively.models.family import Coupled
 from naively.selection.coupled import coupled_columns
 
-FRACTIONS = {"A": [1e-4, 1e-2], "B": [1e-4, 1e-3, 1e-2], "C": [1e-4, 1e-2]}
+SHARES = {"A": [1e-4, 1e-2], "B": [1e-4, 1e-3, 1e-2], "C": [1e-4, 1e-2]}
 
 
-def seconds(job):
-    start = time.perf_counter()
-    job()
-    return time.perf_counter() - start
+def run(asked):
+    fits = Table(
+        [
+            "shape", "k", "fit, s", "fit / counting", "dual / counting", "path of 100 / fit",
+            "MultinomialNB / fit", "published / fit", "chi2 / fit", "peak, tables", "relative gap",
+            "published gap",
+        ]
+    )  # fmt: skip
+    weights = Table(["shape", "k", "dual / counting", "relative gap"])
+    for name, shares in SHARES.items():
+        X, y = load(name)
+        for share in shares:
+            k = max(round(share * X.shape[1]), 2)
+            last = share == shares[-1]
+            fits.rows.append([name, k, *_of_counts(X, y, k, asked.rounds, with_chi2=last)])
+        X, y = load(name, tfidf=True)
+        for share in shares:
+            k = max(round(share * X.shape[1]), 2)
+            weights.rows.append([name, k, *_of_weights(X, y, k, asked.rounds)])
+    return {"A whole fit": fits, "The dual on real counts": weights}
 
 
-def peak(job):
-    tracemalloc.start()
-    job()
-    high = tracemalloc.get_traced_memory()[1]
-    tracemalloc.stop()
-    return high
+def _of_counts(X, y, k, rounds, *, with_chi2):
+    model, statistics = SparseMultinomialNB(k=k), ClassCounts.from_matrix(X, y)
+    jobs = {
+        "fit": lambda: model.fit(X, y),
+        "counting": lambda: ClassCounts.from_matrix(X, y),
+        "dual": lambda: _dual(statistics, k),
+        "path": lambda: sparsity_path(model, X, y),
+        "MultinomialNB": lambda: MultinomialNB().fit(X, y),
+    }
+    found = medians(jobs, rounds, "fit")
+    seconds = found["fit"][0][0]
+    ratio = {name: float(each[1][0]) for name, each in found.items()}
+    published, _ = once(lambda: select(X, y, k))
+    slowest, _ = once(lambda: SelectKBest(chi2, k=k).fit(X, y)) if with_chi2 else (None, None)
+    smooth, certificate = statistics.table + 1.0, model.certificate_
+    theirs = objective(smooth[:, 1], smooth[:, 0], select(X, y, k)[0])
+    return [
+        float(seconds), 1 / ratio["counting"], ratio["dual"] / ratio["counting"], ratio["path"],
+        ratio["MultinomialNB"], published / seconds, slowest and slowest / seconds,
+        peak(jobs["fit"]) / statistics.table.nbytes, certificate.relative_gap,
+        1 - theirs / (certificate.bound - certificate.baseline),
+    ]  # fmt: skip
 
 
-def compare(name, fraction, rounds, slow_rounds, dtype):
-    X, y = load(name, dtype=dtype)
-    k = max(round(fraction * X.shape[1]), 2)
-    model = SparseMultinomialNB(k=k)
+def _of_weights(X, y, k, rounds):
     statistics = ClassCounts.from_matrix(X, y)
     jobs = {
         "counting": lambda: ClassCounts.from_matrix(X, y),
-        "fit": lambda: model.fit(X, y),
-        "dual": lambda: coupled_columns(Coupled(statistics.table, 1.0)).select(k, None, None),
-        "path of 100": lambda: sparsity_path(model, X, y),
-        "MultinomialNB": lambda: MultinomialNB().fit(X, y),
+        "dual": lambda: _dual(statistics, k),
     }
-    slow = {"published": lambda: select(X, y, k)}
-    if fraction == FRACTIONS[name][-1]:
-        slow["chi2"] = lambda: SelectKBest(chi2, k=k).fit(X, y)
-    for job in jobs.values():
-        job()  # compiles, and touches the memory once
-    times = {job: [] for job in [*jobs, *slow]}
-    for turn in range(rounds):
-        for job, run in jobs.items():
-            times[job].append(seconds(run))
-        if turn < slow_rounds:
-            for job, run in slow.items():
-                if job != "chi2" or turn == 0:
-                    times[job].append(seconds(run))
-    median = {job: float(np.median(values)) for job, values in times.items()}
-    fit = median["fit"]
-    table = X.shape[1] * 2 * 8
-    certificate = model.certificate_
-    support, _ = select(X, y, k)
-    smooth = statistics.table + 1.0
-    theirs = objective(smooth[:, 1], smooth[:, 0], support)
-    print(
-        f"| {name} {np.dtype(dtype).name} | {k} | {fit:.3f} | {fit / median['counting']:.2f} "
-        f"| {median['dual'] / median['counting']:.2f} "
-        f"| {median['path of 100'] / fit:.2f} | {median['MultinomialNB'] / fit:.1f} "
-        f"| {median['published'] / fit:.0f} "
-        f"| {median['chi2'] / fit if 'chi2' in median else float('nan'):.0f} "
-        f"| {peak(jobs['fit']) / table:.2f} | {certificate.relative_gap:.1e} "
-        f"| {1 - theirs / (certificate.bound - certificate.baseline):.1e} |",
-        flush=True,
-    )
+    ratio = medians(jobs, rounds, "counting")["dual"][1][0]
+    return [float(ratio), SparseMultinomialNB(k=k).fit(X, y).certificate_.relative_gap]
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("shapes", nargs="+", choices=FRACTIONS)
-    parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--slow-rounds", type=int, default=3)
-    parser.add_argument("--dtype", default="int32")
-    options = parser.parse_args()
-    print(
-        "| shape | k | fit, s | fit / counting | dual / counting | path / fit "
-        "| MultinomialNB / fit | published / fit | chi2 / fit | peak, tables | relative gap "
-        "| published gap |"
-    )
-    print("| --- |" + " ---: |" * 11)
-    for name in options.shapes:
-        for fraction in FRACTIONS[name]:
-            compare(name, fraction, options.rounds, options.slow_rounds, options.dtype)
-
-
-if __name__ == "__main__":
-    main()
+def _dual(statistics, k):
+    return coupled_columns(Coupled(statistics.table, 1.0)).select(k, None, None)

@@ -1,27 +1,21 @@
 """A Dask job of a hundred million messages by their records, and what the cost model says of it.
 
-    python benchmarks/merging.py                  single words
-    python benchmarks/merging.py --ngrams 1,2     words and pairs of neighbours, which takes memory
-
-Real records, each of a million different messages (`messages.py`), are made once and kept in the
-temporary directory. The job takes each of them under many names, as records of other rows, and
-merges them as `naively.work.dask` does, on two workers that are processes and listen on loopback.
-The model of docs/scaling.md is given what one merge of two records says, and predicts the job.
+Real records, each of a million different messages, single words, are made once. The job takes each
+of ten under ten names, as records of other rows, and merges them as `naively.work.dask` does, on
+two workers that are processes and listen on loopback. The model of docs/scaling.md is given what
+one merge of two records says, and predicts the job. One run.
 """
 
-from __future__ import annotations
-
-import argparse
 import pickle
 import resource
-import tempfile
 import time
 from dataclasses import replace
 from math import ceil, log
-from pathlib import Path
 
-import messages
+from experiments.frame import Table
 
+from benchmarks import messages
+from benchmarks.turns import MIB, SCRATCH
 from naively.read.layout import Layout
 from naively.text.features import TextFeatures
 from naively.work.dask import SPLIT_EVERY, connected, merge_delayed
@@ -29,44 +23,32 @@ from naively.work.records import load_record, merge, save_record
 from naively.work.stream import count_files
 
 SHARD = 1_000_000  # rows of a record
-MIB = 1 << 20
+N_SHARDS = 10  # records that are real
+N_RECORDS = 100
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--rows", type=int, default=100_000_000)
-    parser.add_argument("--shards", type=int, default=10, help="real records, all different")
-    parser.add_argument("--ngrams", default="1,1")
-    parser.add_argument("--classes", type=int, default=2)
-    parser.add_argument("--only-shards", action="store_true", help="make the records, and stop")
-    options = parser.parse_args()
-    paths = shards(options)
-    if options.only_shards:
-        return
-    expected = predicted(options, paths)
-    found = measured(options, paths)
-    print(f"| {options.rows:,} messages, n-grams {options.ngrams} | model | measured |")
-    print("| --- | ---: | ---: |")
-    for name, value in expected.items():
-        print(f"| {name} | {value:,.0f} | {found[name]:,.0f} |")
+def run(asked):
+    paths = shards()
+    expected, (found, job) = predicted(paths), measured(paths)
+    table = Table(["quantity", "model", "measured"])
+    table.rows = [[name, round(value), round(found[name])] for name, value in expected.items()]
+    return {"A hundred million messages": table, "The job": Table(list(job), [[*job.values()]])}
 
 
-def shards(options):
+def shards():
     """Records of a million rows each, made once."""
-    files = sorted(messages.files(options.shards * SHARD, options.classes).glob("*.parquet"))
-    folder = Path(tempfile.gettempdir()) / "naively-benchmarks"
-    paths, each = [], SHARD // messages.ROWS
-    for number in range(options.shards):
-        name = f"records-{options.classes}-{options.ngrams.replace(',', '-')}"
-        paths.append(folder / name / f"{number:02d}.npz")
+    files = sorted(messages.files(N_SHARDS * SHARD, 2).glob("*.parquet"))
+    each, paths = SHARD // messages.ROWS, []
+    for number in range(N_SHARDS):
+        paths.append(SCRATCH / "records" / f"{number:02d}.npz")
         if not paths[-1].exists():
-            features = TextFeatures(ngram_range=tuple(map(int, options.ngrams.split(","))))
+            paths[-1].parent.mkdir(exist_ok=True)
             own = files[number * each : (number + 1) * each]
-            save_record(count_files(own, features, Layout(text=("text",))), paths[-1])
+            save_record(count_files(own, TextFeatures(), Layout(text=("text",))), paths[-1])
     return paths
 
 
-def predicted(options, paths):
+def predicted(paths):
     """What the model says, of one record, of two together, and of a merge of these."""
     pair = [load_record(path) for path in paths[:2]]
     n_cells, n_bytes = cells(pair[0]), len(pickle.dumps(pair[0], 5))
@@ -74,12 +56,12 @@ def predicted(options, paths):
     both = merge(pair, dense_cells=0)
     seconds = (time.process_time() - start) / sum(map(cells, pair))
     growth = log(cells(both) / n_cells, 2)
-    n_records, read, moved, size = options.rows // SHARD, 0.0, 0.0, 1
+    n_records, read, moved, size = N_RECORDS, 0.0, 0.0, 1
     while n_records > 1:
-        level = n_records * n_cells * min(size, options.shards) ** growth
+        level = n_records * n_cells * min(size, N_SHARDS) ** growth
         read, moved = read + level, moved + level * n_bytes / n_cells
         n_records, size = ceil(n_records / SPLIT_EVERY), size * SPLIT_EVERY
-    last = n_cells * options.shards**growth
+    last = n_cells * N_SHARDS**growth
     return {
         "sums of one record": n_cells,
         "sums of all, by their growth from one record to two": last,
@@ -89,13 +71,12 @@ def predicted(options, paths):
     }
 
 
-def measured(options, paths):
+def measured(paths):
     """The job itself."""
     import dask
     from distributed import LocalCluster
 
     read = dask.delayed(read_as, pure=False)
-    n_records = options.rows // SHARD
     before = spent()
     with (
         LocalCluster(
@@ -104,31 +85,30 @@ def measured(options, paths):
         connected(cluster.scheduler_address) as client,
     ):
         start = time.perf_counter()
-        delayed = [read(paths[i % len(paths)], i) for i in range(n_records)]
+        delayed = [read(paths[i % len(paths)], i) for i in range(N_RECORDS)]
         record = merge_delayed(delayed)
         wall = time.perf_counter() - start
         moved = client.run(lambda dask_worker: dask_worker.transfer_outgoing_bytes_total)
     cpu = spent() - before
-    assert record.n_rows == options.rows
+    assert record.n_rows == N_RECORDS * SHARD
     before = time.process_time()
     for path in paths:
         load_record(path)
-    loading = (time.process_time() - before) * n_records / len(paths)
+    loading = (time.process_time() - before) * N_RECORDS / N_SHARDS
     peaks = [
         resource.getrusage(who).ru_maxrss >> 10
         for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)
     ]
-    print(
-        f"{wall:.0f} s, {cpu:.0f} CPU s, of which reading the records {loading:.0f}; peak of the "
-        f"driver {peaks[0]:,} MiB, of a worker {peaks[1]:,} MiB"
-    )
     return {
         "sums of one record": cells(load_record(paths[0])),
         "sums of all, by their growth from one record to two": cells(record),
         "a record of all (MiB)": len(pickle.dumps(record, 5)) / MIB,
         "moved, at most (MiB)": sum(moved.values()) / MIB,
         "merging, CPU (s)": cpu - loading,
-    }
+    }, {
+        "s": round(wall), "CPU s": round(cpu), "of which reading": round(loading, 1),
+        "peak of the driver, MiB": peaks[0], "of a worker, MiB": peaks[1],
+    }  # fmt: skip
 
 
 def read_as(path, number):
@@ -149,7 +129,3 @@ def spent():
         used.ru_utime + used.ru_stime
         for used in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     )
-
-
-if __name__ == "__main__":
-    main()

@@ -46,7 +46,7 @@ class Table:
             "| " + " | ".join(self.columns) + " |",
             "| " + " | ".join("---:" if n else "---" for n in numeric) + " |",
         ]
-        lines += ["| " + " | ".join(_cell(value) for value in row) + " |" for row in self.rows]
+        lines += ["| " + " | ".join(cell(value) for value in row) + " |" for row in self.rows]
         return [*lines, *(["", self.note] if self.note else [])]
 
     def without_times(self) -> list[list[Any]]:
@@ -54,7 +54,8 @@ class Table:
         return [[row[j] for j in kept] for row in self.rows]
 
 
-def _cell(value: Any) -> str:
+def cell(value: Any) -> str:
+    """How a figure is shown."""
     if value is None:
         return ""
     if isinstance(value, bool | str):
@@ -118,18 +119,31 @@ def keep(name: str, result: Result, seconds: float) -> None:
     mpl.rcParams["svg.hashsalt"] = "naively"
     for figure, drawn in result.figures.items():
         drawn.savefig(RESULTS / f"{name}-{figure}.svg", metadata={"Date": None})
-    record = {
+    found = record(
+        result.tables,
+        seconds=round(seconds),
+        figures=list(result.figures),
+        claims=[vars(claim) for claim in result.claims],
+    )
+    write(RESULTS / f"{name}.json", found)
+
+
+def record(tables: dict[str, Table], **more: Any) -> dict[str, Any]:
+    """What is kept of a run: its day, its libraries, its tables."""
+    return {
         "date": time.strftime("%Y-%m-%d"),
-        "seconds": round(seconds),
         "versions": {
             "python": platform.python_version(),
             **{library: metadata.version(library) for library in LIBRARIES},
         },
-        "figures": list(result.figures),
-        "claims": [vars(claim) for claim in result.claims],
-        "tables": {title: vars(table) for title, table in result.tables.items()},
+        **more,
+        "tables": {title: vars(table) for title, table in tables.items()},
     }
-    (RESULTS / f"{name}.json").write_text(_lines(record) + "\n", encoding="utf8")
+
+
+def write(path: Path, found: dict[str, Any]) -> None:
+    """One line for each row of a table."""
+    path.write_text(_lines(found) + "\n", encoding="utf8")
 
 
 def _lines(value: Any, depth: int = 0) -> str:
@@ -154,13 +168,13 @@ def _plain(value: Any) -> Any:
     return value.item() if hasattr(value, "item") else list(value)
 
 
-def kept(name: str) -> dict[str, Any]:
-    record: dict[str, Any] = json.loads((RESULTS / f"{name}.json").read_text(encoding="utf8"))
-    return record
+def kept(name: str, folder: Path = RESULTS) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((folder / f"{name}.json").read_text(encoding="utf8"))
+    return found
 
 
-def kept_table(name: str, title: str) -> Table:
-    table = kept(name)["tables"][title]
+def kept_table(name: str, title: str, folder: Path = RESULTS) -> Table:
+    table = kept(name, folder)["tables"][title]
     return Table(table["columns"], table["rows"], tuple(table["times"]), table["note"])
 
 

@@ -1,24 +1,25 @@
 """Figures that pages quote come from where they are kept; `python -m tests.quoted` renews them.
 
-A mark in a page says what a figure is: `4.9<!--= bench("Cross-validation", ...) -->`, before it the
-figure. A mark on a line of its own, before a table, gives the last cells of each row. Marks are
-expressions of the functions below, which read `experiments/results` and the tables of
-`benchmarks/README.md`.
+A mark in a page says what a figure is: `4.9<!--= bench("cross_validation", ...) -->`, before it the
+figure. A mark on a line of its own, before a table, gives the last cells of each row, or the whole
+of it. Marks are expressions of the functions below, which read `experiments/results` and
+`benchmarks/results`.
 """
 
 import csv
 import itertools
-import json
 import math
 import re
 from functools import cache
 from pathlib import Path
 
 from experiments.datasets import KINDS
+from experiments.frame import RESULTS, Table, cell, kept_table
 
 ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "experiments" / "results"
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+BENCHMARKS = ROOT / "benchmarks" / "results"
+PAGES = [ROOT / "README.md", ROOT / "benchmarks" / "README.md"]
+PAGES += sorted((ROOT / "docs").glob("*.md"))
 PAGES += sorted((ROOT / "docs").glob("*/*.md"))
 FIGURE = re.compile(r"([^\s|(]+)<!--= (.+?) -->", re.DOTALL)
 TABLE = re.compile(r"^<!--= (.+?) -->\n\|.*\n\|.*\n((?:\|.*\n)+)", re.MULTILINE)
@@ -33,6 +34,8 @@ def renewed(text):
 def _table(mark):
     rows = mark[2].splitlines()
     values = _value(mark[1])
+    if isinstance(values, Table):
+        return "\n".join([f"<!--= {mark[1]} -->", *values.markdown()]) + "\n"
     if len(rows) != len(values):
         raise ValueError(f"{mark[1]} gives {len(values)} rows; the table has {len(rows)}.")
     made = [_row(row, cells) for row, cells in zip(rows, values, strict=True)]
@@ -51,91 +54,60 @@ def _value(expression):
 # -- what is kept ---------------------------------------------------------------------------------
 
 
-def bench(section, row, column, nth=0):
-    """A cell of benchmarks/README.md: in a section, the nth row of tables that begins so."""
-    page = (ROOT / "benchmarks" / "README.md").read_text("utf8")
-    [part] = [part for part in page.split("\n## ") if part.startswith(section)]
-    head, found = [], []
-    for line in part.splitlines():
-        cells = [cell.strip() for cell in line.strip().strip("|").split("|")]
-        if not line.startswith("|"):
-            head = []
-        elif not head:
-            head = cells
-        elif column in head and " | ".join(cells).startswith(row):
-            found.append(cells[head.index(column)])
-    return found[nth]
+def benchmark(name, title):
+    """A table of benchmarks/results/NAME.json."""
+    return kept_table(name, title, BENCHMARKS)
 
 
-def said(pattern):
-    """What the groups of a pattern find in benchmarks/README.md."""
-    return re.search(pattern, (ROOT / "benchmarks" / "README.md").read_text("utf8")).groups()
+def bench(name, title, column, *row):
+    """A cell of such a table, in the row that begins so."""
+    return cell(_cell(benchmark(name, title), column, *row))
+
+
+def _cell(table, column, *row):
+    [found] = (each for each in table.rows if each[: len(row)] == list(row))
+    return found[table.columns.index(column)]
 
 
 def costs():
     """Rows of what the same job costs in others, in times of ours."""
-    fit = "A whole fit"
-    authors = said(r"about (\d+) times faster on A and (\d+ to \d+) on B")
-    [grid] = said(r"The whole grid would take some\s+([\d,]+) s")
-    ours = float(bench("Cross-validation", "`SparsityCV(SparseMultinomialNB())`", "seconds"))
-    times = int(grid.replace(",", "")) / (2 * ours) // 1000 * 1000  # on two processors
+    sizes = ("A", 120_000), ("B", 90_000)
+    ways = ("chi2 / fit", "MultinomialNB / fit", "published / fit")
+    grid = benchmark("cross_validation", "Grid search over SelectKBest(chi2) and MultinomialNB")
+    times = grid.rows[0][0] // 100 * 100
     return [
-        [bench(fit, "A | 120,000", "chi2 / fit")],
-        [bench(fit, "A | 120,000", "MultinomialNB / fit")],
-        [f"{bench(fit, 'A | 120,000', 'published / fit')} ({authors[0]})"],
-        [bench(fit, "B | 90,000", "chi2 / fit")],
-        [f"{bench(fit, 'B | 90,000', 'published / fit')} ({authors[1]})"],
+        *([bench("fit", "A whole fit", way, *size)] for size in sizes for way in ways),
         [f"over {times:,.0f}"],
     ]
 
 
 def large():
     """Rows of what the command costs on large tables."""
-    columns = ("rows per CPU s", "times less", "peak")
+    texts, million = benchmark("texts", "Text"), benchmark("large", "Ten million messages")
+    columns = ("rows per CPU s", "times less than by hand", "peak, MiB")
 
-    def of(*rows):
-        rates, times, peaks = (
-            [bench("Text, wide tables", *row[:1], column, *row[1:]) for row in rows]
-            for column in columns
+    def of(table, *row):
+        rate, times, high = (
+            _cell(table, column, *row) if column in table.columns else None for column in columns
         )
-        rates.sort(key=lambda rate: int(rate.replace(",", "")))
-        return [" to ".join(rates), ", ".join(times), _gib(peaks[0])]
+        return [cell(rate), cell(times), f"{high / 1024:.1f} GiB"]
 
-    two, twenty = "1.6 million messages | 2 |", "1.6 million messages | 20 |"
-    later = "1.6 million messages, an hour later"
-    rate, peak = said(r"([\d,]+) rows per CPU s, peak ([\d,]+ MiB)")
+    data = ("1.6 million messages", 2), ("1.6 million messages", 20), ("50,000 reviews", 2)
     return [
-        of((two,)),
-        of((twenty,)),
-        of(("50,000 reviews",)),
-        of((two, 1), (later,)),
-        of((twenty, 1), ("the same | 20",)),
-        [rate, "", _gib(peak)],
+        *(of(texts, *each, way) for way in ("with all of the report", "--quick") for each in data),
+        of(million, "`naively select --checkpoint`"),
     ]
-
-
-def merging():
-    """What the cost model said of merging, and what was measured."""
-    section = "A hundred million messages"
-    rows = ("sums of one", "sums of all", "a record of all", "moved", "merging")
-    return [[bench(section, row, column) for column in ("model", "measured")] for row in rows]
-
-
-def _gib(mib):
-    return f"{int(mib.split()[0].replace(',', '')) / 1024:.1f} GiB"
 
 
 def measured(name, title, column):
     """A column of a table of experiments/results/NAME.json."""
-    table = _table_of(name, title)
-    return [row[table["columns"].index(column)] for row in table["rows"]]
+    table = kept_table(name, title)
+    return [row[table.columns.index(column)] for row in table.rows]
 
 
 def kept(name, title, row, column, digits=1):
     """A figure of a table of experiments/results/NAME.json: of the row that begins so."""
-    table = _table_of(name, title)
-    [found] = (each for each in table["rows"] if each[0] == row)
-    return f"{found[table['columns'].index(column)]:.{digits}f}"
+    return f"{_cell(kept_table(name, title), column, row):.{digits}f}"
 
 
 def hybrid(quantity, method, rows, digits):
@@ -152,10 +124,6 @@ def error(method, rows):
 def log_loss(method, rows):
     """The same in nats."""
     return hybrid("Log loss (nats)", method, rows, 2)
-
-
-def _table_of(name, title):
-    return json.loads((RESULTS / f"{name}.json").read_text("utf8"))["tables"][title]
 
 
 @cache
@@ -178,9 +146,8 @@ OTHERS = (
 def named(kind, k, way="of single estimators"):
     """The option that the folds of the training rows named."""
     size = "up to 20" if k <= 20 else "more"
-    table = _table_of("default_choice", "Named by the rule, with the mean accuracy (%)")
-    [cell] = (row[table["columns"].index(way)] for row in table["rows"] if row[:2] == [kind, size])
-    return cell.rpartition(", ")[0]
+    table = kept_table("default_choice", "Named by the rule, with the mean accuracy (%)")
+    return _cell(table, way, kind, size).rpartition(", ")[0]
 
 
 @cache
