@@ -81,6 +81,36 @@ def costs():
     ]
 
 
+def waits():
+    """Rows of where a person waits, as it is now."""
+    text = ("texts", "Text", "times less than by hand")
+    crossed, minute = ("cross_validation", "Cross-validation", "times, clock"), "The first minute"
+    multinomial, presence = ("SparsityCV(SparseMultinomialNB())", "SparsityCV(SparseBernoulliNB())")
+    hybrid_of = ("hybrid", "The hybrid", "ratio, processor", "C", 2)
+    found = [
+        ("first_minute", minute, "CPU s", "`naively select`", "warm"),
+        ("first_minute", minute, "CPU s", "`naively select`", "cold"),
+        ("first_minute", minute, "CPU s", "`fit`", "cold"),
+        (*text, "1.6 million messages", 2, "--quick"),
+        (*text, "1.6 million messages", 20, "--quick"),
+        (*text, "50,000 reviews", 2, "--quick"),
+        (*crossed, "IMDB", multinomial),
+        (*crossed, "IMDB", presence),
+        (*crossed, "short reviews", multinomial),
+        (*crossed, "short reviews", presence),
+        ("cross_validation", "Paths of 100 on C", "path / fit, clock", "SparseMultinomialNB"),
+        ("centers", "l1 centers", "NearestCentroid(manhattan)", "dense 104 x 22,283, float64"),
+        ("centers", "l1 centers", "NearestCentroid(manhattan)", "dense 104 x 22,283, float32"),
+        ("error", "Forward search", "ns per candidate", 2, 20_000),
+        ("error", "Leave-one-out path", "counting passes", "leave-one-out path"),
+        (*hybrid_of, 2),
+        (*hybrid_of, 4),
+        ("fit", "The dual on real counts", "dual / counting", "B", 90_000),
+        ("engines", "Dask", "ratio"),
+    ]
+    return [[bench(*each)] for each in found]
+
+
 def large():
     """Rows of what the command costs on large tables."""
     texts, million = benchmark("texts", "Text"), benchmark("large", "Ten million messages")
