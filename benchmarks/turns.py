@@ -69,7 +69,8 @@ def peak(job):
 def process(command, source, kept=SCRATCH):
     """CPU seconds, user and system, and peak bytes of a run of Python on a tree of sources.
 
-    Bytecode and compiled kernels stay in a folder, as in any installation.
+    Bytecode and compiled kernels stay in a folder, as in any installation. The peak that Linux
+    tells is that of the asking process where this is larger: it must be small.
     """
     environment = {name: os.environ[name] for name in os.environ if not name.startswith("PYTHON")}
     environment |= {
@@ -77,7 +78,8 @@ def process(command, source, kept=SCRATCH):
         "PYTHONPYCACHEPREFIX": str(kept / "bytecode"),
         "NUMBA_CACHE_DIR": str(kept / "kernels"),
     }
-    child = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
+    quiet = subprocess.DEVNULL
+    child = subprocess.Popen(command, env=environment, stdout=quiet, stderr=quiet)
     _, status, usage = os.wait4(child.pid, 0)
     if status:
         raise SystemExit(f"{command} failed")
