@@ -4,8 +4,7 @@ IMDB's training half, words and pairs of words (25,000 rows, 1,513,804 columns, 
 entries), and 8,000 sentences of films with words and pairs: 100 values of k from 10 to all on a log
 scale, 5 stratified folds, default smoothing, refit included, against `MultinomialNB().fit(X,
 y).predict(X)` on the same matrix. Paths of 100 k on shape C against a fit. Medians of ratios of a
-round. A tenth of a grid search over `SelectKBest(chi2)` and `MultinomialNB`, ten values of k, runs
-once; the grid is ten times that.
+round.
 """
 
 import gzip
@@ -15,13 +14,10 @@ from functools import partial
 import numpy as np
 from experiments.frame import Table
 from sklearn.feature_extraction.text import CountVectorizer
-from sklearn.feature_selection import SelectKBest, chi2
-from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import MultinomialNB
-from sklearn.pipeline import make_pipeline
 
 from benchmarks.shapes import load
-from benchmarks.turns import medians, once
+from benchmarks.turns import medians
 from naively import SparseBernoulliNB, SparseMultinomialNB, SparsityCV, sparsity_path
 
 MODELS = (SparseMultinomialNB(), SparseBernoulliNB())
@@ -34,12 +30,9 @@ def run(asked):
     )  # fmt: skip
     X, y, X_test, y_test = reviews(asked.data)
     times.rows += _searches("IMDB", X, y, asked.rounds, (X_test, y_test))
-    grid = Table(["times SparsityCV's CPU s", "best k", "its score", "test half"])
-    grid.rows.append(_grid(X, y, X_test, y_test, times.rows[1][2]))
     times.rows += _searches("short reviews", *sentences(asked.data), asked.rounds, None)
     return {
         "Cross-validation": times,
-        "Grid search over SelectKBest(chi2) and MultinomialNB": grid,
         "Paths of 100 on C": _paths(asked.rounds),
     }
 
@@ -62,13 +55,17 @@ def sentences(folder):
     return X, np.array([rows[i]["label"] for i in kept])
 
 
+def grid_of(X):
+    return np.unique(np.rint(np.geomspace(10, X.shape[1], 100)).astype(int))
+
+
 def _read(path):
     with gzip.open(path, "rt", encoding="utf8") as file:
         return [json.loads(line) for line in file]
 
 
 def _searches(data, X, y, rounds, test):
-    ks = np.unique(np.rint(np.geomspace(10, X.shape[1], 100)).astype(int))
+    ks = grid_of(X)
     searches = [SparsityCV(model, ks) for model in MODELS]
     base = "MultinomialNB, fit and predict"
     jobs = {base: lambda: MultinomialNB().fit(X, y).predict(X)}
@@ -84,16 +81,6 @@ def _searches(data, X, y, rounds, test):
         row += [search.best_k_, search.best_score_, search.simplest_k_] if search else [None] * 3
         rows.append([*row, search.score(*test) if search and test else None])
     return rows
-
-
-def _grid(X, y, X_test, y_test, ours):
-    ks = np.unique(np.rint(np.geomspace(10, X.shape[1], 100)).astype(int))[5::10]
-    pipeline = make_pipeline(SelectKBest(chi2), MultinomialNB())
-    grid = GridSearchCV(pipeline, {"selectkbest__k": ks}, cv=5, refit=False)
-    _, seconds = once(lambda: grid.fit(X, y))
-    chosen = pipeline.set_params(**grid.best_params_).fit(X, y)
-    [k] = grid.best_params_.values()
-    return [10 * seconds / ours, int(k), float(grid.best_score_), chosen.score(X_test, y_test)]
 
 
 def _paths(rounds):
