@@ -88,7 +88,7 @@ def waits():
     text = ("texts", "Text", "times less than by hand")
     crossed, minute = ("cross_validation", "Cross-validation", "times, clock"), "The first minute"
     multinomial, presence = ("SparsityCV(SparseMultinomialNB())", "SparsityCV(SparseBernoulliNB())")
-    hybrid_of = ("hybrid", "The hybrid", "ratio, processor", "C", 2)
+    hybrid_of = ("hybrid", "The hybrid", "ratio, clock", "C", 2)
     found = [
         ("first_minute", minute, "CPU s", "`naively select`", "warm"),
         ("first_minute", minute, "CPU s", "`naively select`", "cold"),
