@@ -28,9 +28,9 @@ def run(asked):
         ["data", "job", "CPU s", "times, clock", "times, processor", "best k", "its score",
          "one standard error", "test half"]
     )  # fmt: skip
+    times.rows += _searches("short reviews", *sentences(asked.data), asked.rounds, None)
     X, y, X_test, y_test = reviews(asked.data)
     times.rows += _searches("IMDB", X, y, asked.rounds, (X_test, y_test))
-    times.rows += _searches("short reviews", *sentences(asked.data), asked.rounds, None)
     return {
         "Cross-validation": times,
         "Paths of 100 on C": _paths(asked.rounds),

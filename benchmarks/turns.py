@@ -29,6 +29,8 @@ def in_turn(jobs, rounds):
     """Seconds of each job, (rounds, 2), after a round in which each compiles and touches memory."""
     for job in jobs.values():
         job()
+    gc.collect()
+    gc.freeze()  # what is imported here for tables and figures is not searched for garbage again
     turns = [[once(job) for job in jobs.values()] for _ in range(rounds)]
     return dict(zip(jobs, np.array(turns).transpose(1, 0, 2), strict=True))
 
