@@ -6,7 +6,6 @@ dense and into a sparse table, each in a process of its own. User and system sec
 """
 
 import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -15,7 +14,7 @@ from experiments.frame import Table
 
 from benchmarks import messages
 from benchmarks.shapes import load
-from benchmarks.turns import MIB, SOURCE, process
+from benchmarks.turns import MIB, SOURCE, apart, process
 from naively import ClassCounts, SparseMultinomialNB
 from naively.work.records import load_record
 
@@ -24,8 +23,7 @@ CELLS = {"dense": 1 << 30, "sparse": 1 << 27}
 
 def run(asked):
     n_rows = 10_000_000
-    made = f"from benchmarks import messages; messages.files({n_rows}, 2)"  # see `turns.process`
-    subprocess.run([sys.executable, "-c", made], check=True)
+    apart(f"from benchmarks import messages; messages.files({n_rows}, 2)")
     job = ["CPU s", "rows per CPU s", "peak, MiB", "above the class table, MiB"]
     records = Table(["job", *job])
     with tempfile.TemporaryDirectory() as out:
@@ -45,9 +43,8 @@ def run(asked):
         ["table", "MiB", "counting, CPU s", "selecting, CPU s", "relative gap", "peak, MiB"]
     )
     for kind in CELLS:
-        code = f"from benchmarks.large import columns; columns({kind!r})"
-        printed = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True)
-        figures = list(map(float, printed.stdout.split()))
+        printed = apart(f"from benchmarks.large import columns; columns({kind!r})")
+        figures = list(map(float, printed.split()))
         wide.rows.append([kind, round(figures[0]), *figures[1:-1], round(figures[-1])])
     return {"Ten million messages": records, "Twelve million columns, 20 classes": wide}
 

@@ -10,7 +10,6 @@ round.
 
 import gzip
 import json
-import subprocess
 import sys
 import tempfile
 from statistics import median
@@ -20,15 +19,13 @@ import pyarrow.parquet as pq
 from experiments.frame import Table
 
 from benchmarks import messages
-from benchmarks.turns import MIB, SCRATCH, SOURCE, process
+from benchmarks.turns import MIB, SCRATCH, SOURCE, apart, process
 
 REVIEWS = SCRATCH / "imdb.parquet"
 
 
 def run(asked):
-    # In a process of its own: that of the benchmark must stay small (`turns.process`).
-    made = f"from benchmarks import texts; texts.make({str(asked.data)!r})"
-    subprocess.run([sys.executable, "-c", made], check=True)
+    apart(f"from benchmarks import texts; texts.make({str(asked.data)!r})")
     table = Table(
         [
             "data",

@@ -7,6 +7,7 @@ import pytest
 from scipy.special import logsumexp
 from sklearn.naive_bayes import MultinomialNB
 
+from naively._kernels import exchange
 from naively.models.family import divergence
 from naively.models.multinomial import (
     class_shares,
@@ -54,6 +55,16 @@ def test_divergence_of_small_and_large_excess():
     near = np.linspace(-0.06, 0.06, 25)  # both sides of where the series takes over
     direct = (1 + near) * np.log1p(near) - near
     np.testing.assert_allclose(divergence(near, np.ones(25)), direct, rtol=1e-9, atol=1e-18)
+
+
+def test_the_divergence_within_kernels_is_that_of_arrays():
+    rng = np.random.default_rng(0)
+    e = np.append(rng.gamma(1, 10, 400), [0.0, 3.0, 3.0])
+    near = rng.choice([1e-12, 1e-4, 0.05, 1.0], len(e))
+    excess = np.maximum(e * near * rng.normal(size=len(e)), -e)
+    excess[-2:] = -3.0, -3.0 - 1e-15
+    within = np.array(list(map(exchange._divergence, excess.tolist(), e.tolist())))
+    np.testing.assert_allclose(within, divergence(excess, e), rtol=1e-14, atol=1e-300)
 
 
 def test_baseline_and_scores_of_all_features():

@@ -247,7 +247,7 @@ def _plain_file(model: Any, kind: str) -> ModelFile:
         missing=not mixed and getattr(model, "missing", "error") == "ignore",
         label_type=label_type,
         whole=model._whole,
-        size=None if kind == "hybrid" else model._size,
+        size=model._size,
         variables=_variables(model, tuple(map(str, own.tolist())), columns) if mixed else None,
     )  # fmt: skip
 

@@ -112,6 +112,8 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
 
     rule_: Rule
     _reading: Reading | None = None  # of a model that comes from a file
+    _whole: bool | None = None  # of what was trained on; older pickles do not hold it
+    _size: float | None = None
 
     @abstractmethod
     def _selected(self, X: MatrixLike) -> Matrix:
@@ -284,9 +286,6 @@ class AbstractSelectingClassifier(SelectorMixin, ClassifierMixin, BaseEstimator)
 
 class AbstractSparseClassifier(AskedMixin[S], AbstractSelectingClassifier):
     """A classifier that uses k features, and the selector of those features."""
-
-    _whole: bool | None = None  # of what was trained on; older pickles do not hold it
-    _size: float | None = None
 
     k: K
     stable: float | None

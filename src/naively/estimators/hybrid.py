@@ -162,7 +162,6 @@ class HybridNB(PosteriorMixin, AbstractSelectingClassifier):
     array(['a'], dtype='<U1')
     """
 
-    _whole: bool | None = None  # of what was trained on; older pickles do not hold it
     statistics_: ClassCounts
     conditional_: ConditionalFit
     rule_: HybridRule
